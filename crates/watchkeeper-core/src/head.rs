@@ -1,0 +1,422 @@
+//! Heads: what of an object is known without decoding it.
+//!
+//! A head is read once, when the object arrives, and kept as long as the object is. So it is
+//! compact: whatever is text stands in one allocation, and the parts are spans of it.
+//!
+//! - H1: every span lies within `text`, on character boundaries. Only [`HeadBuilder`] makes spans,
+//!   and it makes them from whole strings that it has just appended.
+
+use std::fmt;
+
+use crate::{ObjectKey, ResourceVersion, Timestamp};
+
+/// The metadata that the cache works with: who the object is, which version, whose it is and how
+/// it is labelled.
+#[derive(Clone)]
+pub struct Head {
+    key: ObjectKey,
+    version: ResourceVersion,
+    generation: i64,
+    created: Option<Timestamp>,
+    deleted: Option<Timestamp>,
+    text: Box<str>,
+    uid: Span,
+    /// Labels, then annotations.
+    pairs: Box<[(Span, Span)]>,
+    labels: u32,
+    owners: Box<[OwnerSpans]>,
+}
+
+/// A part of a head's text.
+#[derive(Debug, Clone, Copy, Default)]
+struct Span {
+    start: u32,
+    end: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct OwnerSpans {
+    api_version: Span,
+    kind: Span,
+    name: Span,
+    uid: Span,
+    controller: bool,
+}
+
+/// Another object that this one belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Owner<'a> {
+    /// `apps/v1`.
+    pub api_version: &'a str,
+    /// `ReplicaSet`.
+    pub kind: &'a str,
+    /// Its name, in the same namespace or in none.
+    pub name: &'a str,
+    /// Its uid, which alone identifies it.
+    pub uid: &'a str,
+    /// Whether it is the one owner that manages this object.
+    pub controller: bool,
+}
+
+impl Head {
+    /// Which object.
+    pub fn key(&self) -> &ObjectKey {
+        &self.key
+    }
+
+    /// Which version of it.
+    pub fn version(&self) -> &ResourceVersion {
+        &self.version
+    }
+
+    /// Which incarnation: an object that is deleted and created again has a new uid.
+    pub fn uid(&self) -> &str {
+        self.part(self.uid)
+    }
+
+    /// How often its desired state has changed; 0 where the kind does not count.
+    pub fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    /// When it was created.
+    pub fn created(&self) -> Option<Timestamp> {
+        self.created
+    }
+
+    /// When it was asked to go, if it was.
+    pub fn deleted(&self) -> Option<Timestamp> {
+        self.deleted
+    }
+
+    /// The labels, in the order of the body.
+    pub fn labels(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
+        self.pairs[..self.labels as usize].iter().map(|&(key, value)| (self.part(key), self.part(value)))
+    }
+
+    /// The value of one label.
+    pub fn label(&self, key: &str) -> Option<&str> {
+        self.labels().find(|(other, _)| *other == key).map(|(_, value)| value)
+    }
+
+    /// The annotations, where the reader was asked to keep them.
+    pub fn annotations(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
+        self.pairs[self.labels as usize..].iter().map(|&(key, value)| (self.part(key), self.part(value)))
+    }
+
+    /// The value of one annotation.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations().find(|(other, _)| *other == key).map(|(_, value)| value)
+    }
+
+    /// The owners, in the order of the body.
+    pub fn owners(&self) -> impl ExactSizeIterator<Item = Owner<'_>> {
+        self.owners.iter().map(|owner| Owner {
+            api_version: self.part(owner.api_version),
+            kind: self.part(owner.kind),
+            name: self.part(owner.name),
+            uid: self.part(owner.uid),
+            controller: owner.controller,
+        })
+    }
+
+    /// The owner that manages this object.
+    pub fn controller(&self) -> Option<Owner<'_>> {
+        self.owners().find(|owner| owner.controller)
+    }
+
+    /// The bytes that this head holds on the heap: what a cache counts.
+    pub fn heap_bytes(&self) -> usize {
+        let key = self.key.as_str().len() + 2 * size_of::<usize>();
+        key + self.text.len() + size_of_val(&*self.pairs) + size_of_val(&*self.owners)
+    }
+
+    fn part(&self, span: Span) -> &str {
+        &self.text[span.start as usize..span.end as usize] // H1
+    }
+}
+
+/// Equal if all parts are, in whatever order they were read.
+impl PartialEq for Head {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+            && self.version == other.version
+            && self.uid() == other.uid()
+            && self.generation == other.generation
+            && self.created == other.created
+            && self.deleted == other.deleted
+            && self.labels().eq(other.labels())
+            && self.annotations().eq(other.annotations())
+            && self.owners().eq(other.owners())
+    }
+}
+
+impl Eq for Head {}
+
+impl fmt::Debug for Head {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Head")
+            .field("key", &self.key)
+            .field("version", &self.version)
+            .field("uid", &self.uid())
+            .field("generation", &self.generation)
+            .field("created", &self.created)
+            .field("deleted", &self.deleted)
+            .field("labels", &self.labels().collect::<Vec<_>>())
+            .field("annotations", &self.annotations().collect::<Vec<_>>())
+            .field("owners", &self.owners().collect::<Vec<_>>())
+            .finish()
+    }
+}
+
+/// Collects a head while the metadata is read, part by part, in any order.
+///
+/// A builder can be used again after [`finish`](Self::finish), and then allocates only what the
+/// head itself needs. It takes less than 4 GiB of text for a head and panics beyond that, which is
+/// for its caller to prevent: whoever reads bodies limits their size.
+///
+/// ```
+/// use watchkeeper_core::HeadBuilder;
+///
+/// let mut head = HeadBuilder::default();
+/// head.namespace("default").name("web-0").version("17").label("app", "web");
+/// let head = head.finish();
+/// assert_eq!(head.key().to_string(), "default/web-0");
+/// assert_eq!(head.label("app"), Some("web"));
+/// ```
+#[derive(Debug, Default)]
+pub struct HeadBuilder {
+    text: String,
+    namespace: Span,
+    name: Span,
+    version: Span,
+    uid: Span,
+    generation: i64,
+    created: Option<Timestamp>,
+    deleted: Option<Timestamp>,
+    labels: Vec<(Span, Span)>,
+    annotations: Vec<(Span, Span)>,
+    owners: Vec<OwnerSpans>,
+}
+
+impl HeadBuilder {
+    /// Sets the name.
+    pub fn name(&mut self, text: &str) -> &mut Self {
+        self.name = self.append(text);
+        self
+    }
+
+    /// Sets the namespace; empty means none.
+    pub fn namespace(&mut self, text: &str) -> &mut Self {
+        self.namespace = self.append(text);
+        self
+    }
+
+    /// Sets the resource version.
+    pub fn version(&mut self, text: &str) -> &mut Self {
+        self.version = self.append(text);
+        self
+    }
+
+    /// Sets the uid.
+    pub fn uid(&mut self, text: &str) -> &mut Self {
+        self.uid = self.append(text);
+        self
+    }
+
+    /// Sets the generation.
+    pub fn generation(&mut self, generation: i64) -> &mut Self {
+        self.generation = generation;
+        self
+    }
+
+    /// Sets the time of creation.
+    pub fn created(&mut self, created: Option<Timestamp>) -> &mut Self {
+        self.created = created;
+        self
+    }
+
+    /// Sets the time of the request to delete.
+    pub fn deleted(&mut self, deleted: Option<Timestamp>) -> &mut Self {
+        self.deleted = deleted;
+        self
+    }
+
+    /// Adds a label.
+    pub fn label(&mut self, key: &str, value: &str) -> &mut Self {
+        let pair = (self.append(key), self.append(value));
+        self.labels.push(pair);
+        self
+    }
+
+    /// Adds an annotation.
+    pub fn annotation(&mut self, key: &str, value: &str) -> &mut Self {
+        let pair = (self.append(key), self.append(value));
+        self.annotations.push(pair);
+        self
+    }
+
+    /// Adds an owner.
+    pub fn owner(&mut self, owner: &Owner<'_>) -> &mut Self {
+        let spans = OwnerSpans {
+            api_version: self.append(owner.api_version),
+            kind: self.append(owner.kind),
+            name: self.append(owner.name),
+            uid: self.append(owner.uid),
+            controller: owner.controller,
+        };
+        self.owners.push(spans);
+        self
+    }
+
+    /// The head of what was collected. The builder is empty afterwards.
+    pub fn finish(&mut self) -> Head {
+        let part = |span: Span| &self.text[span.start as usize..span.end as usize];
+        let pairs: Box<[(Span, Span)]> = match self.annotations.len() {
+            0 => self.labels.as_slice().into(),
+            _ => [self.labels.as_slice(), self.annotations.as_slice()].concat().into(),
+        };
+        let head = Head {
+            key: ObjectKey::namespaced(part(self.namespace), part(self.name)),
+            version: part(self.version).into(),
+            generation: self.generation,
+            created: self.created,
+            deleted: self.deleted,
+            uid: self.uid,
+            labels: u32::try_from(self.labels.len()).expect("a body is far smaller than 4 GiB"),
+            pairs,
+            owners: self.owners.as_slice().into(),
+            text: self.text.as_str().into(),
+        };
+        self.clear();
+        head
+    }
+
+    /// Forgets what was collected, and keeps the memory for the next head.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.labels.clear();
+        self.annotations.clear();
+        self.owners.clear();
+        (self.namespace, self.name, self.version, self.uid) = Default::default();
+        (self.generation, self.created, self.deleted) = (0, None, None);
+    }
+
+    fn append(&mut self, text: &str) -> Span {
+        let at = |length: usize| u32::try_from(length).expect("a body is far smaller than 4 GiB");
+        let start = at(self.text.len());
+        self.text.push_str(text);
+        Span { start, end: at(self.text.len()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const OWNER: Owner<'static> =
+        Owner { api_version: "apps/v1", kind: "ReplicaSet", name: "web-5d", uid: "u-2", controller: true };
+
+    fn pod() -> HeadBuilder {
+        let mut head = HeadBuilder::default();
+        head.name("web-0").namespace("default").version("17").uid("u-1").generation(3);
+        head.created("2026-11-15T10:00:00Z".parse().ok()).deleted("2026-11-15T11:00:00Z".parse().ok());
+        head.label("app", "web").label("tier", "").annotation("note", "a").owner(&OWNER);
+        head
+    }
+
+    #[test]
+    fn every_part_that_is_put_in_comes_out() {
+        let head = pod().finish();
+        assert_eq!(head.key(), &ObjectKey::namespaced("default", "web-0"));
+        assert_eq!(head.version(), &17.into());
+        assert_eq!((head.uid(), head.generation()), ("u-1", 3));
+        assert_eq!(head.created().unwrap().to_string(), "2026-11-15T10:00:00Z");
+        assert_eq!(head.deleted().unwrap().to_string(), "2026-11-15T11:00:00Z");
+        assert_eq!(head.labels().collect::<Vec<_>>(), [("app", "web"), ("tier", "")]);
+        assert_eq!(head.annotations().collect::<Vec<_>>(), [("note", "a")]);
+        assert_eq!(head.owners().collect::<Vec<_>>(), [OWNER]);
+    }
+
+    #[test]
+    fn an_empty_label_differs_from_an_absent_one() {
+        let head = pod().finish();
+        assert_eq!((head.label("tier"), head.label("zone")), (Some(""), None));
+    }
+
+    #[test]
+    fn a_label_is_not_an_annotation() {
+        let head = pod().finish();
+        assert_eq!((head.label("note"), head.annotation("app")), (None, None));
+        assert_eq!(head.annotation("note"), Some("a"));
+    }
+
+    #[test]
+    fn only_the_managing_owner_is_the_controller() {
+        let mut builder = HeadBuilder::default();
+        builder.owner(&Owner { kind: "Node", controller: false, ..OWNER });
+        assert_eq!(builder.finish().controller(), None);
+        builder.owner(&Owner { kind: "Node", controller: false, ..OWNER }).owner(&OWNER);
+        assert_eq!(builder.finish().controller(), Some(OWNER));
+    }
+
+    #[test]
+    fn a_part_that_is_set_twice_has_its_last_value() {
+        let head = HeadBuilder::default().name("first").name("second").finish();
+        assert_eq!(head.key().name(), "second");
+    }
+
+    #[test]
+    fn a_builder_remembers_nothing_of_the_head_before() {
+        let mut builder = pod();
+        builder.finish();
+        assert_eq!(builder.finish(), HeadBuilder::default().finish());
+        builder.label("half", "read").clear();
+        assert_eq!(builder.finish(), HeadBuilder::default().finish());
+    }
+
+    #[test]
+    fn heads_are_equal_in_whatever_order_their_parts_were_read() {
+        let mut other = HeadBuilder::default();
+        other.owner(&OWNER).annotation("note", "a").label("app", "web").label("tier", "");
+        other.deleted("2026-11-15T11:00:00Z".parse().ok()).created("2026-11-15T10:00:00Z".parse().ok());
+        other.generation(3).uid("u-1").version("17").namespace("default").name("web-0");
+        assert_eq!(other.finish(), pod().finish());
+        assert_ne!(pod().label("x", "y").finish(), pod().finish());
+    }
+
+    #[test]
+    fn the_heap_bytes_are_those_of_the_parts() {
+        let empty = HeadBuilder::default().finish();
+        assert_eq!(empty.heap_bytes(), 2 * size_of::<usize>());
+        let labelled = HeadBuilder::default().label("app", "web").finish();
+        assert_eq!(labelled.heap_bytes() - empty.heap_bytes(), "appweb".len() + 2 * size_of::<Span>());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_kept_to_the_letter(
+            texts in prop::collection::vec("\\PC{0,9}", 4),
+            labels in prop::collection::vec(("\\PC{0,9}", "\\PC{0,9}"), 0..5),
+            annotations in prop::collection::vec(("\\PC{0,9}", "\\PC{0,9}"), 0..5),
+        ) {
+            let mut builder = HeadBuilder::default();
+            builder.name(&texts[0]).namespace(&texts[1]).version(&texts[2]).uid(&texts[3]);
+            for (index, (key, value)) in labels.iter().enumerate() {
+                builder.label(key, value);
+                annotations.get(index).map(|(key, value)| builder.annotation(key, value));
+            }
+            for (key, value) in annotations.iter().skip(labels.len()) {
+                builder.annotation(key, value);
+            }
+            let head = builder.finish(); // H1
+            prop_assert_eq!(head.key(), &ObjectKey::namespaced(&texts[1], &texts[0]));
+            prop_assert_eq!(head.version().to_string(), &*texts[2]);
+            prop_assert_eq!(head.uid(), &*texts[3]);
+            let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+            prop_assert_eq!(head.labels().map(pair).collect::<Vec<_>>(), labels);
+            prop_assert_eq!(head.annotations().map(pair).collect::<Vec<_>>(), annotations);
+        }
+    }
+}

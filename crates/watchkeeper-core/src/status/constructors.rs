@@ -1,0 +1,236 @@
+//! Statuses to answer with. The messages are those of Kubernetes, word for word: people search for
+//! them, and programs compare them.
+
+use std::fmt::{Display, Write};
+use std::time::Duration;
+
+use super::{CauseType, Outcome, Status, StatusCause, StatusDetails, StatusReason};
+use crate::{GroupKind, GroupResource, ResourceVersion};
+
+impl Status {
+    /// 404: there is no object of this name.
+    pub fn not_found(resource: &GroupResource, name: &str) -> Self {
+        let message = format!("{resource} {} not found", Quoted(name));
+        Self::about(404, StatusReason::NotFound, message, resource, name)
+    }
+
+    /// 409: there is an object of this name already.
+    pub fn already_exists(resource: &GroupResource, name: &str) -> Self {
+        let message = format!("{resource} {} already exists", Quoted(name));
+        Self::about(409, StatusReason::AlreadyExists, message, resource, name)
+    }
+
+    /// 409: every name that was generated is taken; ask again after `retry_after`.
+    pub fn generate_name_conflict(resource: &GroupResource, name: &str, retry_after: Duration) -> Self {
+        let name_is_taken = Self::already_exists(resource, name);
+        let message = format!(
+            "{}, the server was not able to generate a unique name for the object",
+            name_is_taken.message
+        );
+        Self { message, ..name_is_taken }.retried_after(retry_after)
+    }
+
+    /// 409: the object is no longer what the request was made for.
+    pub fn conflict(resource: &GroupResource, name: &str, why: impl Display) -> Self {
+        let message = format!("Operation cannot be fulfilled on {resource} {}: {why}", Quoted(name));
+        Self::about(409, StatusReason::Conflict, message, resource, name)
+    }
+
+    /// 409: other field managers own fields that were applied; one cause for each of them.
+    pub fn apply_conflict(causes: Vec<StatusCause>, message: impl Into<String>) -> Self {
+        Self::plain(409, StatusReason::Conflict, message)
+            .with_details(StatusDetails { causes, ..Default::default() })
+    }
+
+    /// 410: the version or the page has left the server's history.
+    pub fn expired(message: impl Into<String>) -> Self {
+        Self::plain(410, StatusReason::Expired, message)
+    }
+
+    /// 410: gone, and nobody knows where to. Of versions and pages say [`expired`](Self::expired).
+    pub fn gone(message: impl Into<String>) -> Self {
+        Self::plain(410, StatusReason::Gone, message)
+    }
+
+    /// 422: the object breaks a rule; one cause for each.
+    pub fn invalid(kind: &GroupKind, name: &str, causes: Vec<StatusCause>) -> Self {
+        let mut faults: Vec<String> = Vec::with_capacity(causes.len());
+        for cause in &causes {
+            let fault = format!("{}: {}", cause.field, cause.message);
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
+        }
+        let object = format!("{kind} {}", Quoted(name));
+        let message = match faults.as_slice() {
+            [] => format!("{object} is invalid"),
+            [fault] => format!("{object} is invalid: {fault}"),
+            faults => format!("{object} is invalid: [{}]", faults.join(", ")),
+        };
+        Self::plain(422, StatusReason::Invalid, message).with_details(StatusDetails {
+            group: kind.group.clone(),
+            kind: kind.kind.clone(),
+            name: name.to_owned(),
+            causes,
+            ..Default::default()
+        })
+    }
+
+    /// 400: the request makes no sense.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::plain(400, StatusReason::BadRequest, message)
+    }
+
+    /// 401: the server does not know who asks.
+    pub fn unauthorized(message: impl Into<String>) -> Self {
+        let mut message = message.into();
+        if message.is_empty() {
+            "not authorized".clone_into(&mut message);
+        }
+        Self::plain(401, StatusReason::Unauthorized, message)
+    }
+
+    /// 403: who asks may not do this. Without a resource, it is about a plain path; with an empty
+    /// name, about the whole collection.
+    pub fn forbidden(resource: Option<&GroupResource>, name: &str, why: impl Display) -> Self {
+        let reason = StatusReason::Forbidden;
+        match resource {
+            None => Self::plain(403, reason, format!("forbidden: {why}"))
+                .with_details(StatusDetails { name: name.to_owned(), ..Default::default() }),
+            Some(resource) if name.is_empty() => {
+                Self::about(403, reason, format!("{resource} is forbidden: {why}"), resource, name)
+            }
+            Some(resource) => {
+                let message = format!("{resource} {} is forbidden: {why}", Quoted(name));
+                Self::about(403, reason, message, resource, name)
+            }
+        }
+    }
+
+    /// 405: the resource does not take this verb.
+    pub fn method_not_supported(resource: &GroupResource, action: &str) -> Self {
+        let message =
+            format!("{action} is not supported on resources of kind {}", Quoted(&resource.to_string()));
+        Self::about(405, StatusReason::MethodNotAllowed, message, resource, "")
+    }
+
+    /// 406: the server can only write these media types.
+    pub fn not_acceptable(media_types: &[&str]) -> Self {
+        let message = format!("only the following media types are accepted: {}", media_types.join(", "));
+        Self::plain(406, StatusReason::NotAcceptable, message)
+    }
+
+    /// 413: the body is too large.
+    pub fn request_entity_too_large(limit: impl Display) -> Self {
+        Self::plain(413, StatusReason::RequestEntityTooLarge, format!("Request entity too large: {limit}"))
+    }
+
+    /// 415: the server can only read these media types.
+    pub fn unsupported_media_type(media_types: &[&str]) -> Self {
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: {}",
+            media_types.join(", ")
+        );
+        Self::plain(415, StatusReason::UnsupportedMediaType, message)
+    }
+
+    /// 429: ask again after `retry_after`.
+    pub fn too_many_requests(message: impl Into<String>, retry_after: Duration) -> Self {
+        Self::plain(429, StatusReason::TooManyRequests, message).retried_after(retry_after)
+    }
+
+    /// 500: the server is at fault.
+    pub fn internal_error(why: impl Display) -> Self {
+        let why = why.to_string();
+        let message = format!("Internal error occurred: {why}");
+        let causes = vec![StatusCause { message: why, ..Default::default() }];
+        Self::plain(500, StatusReason::InternalError, message)
+            .with_details(StatusDetails { causes, ..Default::default() })
+    }
+
+    /// 500: not now; ask again after `retry_after`.
+    pub fn server_timeout(resource: &GroupResource, operation: &str, retry_after: Duration) -> Self {
+        let message = format!(
+            "The {operation} operation against {resource} could not be completed at this time, please try again."
+        );
+        Self::about(500, StatusReason::ServerTimeout, message, resource, operation).retried_after(retry_after)
+    }
+
+    /// 503: the server, or one behind it, is down.
+    pub fn service_unavailable(message: impl Into<String>) -> Self {
+        Self::plain(503, StatusReason::ServiceUnavailable, message)
+    }
+
+    /// 504: it took too long, and may yet be done.
+    pub fn timeout(message: impl Display, retry_after: Duration) -> Self {
+        Self::plain(504, StatusReason::Timeout, format!("Timeout: {message}")).retried_after(retry_after)
+    }
+
+    /// 504: the server has waited for a version that it has not seen yet.
+    pub fn too_large_resource_version(
+        requested: &ResourceVersion,
+        current: &ResourceVersion,
+        retry_after: Duration,
+    ) -> Self {
+        let message = format!("Too large resource version: {requested}, current: {current}");
+        let mut status = Self::timeout(message, retry_after);
+        status.details.get_or_insert_default().causes = vec![StatusCause {
+            cause: CauseType::ResourceVersionTooLarge,
+            message: "Too large resource version".to_owned(),
+            field: String::new(),
+        }];
+        status
+    }
+
+    pub(super) fn plain(code: i32, reason: StatusReason, message: impl Into<String>) -> Self {
+        Self { outcome: Some(Outcome::Failure), code, reason, message: message.into(), ..Default::default() }
+    }
+
+    pub(super) fn with_details(self, details: StatusDetails) -> Self {
+        Self { details: Some(Box::new(details)), ..self }
+    }
+
+    pub(super) fn retried_after(mut self, wait: Duration) -> Self {
+        let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0));
+        self.details.get_or_insert_default().retry_after_seconds = i32::try_from(seconds).unwrap_or(i32::MAX);
+        self
+    }
+
+    fn about(code: i32, reason: StatusReason, message: String, resource: &GroupResource, name: &str) -> Self {
+        Self::plain(code, reason, message).with_details(StatusDetails {
+            group: resource.group.clone(),
+            kind: resource.resource.clone(),
+            name: name.to_owned(),
+            ..Default::default()
+        })
+    }
+}
+
+/// Prints a text in double quotes with the escapes of Go, which differ from those of Rust.
+pub(super) struct Quoted<'a>(pub(super) &'a str);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_char('"')?;
+        for c in self.0.chars() {
+            match c {
+                '"' | '\\' => write!(f, "\\{c}"),
+                '\u{7}' => f.write_str("\\a"),
+                '\u{8}' => f.write_str("\\b"),
+                '\u{b}' => f.write_str("\\v"),
+                '\u{c}' => f.write_str("\\f"),
+                '\n' | '\r' | '\t' => write!(f, "{}", c.escape_default()),
+                c if c.is_ascii_control() => write!(f, "\\x{:02x}", u32::from(c)),
+                c if is_printable(c) => f.write_char(c),
+                c if u32::from(c) <= 0xffff => write!(f, "\\u{:04x}", u32::from(c)),
+                c => write!(f, "\\U{:08x}", u32::from(c)),
+            }?;
+        }
+        f.write_char('"')
+    }
+}
+
+/// Asked of a text and not of the character, so that an accent counts as part of a letter.
+fn is_printable(c: char) -> bool {
+    c.is_ascii() || String::from_iter(['a', c]).escape_debug().count() == 2
+}
