@@ -1,0 +1,370 @@
+//! The fields of a protobuf message, shown to serde as the entries of the JSON object that Go
+//! would write for it (D1).
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use super::DecodeError;
+use super::json::type_entries;
+use super::text::Text;
+use super::value::{Nested, Value};
+use crate::limits::MESSAGE_DEPTH;
+use crate::protobuf::{Cursor, Tag, Wire};
+use crate::schema::{self, Field, Form, Message, Shape};
+use crate::{Kind, Malformed, Problem};
+
+/// The entries of one message, in the order of the bytes and then those that are missing from them.
+#[derive(Debug)]
+pub(crate) struct Fields<'de> {
+    message: &'static Message,
+    /// The message, or the one inlined in it that is being read.
+    level: Level<'de>,
+    /// The messages around that one.
+    around: Vec<Level<'de>>,
+    depth: usize,
+    /// Slots of the fields that have been seen.
+    seen: u64,
+    types: Vec<(&'static str, &'de str)>,
+    pending: Pending<'de>,
+}
+
+#[derive(Debug, Clone)]
+struct Level<'de> {
+    message: &'static Message,
+    cursor: Cursor<'de>,
+    /// Slot of the first field.
+    slot: u8,
+}
+
+/// The value whose key was handed out.
+#[derive(Debug)]
+enum Pending<'de> {
+    None,
+    Type(&'de str),
+    /// A field that the bytes do not have.
+    Missing(&'static Field),
+    /// One value, whose payload the cursor stands before.
+    One(&'static Field),
+    /// A list or a map, whose first payload the cursor stands before.
+    Run(&'static Field, Tag),
+}
+
+impl<'de> Fields<'de> {
+    /// The fields of an object, which begin with its type.
+    pub(crate) fn of(bytes: &'de [u8], kind: &'de Kind) -> Result<Self, DecodeError> {
+        let mut fields = Self::untyped(bytes, kind)?;
+        fields.types = type_entries(kind);
+        Ok(fields)
+    }
+
+    /// The fields of an object without its type.
+    pub(crate) fn untyped(bytes: &'de [u8], kind: &Kind) -> Result<Self, DecodeError> {
+        Ok(Self::below(kind.require_message()?, Cursor::new(bytes), 0)?)
+    }
+
+    /// The fields of a message at some depth.
+    pub(crate) fn below(
+        message: &'static Message,
+        cursor: Cursor<'de>,
+        depth: usize,
+    ) -> Result<Self, Malformed> {
+        if depth > MESSAGE_DEPTH {
+            return cursor.fail(Problem::TooDeep { limit: MESSAGE_DEPTH });
+        }
+        let level = Level { message, cursor, slot: 0 };
+        let (around, types) = (Vec::new(), Vec::new());
+        Ok(Self { message, level, around, depth, seen: 0, types, pending: Pending::None })
+    }
+
+    /// Moves to the next field that JSON shows, and returns its name.
+    fn advance(&mut self) -> Result<Option<&'static str>, Malformed> {
+        loop {
+            let level = &mut self.level;
+            let Some(tag) = level.cursor.tag()? else {
+                match self.around.pop() {
+                    Some(around) => self.level = around,
+                    None => return Ok(self.advance_missing()),
+                }
+                continue;
+            };
+            let Some(field) = level.message.by_number(tag.field) else {
+                level.cursor.skip(tag.wire)?;
+                continue;
+            };
+            level.cursor.expect(tag, payload_wire(field))?;
+            let slot = level.slot + field.slot();
+            if field.shape() == Shape::Inline {
+                let Form::Message(id) = field.form() else { unreachable!("the table is checked for it") };
+                let cursor = level.cursor.message()?;
+                let inlined = Level { message: schema::builtin().get(id), cursor, slot };
+                self.around.push(std::mem::replace(level, inlined));
+                continue;
+            }
+            if self.seen & 1 << slot != 0 {
+                return level.cursor.fail(Problem::ScatteredField { field: tag.field });
+            }
+            self.seen |= 1 << slot;
+            if field.hides_zero() && level.cursor.zero_comes() {
+                continue;
+            }
+            self.pending = match field.shape() {
+                Shape::List | Shape::Map => Pending::Run(field, tag),
+                _ => Pending::One(field),
+            };
+            return Ok(Some(field.name()));
+        }
+    }
+
+    /// The next field that JSON shows although the bytes do not have it.
+    fn advance_missing(&mut self) -> Option<&'static str> {
+        let missing = self.message.always() & !self.seen;
+        if missing == 0 {
+            return None;
+        }
+        let slot = missing.trailing_zeros();
+        self.seen |= 1 << slot;
+        let visible = self.message.in_slot(slot).expect("T2: every slot of the set is a visible field");
+        self.pending = Pending::Missing(visible.field(schema::builtin()));
+        Some(visible.name)
+    }
+}
+
+/// How the payload of a field is laid out: an entry of a map is a message whatever its values are.
+fn payload_wire(field: &Field) -> Wire {
+    match field.shape() {
+        Shape::Map => Wire::Bytes,
+        _ => Value::wire(field.form()),
+    }
+}
+
+impl<'de> MapAccess<'de> for Fields<'de> {
+    type Error = DecodeError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
+        let name = match self.types.pop() {
+            Some((name, value)) => {
+                self.pending = Pending::Type(value);
+                Some(name)
+            }
+            None => self.advance()?,
+        };
+        name.map(|name| seed.deserialize(Text::new(name))).transpose()
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, DecodeError> {
+        match std::mem::replace(&mut self.pending, Pending::None) {
+            Pending::None => Err(DecodeError::custom("a value was asked for before its key")),
+            Pending::Type(text) => seed.deserialize(Text::new(text)),
+            Pending::Missing(field) => {
+                seed.deserialize(Nested { value: Value::zero(field), depth: self.depth })
+            }
+            Pending::One(field) => {
+                let value = Value::read(field.form(), &mut self.level.cursor)?;
+                seed.deserialize(Nested { value, depth: self.depth })
+            }
+            Pending::Run(field, tag) => {
+                let rest = Rest::new(tag, &mut self.level.cursor); // the key was read from this level
+                let mut run = Run { field, rest, depth: self.depth };
+                let value = seed.deserialize(&mut run)?;
+                run.rest.drain()?;
+                Ok(value)
+            }
+        }
+    }
+}
+
+impl<'de> Deserializer<'de> for Fields<'de> {
+    type Error = DecodeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_map(self)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct
+        seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+/// What is left of a run of payloads under one tag.
+#[derive(Debug)]
+struct Rest<'a, 'de> {
+    tag: Tag,
+    cursor: &'a mut Cursor<'de>,
+    /// The cursor stands before a payload, not before a tag.
+    at_payload: bool,
+}
+
+impl<'a, 'de> Rest<'a, 'de> {
+    /// The run whose first tag was just read.
+    fn new(tag: Tag, cursor: &'a mut Cursor<'de>) -> Self {
+        Self { tag, cursor, at_payload: true }
+    }
+
+    /// Whether another payload follows, which the cursor then stands before.
+    fn next(&mut self) -> bool {
+        std::mem::take(&mut self.at_payload) || self.cursor.tag_if(self.tag)
+    }
+
+    /// How many payloads are left: worth a look, since a list of large elements that has to grow
+    /// moves them again and again.
+    fn count(&self) -> Option<usize> {
+        let mut ahead = Rest { tag: self.tag, cursor: &mut self.cursor.clone(), at_payload: self.at_payload };
+        let mut count = 0;
+        while ahead.next() {
+            ahead.cursor.skip(self.tag.wire).ok()?;
+            count += 1;
+        }
+        Some(count)
+    }
+
+    /// Passes over what nobody asked for (D2).
+    fn drain(&mut self) -> Result<(), Malformed> {
+        while self.next() {
+            self.cursor.skip(self.tag.wire)?;
+        }
+        Ok(())
+    }
+}
+
+/// A list or a map.
+#[derive(Debug)]
+struct Run<'a, 'de> {
+    field: &'static Field,
+    rest: Rest<'a, 'de>,
+    depth: usize,
+}
+
+impl<'de> Deserializer<'de> for &mut Run<'_, 'de> {
+    type Error = DecodeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        let rest = Rest { tag: self.rest.tag, cursor: self.rest.cursor, at_payload: self.rest.at_payload };
+        self.rest.at_payload = false;
+        let form = self.field.form();
+        match self.field.shape() {
+            Shape::Map => visitor.visit_map(Entries { form, rest, value: None, depth: self.depth }),
+            _ => visitor.visit_seq(Elements { form, rest, depth: self.depth }),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_unit() // D2: the caller drains the run
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct
+        seq tuple tuple_struct map struct enum identifier
+    }
+}
+
+/// The elements of a list.
+#[derive(Debug)]
+pub(super) struct Elements<'a, 'de> {
+    form: Form,
+    rest: Rest<'a, 'de>,
+    depth: usize,
+}
+
+impl<'a, 'de> Elements<'a, 'de> {
+    /// The list whose first tag was just read.
+    pub(super) fn new(form: Form, tag: Tag, cursor: &'a mut Cursor<'de>, depth: usize) -> Self {
+        Self { form, rest: Rest::new(tag, cursor), depth }
+    }
+}
+
+impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
+    type Error = DecodeError;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, DecodeError> {
+        if !self.rest.next() {
+            return Ok(None);
+        }
+        let value = Value::read(self.form, self.rest.cursor)?;
+        seed.deserialize(Nested { value, depth: self.depth }).map(Some)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.rest.count()
+    }
+}
+
+/// The entries of a map.
+#[derive(Debug)]
+struct Entries<'a, 'de> {
+    form: Form,
+    rest: Rest<'a, 'de>,
+    value: Option<Value<'de>>,
+    depth: usize,
+}
+
+impl<'de> MapAccess<'de> for Entries<'_, 'de> {
+    type Error = DecodeError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
+        if !self.rest.next() {
+            return Ok(None);
+        }
+        let (key, value) = read_entry(self.form, self.rest.cursor.message()?)?;
+        self.value = Some(value);
+        seed.deserialize(Text::new(key)).map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, DecodeError> {
+        let value =
+            self.value.take().ok_or_else(|| DecodeError::custom("a value was asked for before its key"))?;
+        seed.deserialize(Nested { value, depth: self.depth })
+    }
+}
+
+/// One entry: the key in field 1, the value in field 2, each zero if missing.
+fn read_entry(form: Form, mut cursor: Cursor<'_>) -> Result<(&str, Value<'_>), Malformed> {
+    let (mut key, mut value) = ("", None);
+    while let Some(tag) = cursor.tag()? {
+        match tag.field {
+            1 => {
+                cursor.expect(tag, Wire::Bytes)?;
+                key = cursor.text()?;
+            }
+            2 => {
+                cursor.expect(tag, Value::wire(form))?;
+                value = Some(Value::read(form, &mut cursor)?);
+            }
+            _ => cursor.skip(tag.wire)?,
+        }
+    }
+    let value = match (value, form) {
+        (Some(value), _) => value,
+        // In a map, Go reads nothing as something without content.
+        (None, Form::Bytes) => Value::Bytes(&[]),
+        (None, Form::Strings) => Value::EmptyList,
+        (None, form) => Value::zero_of(form),
+    };
+    Ok((key, value))
+}

@@ -1,0 +1,104 @@
+//! Typed decode of JSON: serde_json, with `apiVersion` and `kind` put back.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
+
+use super::DecodeError;
+use super::text::Text;
+use crate::{Kind, Malformed, Problem};
+
+pub(super) fn decode<'de, T: Deserialize<'de>>(body: &'de [u8], kind: &'de Kind) -> Result<T, DecodeError> {
+    // One check of the whole text costs less than one for each string.
+    let text = std::str::from_utf8(body)
+        .map_err(|error| Malformed::new(error.valid_up_to(), Problem::InvalidUtf8))?;
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value = T::deserialize(Typed { inner: &mut reader, kind }).map_err(DecodeError::Json)?;
+    reader.end().map_err(DecodeError::Json)?;
+    Ok(value)
+}
+
+/// A deserializer of an object that begins with its type.
+struct Typed<'de, D> {
+    inner: D,
+    kind: &'de Kind,
+}
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Typed<'de, D> {
+    type Error = D::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.inner.deserialize_map(TypedVisitor { inner: visitor, kind: self.kind })
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct
+        seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+struct TypedVisitor<'de, V> {
+    inner: V,
+    kind: &'de Kind,
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for TypedVisitor<'de, V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.expecting(f)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
+        self.inner.visit_map(TypedMap { inner: map, types: type_entries(self.kind), value: None })
+    }
+}
+
+/// The two entries that every object begins with, last one first.
+pub(super) fn type_entries(kind: &Kind) -> Vec<(&'static str, &str)> {
+    vec![("kind", kind.kind()), ("apiVersion", kind.api_version())]
+}
+
+struct TypedMap<'de, A> {
+    inner: A,
+    types: Vec<(&'static str, &'de str)>,
+    value: Option<&'de str>,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for TypedMap<'de, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        match self.types.pop() {
+            Some((name, value)) => {
+                self.value = Some(value);
+                seed.deserialize(Text::new(name)).map(Some)
+            }
+            None => self.inner.next_key_seed(seed),
+        }
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        match self.value.take() {
+            Some(value) => seed.deserialize(Text::new(value)),
+            None => self.inner.next_value_seed(seed),
+        }
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.inner.size_hint()
+    }
+}

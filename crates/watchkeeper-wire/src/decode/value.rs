@@ -1,0 +1,323 @@
+//! One value of a protobuf message, shown to serde as the JSON value that it stands for.
+
+use std::fmt::{self, Write};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::de::value::{MapAccessDeserializer, SeqDeserializer};
+use serde::de::{Deserializer, Visitor};
+use watchkeeper_core::Timestamp;
+
+use super::DecodeError;
+use super::fields::{Elements, Fields};
+use super::text::Text;
+use crate::protobuf::{Cursor, Tag, Wire, read_time};
+use crate::schema::{self, Field, Form, Message, Shape};
+use crate::{Malformed, Problem, quantity};
+
+/// By this name a transcoder asks for raw JSON as its bytes, where there is raw JSON.
+pub(crate) const RAW_JSON: &str = "$watchkeeper::RawJson";
+
+/// A value that has been found, and not been looked into further than needed to know its kind.
+#[derive(Debug, Clone)]
+pub(crate) enum Value<'de> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Double(f64),
+    Text(&'de str),
+    /// A quantity that was not written as Go writes it.
+    Quantity(Box<str>),
+    Bytes(&'de [u8]),
+    Time(Timestamp),
+    MicroTime(Timestamp),
+    Message(&'static Message, Cursor<'de>),
+    /// JSON text, not checked.
+    Raw(&'de [u8]),
+    EmptyList,
+    /// The payloads of one field of a message: texts, or messages.
+    List(Form, Tag, Cursor<'de>),
+}
+
+impl<'de> Value<'de> {
+    /// How the payload of a form is laid out.
+    pub(crate) fn wire(form: Form) -> Wire {
+        match form {
+            Form::Bool | Form::Int32 | Form::Int64 => Wire::Varint,
+            Form::Double => Wire::Fixed64,
+            _ => Wire::Bytes,
+        }
+    }
+
+    /// Reads the payload behind a tag.
+    pub(crate) fn read(form: Form, cursor: &mut Cursor<'de>) -> Result<Self, Malformed> {
+        Ok(match form {
+            Form::Bool => Value::Bool(cursor.varint()? != 0),
+            Form::Int32 => Value::Int(i64::from(cursor.varint()? as i32)),
+            Form::Int64 => Value::Int(cursor.varint()? as i64),
+            Form::Double => Value::Double(f64::from_bits(cursor.fixed64()?)),
+            Form::String => Value::Text(cursor.text()?),
+            Form::Bytes => Value::Bytes(cursor.bytes()?),
+            Form::Message(id) => Value::Message(schema::builtin().get(id), cursor.message()?),
+            Form::Time => read_time(cursor.message()?)?.map_or(Value::Null, Value::Time),
+            Form::MicroTime => read_time(cursor.message()?)?.map_or(Value::Null, Value::MicroTime),
+            Form::Quantity => read_quantity(cursor.message()?)?,
+            Form::IntOrString => read_int_or_string(cursor.message()?)?,
+            Form::RawExtension | Form::FieldsV1 | Form::Json => match read_bytes(cursor.message()?)? {
+                Some(raw) if !raw.is_empty() => Value::Raw(raw),
+                _ => Value::Null,
+            },
+            Form::Strings => match Value::list(Form::String, 1, cursor.message()?)? {
+                Value::Null => Value::EmptyList, // its message is there, so Go has a list
+                list => list,
+            },
+            Form::SchemaOrBool(id) => {
+                let message = cursor.message()?;
+                match read_schema(message.clone(), 2)? {
+                    Some(schema) => Value::Message(schema::builtin().get(id), schema),
+                    None => Value::Bool(read_flag(message)?),
+                }
+            }
+            Form::SchemaOrArray(id) => read_schemas(id, Form::Message(id), cursor.message()?)?,
+            Form::SchemaOrStrings(id) => read_schemas(id, Form::String, cursor.message()?)?,
+        })
+    }
+
+    /// What JSON shows for a field that the message does not have.
+    pub(crate) fn zero(field: &Field) -> Self {
+        match field.shape() {
+            Shape::One => Self::zero_of(field.form()),
+            _ => Value::Null,
+        }
+    }
+
+    /// What JSON shows for a value that was not written.
+    pub(crate) fn zero_of(form: Form) -> Self {
+        match form {
+            Form::Bool | Form::SchemaOrBool(_) => Value::Bool(false),
+            Form::Int32 | Form::Int64 | Form::IntOrString => Value::Int(0),
+            Form::Double => Value::Double(0.0),
+            Form::String => Value::Text(""),
+            Form::Quantity => Value::Text("0"),
+            Form::Message(id) => Value::Message(schema::builtin().get(id), Cursor::new(&[])),
+            _ => Value::Null,
+        }
+    }
+
+    /// The list of one field of a message; Go has nothing for a list without elements.
+    fn list(form: Form, number: u32, mut cursor: Cursor<'de>) -> Result<Self, Malformed> {
+        while let Some(tag) = cursor.tag()? {
+            if tag.field == number {
+                cursor.expect(tag, Wire::Bytes)?;
+                return Ok(Value::List(form, tag, cursor));
+            }
+            cursor.skip(tag.wire)?;
+        }
+        Ok(Value::Null)
+    }
+}
+
+/// Go parses a quantity wherever it reads one, and writes it back in its own way.
+fn read_quantity(mut cursor: Cursor<'_>) -> Result<Value<'_>, Malformed> {
+    let (mut text, mut at) = ("0", cursor.offset());
+    while let Some(tag) = cursor.tag()? {
+        match (tag.field, tag.wire) {
+            (1, Wire::Bytes) => {
+                text = cursor.text()?;
+                at = cursor.offset() - text.len();
+            }
+            (1, _) => cursor.expect(tag, Wire::Bytes)?,
+            _ => cursor.skip(tag.wire)?,
+        }
+    }
+    match quantity::canonical(text) {
+        Some(canonical) if canonical == text => Ok(Value::Text(text)),
+        Some(canonical) => Ok(Value::Quantity(canonical.into())),
+        None => Err(Malformed::new(at, Problem::bad_value("a quantity such as 500m or 2Gi", text))),
+    }
+}
+
+fn read_int_or_string(mut cursor: Cursor<'_>) -> Result<Value<'_>, Malformed> {
+    let (mut kind, mut int, mut text) = (0, 0, "");
+    while let Some(tag) = cursor.tag()? {
+        match (tag.field, tag.wire) {
+            (1, Wire::Varint) => kind = cursor.varint()?,
+            (2, Wire::Varint) => int = cursor.varint()? as i32,
+            (3, Wire::Bytes) => text = cursor.text()?,
+            (1 | 2, _) => cursor.expect(tag, Wire::Varint)?,
+            (3, _) => cursor.expect(tag, Wire::Bytes)?,
+            _ => cursor.skip(tag.wire)?,
+        }
+    }
+    match kind {
+        0 => Ok(Value::Int(i64::from(int))),
+        1 => Ok(Value::Text(text)),
+        other => {
+            let expected = "0 or 1 for the type of a number-or-text";
+            cursor.fail(Problem::BadValue { expected, found: other.to_string() })
+        }
+    }
+}
+
+/// Field 1 of a message that only wraps bytes.
+fn read_bytes(mut cursor: Cursor<'_>) -> Result<Option<&[u8]>, Malformed> {
+    let mut bytes = None;
+    while let Some(tag) = cursor.tag()? {
+        match (tag.field, tag.wire) {
+            (1, Wire::Bytes) => bytes = Some(cursor.bytes()?),
+            (1, _) => cursor.expect(tag, Wire::Bytes)?,
+            _ => cursor.skip(tag.wire)?,
+        }
+    }
+    Ok(bytes)
+}
+
+fn read_schema(mut cursor: Cursor<'_>, number: u32) -> Result<Option<Cursor<'_>>, Malformed> {
+    let mut schema = None;
+    while let Some(tag) = cursor.tag()? {
+        if tag.field == number {
+            cursor.expect(tag, Wire::Bytes)?;
+            schema = Some(cursor.message()?);
+        } else {
+            cursor.skip(tag.wire)?;
+        }
+    }
+    Ok(schema)
+}
+
+fn read_flag(mut cursor: Cursor<'_>) -> Result<bool, Malformed> {
+    let mut flag = false;
+    while let Some(tag) = cursor.tag()? {
+        match (tag.field, tag.wire) {
+            (1, Wire::Varint) => flag = cursor.varint()? != 0,
+            (1, _) => cursor.expect(tag, Wire::Varint)?,
+            _ => cursor.skip(tag.wire)?,
+        }
+    }
+    Ok(flag)
+}
+
+/// A list in field 2 comes before a schema in field 1.
+fn read_schemas(id: schema::MessageId, form: Form, message: Cursor<'_>) -> Result<Value<'_>, Malformed> {
+    match Value::list(form, 2, message.clone())? {
+        Value::Null => {
+            let schema = read_schema(message, 1)?;
+            Ok(schema.map_or(Value::Null, |schema| Value::Message(schema::builtin().get(id), schema)))
+        }
+        list => Ok(list),
+    }
+}
+
+/// A value, and how many messages it is below.
+#[derive(Debug)]
+pub(crate) struct Nested<'de> {
+    pub(crate) value: Value<'de>,
+    pub(crate) depth: usize,
+}
+
+impl<'de> Deserializer<'de> for Nested<'de> {
+    type Error = DecodeError;
+
+    #[inline]
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Value::Null => visitor.visit_unit(),
+            Value::Bool(flag) => visitor.visit_bool(flag),
+            Value::Int(number) => visitor.visit_i64(number),
+            Value::Double(number) => visitor.visit_f64(number),
+            Value::Text(text) => visitor.visit_borrowed_str(text),
+            Value::Quantity(text) => visitor.visit_string(text.into()),
+            Value::Bytes(bytes) => visitor.visit_string(STANDARD.encode(bytes)),
+            Value::Time(time) => visitor.visit_str(Printed::of(time).as_str()),
+            Value::MicroTime(time) => visitor.visit_str(Printed::of(time.display_micro()).as_str()),
+            Value::Message(message, cursor) => {
+                visitor.visit_map(Fields::below(message, cursor, self.depth + 1)?)
+            }
+            Value::Raw(raw) => {
+                let mut reader = serde_json::Deserializer::from_slice(raw);
+                let value = (&mut reader).deserialize_any(visitor).map_err(DecodeError::Json)?;
+                reader.end().map_err(DecodeError::Json)?;
+                Ok(value)
+            }
+            Value::EmptyList => visitor.visit_seq(SeqDeserializer::new(std::iter::empty::<()>())),
+            Value::List(form, tag, mut cursor) => {
+                visitor.visit_seq(Elements::new(form, tag, &mut cursor, self.depth))
+            }
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Value::Null => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Value::Raw(raw) if name == RAW_JSON => visitor.visit_borrowed_bytes(raw),
+            _ if name == RAW_JSON => self.deserialize_any(visitor),
+            _ => visitor.visit_newtype_struct(self),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Value::Text(text) => Text::new(text).deserialize_enum(name, variants, visitor),
+            Value::Message(message, cursor) => visitor.visit_enum(MapAccessDeserializer::new(Fields::below(
+                message,
+                cursor,
+                self.depth + 1,
+            )?)),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_unit() // D2
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct
+        seq tuple tuple_struct map struct identifier
+    }
+}
+
+/// A short text that was printed without an allocation.
+struct Printed {
+    text: [u8; Self::LENGTH],
+    length: usize,
+}
+
+impl Printed {
+    /// A moment of any 64-bit count of seconds is shorter.
+    const LENGTH: usize = 48;
+
+    fn of(value: impl fmt::Display) -> Self {
+        let mut printed = Self { text: [0; Self::LENGTH], length: 0 };
+        write!(printed, "{value}").expect("a moment is shorter than the buffer");
+        printed
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.text[..self.length]).expect("it was printed as text")
+    }
+}
+
+impl Write for Printed {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.length + text.len();
+        self.text.get_mut(self.length..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
+        self.length = end;
+        Ok(())
+    }
+}

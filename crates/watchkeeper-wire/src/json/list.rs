@@ -1,0 +1,266 @@
+//! Splitting a JSON list into its items while it is still arriving.
+//!
+//! From: the chunks of a response body, in any sizes.
+//! To:   the bytes of each item, a slice of its chunk where the chunk has all of it.
+//!
+//! Items are not parsed: of each it is known that it is an object, that its brackets and quotes are
+//! balanced and that it is within the limits. That its brackets match in kind and that what stands
+//! between them is JSON will be seen by whoever reads it, [`read_object`](super::read_object) first.
+//!
+//! - L1: what is handed out does not depend on how the body was cut into chunks.
+//! - L2: the memory held is the current chunk, and one item or one field of the envelope that spans
+//!   chunks, within its limit.
+
+use bytes::Bytes;
+use watchkeeper_core::ResourceVersion;
+
+use super::stream::{Place, Stream, ValueLimit};
+use super::{Keys, Reader, text};
+use crate::{Limits, ListEnd, Malformed, Problem};
+
+/// Splits a list into items, chunk by chunk.
+///
+/// `items` may come before or after `metadata` (custom resources have it before), may be `null` or
+/// missing (an empty list), and other fields are passed over. A body that is no list, such as a
+/// `Status`, has no items and shows by the [`kind`](ListEnd::kind) of its end.
+///
+/// ```
+/// use watchkeeper_wire::{Limits, json};
+///
+/// let body = br#"{"kind":"PodList","items":[{"a":1},{"b":[2]}],"metadata":{"resourceVersion":"42"}}"#;
+/// let mut split = json::ListSplitter::new(Limits::DEFAULT);
+/// let mut items = Vec::new();
+/// for chunk in body.chunks(5) {
+///     split.push(bytes::Bytes::copy_from_slice(chunk));
+///     while let Some(item) = split.next()? {
+///         items.push(item.to_vec());
+///     }
+/// }
+/// assert_eq!(items, [br#"{"a":1}"#.as_slice(), br#"{"b":[2]}"#]);
+/// assert_eq!(split.finish()?.version, "42".into());
+/// # Ok::<(), watchkeeper_wire::Malformed>(())
+/// ```
+#[derive(Debug)]
+pub struct ListSplitter {
+    limits: Limits,
+    state: State,
+    stream: Stream,
+    /// Bytes of [`Limits::envelope_bytes`] that keys and values around the items have taken.
+    envelope: usize,
+    /// Which fields have come, by [`Field`].
+    seen: [bool; 4],
+    end: ListEnd,
+}
+
+/// What is being read, or comes next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    List,
+    FirstKeyOrEnd,
+    CommaOrEnd,
+    NextKey,
+    Key,
+    Colon(Field),
+    BeforeValue(Field),
+    Value(Field),
+    FirstItemOrEnd,
+    CommaOrItemsEnd,
+    NextItem,
+    Item,
+    Nothing,
+    Failed(Malformed),
+}
+
+/// The fields of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    ApiVersion,
+    Kind,
+    Metadata,
+    Items,
+    Other,
+}
+
+impl ListSplitter {
+    /// Splits with these limits. [`Limits::depth`] counts from each item.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            state: State::List,
+            stream: Stream::default(),
+            envelope: 0,
+            seen: [false; 4],
+            end: ListEnd::default(),
+        }
+    }
+
+    /// Takes the next chunk of the body. The items of one chunk should be drained by
+    /// [`next`](Self::next) before the next is pushed: otherwise the two are joined by a copy.
+    pub fn push(&mut self, chunk: Bytes) {
+        self.stream.push(chunk);
+    }
+
+    /// The next item, or `None` when another chunk is needed.
+    ///
+    /// # Errors
+    /// Where the body is malformed or beyond a limit; nothing can be read after that, and the error
+    /// is returned again.
+    #[expect(clippy::should_implement_trait, reason = "it lends the item, which an iterator cannot")]
+    pub fn next(&mut self) -> Result<Option<&[u8]>, Malformed> {
+        match self.advance() {
+            Ok(Some(item)) => Ok(Some(self.stream.bytes(&item))),
+            Ok(None) => {
+                self.stream.release();
+                Ok(None)
+            }
+            Err(error) => {
+                self.state = State::Failed(error.clone());
+                Err(error)
+            }
+        }
+    }
+
+    /// What stood around the items, once the body has ended and its items have been drained.
+    ///
+    /// # Errors
+    /// [`Problem::Truncated`] where the body ended too early, or what was wrong before.
+    pub fn finish(self) -> Result<ListEnd, Malformed> {
+        match self.state {
+            State::Nothing => Ok(self.end),
+            State::Failed(error) => Err(error),
+            _ => Err(self.stream.error(Problem::Truncated)),
+        }
+    }
+
+    /// Reads up to the end of the next item, or as far as the chunk goes.
+    fn advance(&mut self) -> Result<Option<Place>, Malformed> {
+        loop {
+            match &self.state {
+                State::Failed(error) => return Err(error.clone()),
+                State::Key => {
+                    let Some(key) = self.envelope_value()? else { return Ok(None) };
+                    self.state = State::Colon(self.read_key(&key)?);
+                }
+                State::Value(field) => {
+                    let field = *field;
+                    let Some(value) = self.envelope_value()? else { return Ok(None) };
+                    self.read_field(field, &value)
+                        .map_err(|error| error.shifted(self.stream.value_start()))?;
+                    self.state = State::CommaOrEnd;
+                }
+                State::Item => {
+                    let Some(item) = self.stream.value(self.item_limit())? else { return Ok(None) };
+                    self.state = State::CommaOrItemsEnd;
+                    return Ok(Some(item));
+                }
+                _ => {
+                    let Some(token) = self.stream.token() else { return Ok(None) };
+                    self.state = self.follow(token)?;
+                    if !matches!(self.state, State::Key | State::Value(_) | State::Item) {
+                        self.stream.pass(); // the first byte of a value is read with the value
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a byte of structure leads to.
+    fn follow(&self, token: u8) -> Result<State, Malformed> {
+        use State::*;
+        let expected = |what| Err(self.stream.error(Problem::Expected(what)));
+        Ok(match (&self.state, token) {
+            (List, b'{') => FirstKeyOrEnd,
+            (List, _) => return expected("a list"),
+            (FirstKeyOrEnd | CommaOrEnd, b'}') => Nothing,
+            (CommaOrEnd, b',') => NextKey,
+            (CommaOrEnd, _) => return expected("a comma or the end of the list"),
+            (FirstKeyOrEnd | NextKey, b'"') => Key,
+            (FirstKeyOrEnd | NextKey | Key, _) => return expected("a key"),
+            (Colon(field), b':') => BeforeValue(*field),
+            (Colon(_), _) => return expected("a colon"),
+            (BeforeValue(Field::Items), b'[') => FirstItemOrEnd,
+            (BeforeValue(Field::Items), b'n') => Value(Field::Items), // null
+            (BeforeValue(Field::Items), _) => return expected("an array"),
+            (BeforeValue(field), b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => {
+                Value(*field)
+            }
+            (BeforeValue(_) | Value(_), _) => return expected("a value"),
+            (FirstItemOrEnd | CommaOrItemsEnd, b']') => CommaOrEnd,
+            (CommaOrItemsEnd, b',') => NextItem,
+            (CommaOrItemsEnd, _) => return expected("a comma or the end of the items"),
+            (FirstItemOrEnd | NextItem, b'{') => Item,
+            (FirstItemOrEnd | NextItem | Item, _) => return expected("an object"),
+            (Nothing | Failed(_), _) => return Err(self.stream.error(Problem::TrailingBytes)),
+        })
+    }
+
+    fn item_limit(&self) -> ValueLimit {
+        let Limits { object_bytes, depth, .. } = self.limits;
+        ValueLimit { what: "list item", named: object_bytes, bytes: object_bytes, depth, around: 0 }
+    }
+
+    /// Reads a key or a value beside the items.
+    fn envelope_value(&mut self) -> Result<Option<Place>, Malformed> {
+        let Limits { envelope_bytes, depth, .. } = self.limits;
+        let limit = ValueLimit {
+            what: "what stands around the items of the list",
+            named: envelope_bytes,
+            bytes: envelope_bytes - self.envelope,
+            depth,
+            around: 0,
+        };
+        let value = self.stream.value(limit)?;
+        self.envelope += value.as_ref().map_or(0, |place| self.stream.bytes(place).len());
+        Ok(value)
+    }
+
+    fn read_key(&mut self, key: &Place) -> Result<Field, Malformed> {
+        let start = self.stream.value_start();
+        let (key, _) = text::read(self.stream.bytes(key), 1).map_err(|error| error.shifted(start))?;
+        let field = match &*key {
+            "apiVersion" => Field::ApiVersion,
+            "kind" => Field::Kind,
+            "metadata" => Field::Metadata,
+            "items" => Field::Items,
+            _ => return Ok(Field::Other),
+        };
+        if std::mem::replace(&mut self.seen[field as usize], true) {
+            return Err(Malformed { offset: start, problem: Problem::DuplicateKey(key.into_owned()) });
+        }
+        Ok(field)
+    }
+
+    fn read_field(&mut self, field: Field, value: &Place) -> Result<(), Malformed> {
+        let end = &mut self.end;
+        let mut reader = Reader::new(self.stream.bytes(value), self.limits);
+        match field {
+            Field::Items => reader.null()?,
+            Field::Other => reader.skip()?,
+            _ if reader.null_comes()? => {}
+            Field::ApiVersion => end.api_version = reader.string()?.into_owned(),
+            Field::Kind => end.kind = reader.string()?.into_owned(),
+            Field::Metadata => read_metadata(&mut reader, end)?,
+        }
+        reader.end()
+    }
+}
+
+fn read_metadata(reader: &mut Reader<'_>, end: &mut ListEnd) -> Result<(), Malformed> {
+    let mut keys = Keys::default();
+    reader.begin_object()?;
+    while let Some(key) = reader.next_key_bytes()? {
+        keys.add(&key, reader.key_offset())?;
+        if reader.null_comes()? {
+            continue;
+        }
+        match &*key {
+            b"resourceVersion" => end.version = ResourceVersion::from(&*reader.string()?),
+            b"continue" => {
+                end.continue_token = Some(reader.string()?.into_owned()).filter(|token| !token.is_empty());
+            }
+            b"remainingItemCount" => end.remaining = Some(reader.integer("remainingItemCount")?),
+            _ => reader.skip()?,
+        }
+    }
+    Ok(())
+}

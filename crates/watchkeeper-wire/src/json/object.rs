@@ -1,0 +1,63 @@
+//! Reading an arriving JSON object: its head and its body, in one pass and one copy.
+
+use watchkeeper_core::{Encoded, HeadBuilder, Object};
+
+use super::cut::{Body, Members, cut_value, node};
+use super::head::{check_length, finish, read_metadata};
+use super::{Keys, Reader};
+use crate::{Intake, Malformed, Node, Paths};
+
+/// Reads the head of an object as [`read_head`](super::read_head) does, and copies its body without
+/// what the intake cuts out and without `apiVersion` and `kind`: a stored body has no type (E1 of
+/// [`Encoded`]).
+///
+/// ```
+/// use watchkeeper_core::HeadBuilder;
+/// use watchkeeper_wire::{Intake, json};
+///
+/// let bytes = br#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0","managedFields":[]},"spec":{}}"#;
+/// let object = json::read_object(bytes, &Intake::default(), &mut HeadBuilder::default())?;
+/// assert_eq!(object.head.key().name(), "web-0");
+/// assert_eq!(&*object.encoded.body, br#"{"metadata":{"name":"web-0"},"spec":{}}"#);
+/// # Ok::<(), watchkeeper_wire::Malformed>(())
+/// ```
+///
+/// # Errors
+/// As [`read_head`](super::read_head), with the limits of the intake.
+pub fn read_object(object: &[u8], intake: &Intake, head: &mut HeadBuilder) -> Result<Object, Malformed> {
+    check_length(object, intake.limits)?;
+    head.clear();
+    let mut reader = Reader::new(object, intake.limits);
+    let (mut body, mut keys, mut found) = (Body::default(), Keys::default(), false);
+    let nothing = Paths::none();
+
+    reader.begin_object()?;
+    let mut members = Members::new(&reader);
+    while let Some(key) = reader.next_key_bytes()? {
+        keys.add(&key, reader.key_offset())?;
+        let node = node(&intake.cut, &key);
+        let whole = matches!((&*key, node), (b"apiVersion" | b"kind", _) | (_, Some(Node::Whole)));
+        let below = match node {
+            Some(Node::Below(paths)) if !whole => paths,
+            _ => &nothing,
+        };
+        if !whole {
+            members.keep(&reader, &mut body);
+        }
+        if *key == *b"metadata" {
+            found = read_metadata(&mut reader, intake.annotations, head, below, &mut body)?;
+        } else if below.is_empty() {
+            reader.skip()?;
+        } else {
+            cut_value(&mut reader, below, &mut body)?;
+        }
+        if whole {
+            members.cut(&reader);
+        } else {
+            members.kept(&reader);
+        }
+    }
+    members.end(&mut body);
+    let head = finish(reader, found, head)?;
+    Ok(Object { head, encoded: Encoded::json(body.copy(object)) })
+}

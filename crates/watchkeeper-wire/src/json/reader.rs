@@ -1,0 +1,532 @@
+//! Pull reader: walks a JSON value that is wholly there, token by token.
+//!
+//! The caller says what it expects and gets it, or an error that says where it was not:
+//!
+//! ```text
+//! reader.begin_object()?;
+//! while let Some(key) = reader.next_key()? {
+//!     match &*key {
+//!         "name" => name = reader.string()?,
+//!      }
+//! }
+//! reader.end()?;
+//! ```
+//!
+//! - R1: what has been read is valid JSON to the last byte, but for what R2 and R3 say.
+//! - R2: a value that was [skipped](Reader::skip) is balanced, and its strings end; what stands
+//!   between the brackets and within the strings has not been looked at.
+//! - R3: a key that was read [as bytes](Reader::next_key_bytes) may be no UTF-8.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::scan::{Fed, Scan};
+use super::text;
+use crate::{Limits, Malformed, Problem};
+
+/// What kind of value comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Object,
+    Array,
+    String,
+    Number,
+    Bool,
+    Null,
+}
+
+/// A position in the bytes of one JSON value.
+#[derive(Debug, Clone)]
+pub(crate) struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Where the last key stands.
+    key_at: usize,
+    depth: usize,
+    max_depth: usize,
+    /// A container has just been opened, so that no comma is due before its next element. One flag
+    /// serves all levels: a container that holds another has had an element.
+    fresh: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads from the start of `bytes`; of the limits, `depth` applies.
+    pub(crate) fn new(bytes: &'a [u8], limits: Limits) -> Self {
+        Self { bytes, at: 0, key_at: 0, depth: 0, max_depth: limits.depth, fresh: false }
+    }
+
+    /// Where the next token starts, or white space before it.
+    pub(crate) fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// Where the key stands that was read last.
+    pub(crate) fn key_offset(&self) -> usize {
+        self.key_at
+    }
+
+    /// What comes next.
+    pub(crate) fn peek(&mut self) -> Result<Shape, Malformed> {
+        match self.token()? {
+            b'{' => Ok(Shape::Object),
+            b'[' => Ok(Shape::Array),
+            b'"' => Ok(Shape::String),
+            b't' | b'f' => Ok(Shape::Bool),
+            b'n' => Ok(Shape::Null),
+            b'-' | b'0'..=b'9' => Ok(Shape::Number),
+            _ => Err(self.expected("a value")),
+        }
+    }
+
+    /// Enters an object; [`next_key`](Self::next_key) leads through it and out of it.
+    pub(crate) fn begin_object(&mut self) -> Result<(), Malformed> {
+        self.begin(b'{', "an object")
+    }
+
+    /// Enters an array; [`next_element`](Self::next_element) leads through it and out of it.
+    pub(crate) fn begin_array(&mut self) -> Result<(), Malformed> {
+        self.begin(b'[', "an array")
+    }
+
+    /// The next key of the object, with the reader before its value; `None` once the object has ended.
+    pub(crate) fn next_key(&mut self) -> Result<Option<Cow<'a, str>>, Malformed> {
+        match self.next_key_bytes()? {
+            Some(key) => self.key_text(key).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The key that was read last, as text.
+    pub(crate) fn key_text(&self, key: Cow<'a, [u8]>) -> Result<Cow<'a, str>, Malformed> {
+        text::utf8(key, self.bytes, self.key_at + 1)
+    }
+
+    /// The next key as [`next_key`](Self::next_key) reads it, for a caller that compares it with names
+    /// that it knows: it may be no UTF-8 (R3).
+    #[inline(always)] // a plain key then stays in registers
+    pub(crate) fn next_key_bytes(&mut self) -> Result<Option<Cow<'a, [u8]>>, Malformed> {
+        match self.plain_key() {
+            Some(key) => Ok(Some(Cow::Borrowed(key))),
+            None => self.any_key(),
+        }
+    }
+
+    /// The next key, where it has no escapes and no white space around it.
+    fn plain_key(&mut self) -> Option<&'a [u8]> {
+        let quote = self.at + usize::from(!self.fresh);
+        let comes = if self.fresh { b'"' } else { b',' };
+        if *self.bytes.get(self.at)? != comes || *self.bytes.get(quote)? != b'"' {
+            return None;
+        }
+        let key = text::plain(self.bytes, quote + 1)?;
+        let colon = quote + key.len() + 2;
+        if *self.bytes.get(colon)? != b':' {
+            return None;
+        }
+        (self.key_at, self.at, self.fresh) = (quote, colon + 1, false);
+        Some(key)
+    }
+
+    fn any_key(&mut self) -> Result<Option<Cow<'a, [u8]>>, Malformed> {
+        if !self.advance(b'}', "a comma or the end of the object")? {
+            return Ok(None);
+        }
+        if self.token()? != b'"' {
+            return Err(self.expected("a key"));
+        }
+        let (key, end) = text::read_bytes(self.bytes, self.at + 1)?;
+        (self.key_at, self.at) = (self.at, end);
+        if self.token()? != b':' {
+            return Err(self.expected("a colon"));
+        }
+        self.at += 1;
+        Ok(Some(key))
+    }
+
+    /// Whether the array has another element, with the reader before it; `false` once it has ended.
+    pub(crate) fn next_element(&mut self) -> Result<bool, Malformed> {
+        let more = self.advance(b']', "a comma or the end of the array")?;
+        if more && self.token()? == b']' {
+            return Err(self.expected("a value"));
+        }
+        Ok(more)
+    }
+
+    /// Reads a string. One without escapes is borrowed.
+    #[inline(always)] // a plain string then stays in registers
+    pub(crate) fn string(&mut self) -> Result<Cow<'a, str>, Malformed> {
+        match self.plain_string() {
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => self.any_string(),
+        }
+    }
+
+    /// The string that comes next, where it has no escapes and no white space before it.
+    fn plain_string(&mut self) -> Option<&'a str> {
+        if *self.bytes.get(self.at)? != b'"' {
+            return None;
+        }
+        let text = std::str::from_utf8(text::plain(self.bytes, self.at + 1)?).ok()?;
+        self.at += text.len() + 2;
+        Some(text)
+    }
+
+    fn any_string(&mut self) -> Result<Cow<'a, str>, Malformed> {
+        if self.token()? != b'"' {
+            return Err(self.expected("a string"));
+        }
+        let (text, end) = text::read(self.bytes, self.at + 1)?;
+        self.at = end;
+        Ok(text)
+    }
+
+    /// Reads a number, as the text it stands as.
+    pub(crate) fn number(&mut self) -> Result<&'a str, Malformed> {
+        if !matches!(self.token()?, b'-' | b'0'..=b'9') {
+            return Err(self.expected("a number"));
+        }
+        let start = self.at;
+        self.at = self.number_end().map_err(|place| match self.bytes.get(place) {
+            Some(_) => Malformed::new(place, Problem::Expected("a digit")),
+            None => Malformed::new(place, Problem::Truncated),
+        })?;
+        Ok(std::str::from_utf8(&self.bytes[start..self.at]).expect("a number is of ASCII characters"))
+    }
+
+    /// Reads a whole number into the field that is named.
+    pub(crate) fn integer(&mut self, field: &'static str) -> Result<i64, Malformed> {
+        self.token()?;
+        let start = self.at;
+        let text = self.number()?;
+        text.parse().map_err(|_| {
+            let is_whole = !text.contains(['.', 'e', 'E']); // Go takes neither 1.0 nor 1e0 for a whole number
+            let problem = match is_whole {
+                true => Problem::NumberOutOfRange(field),
+                false => Problem::bad_value("a whole number", text),
+            };
+            Malformed::new(start, problem)
+        })
+    }
+
+    /// Reads `true` or `false`.
+    pub(crate) fn boolean(&mut self) -> Result<bool, Malformed> {
+        match self.token()? {
+            b't' => self.literal("true").map(|()| true),
+            b'f' => self.literal("false").map(|()| false),
+            _ => Err(self.expected("true or false")),
+        }
+    }
+
+    /// Reads `null`.
+    pub(crate) fn null(&mut self) -> Result<(), Malformed> {
+        match self.token()? {
+            b'n' => self.literal("null"),
+            _ => Err(self.expected("null")),
+        }
+    }
+
+    /// Reads `null` if that is what comes next: Go takes it for a value that is not there.
+    pub(crate) fn null_comes(&mut self) -> Result<bool, Malformed> {
+        if self.token()? != b'n' {
+            return Ok(false);
+        }
+        self.literal("null").map(|()| true)
+    }
+
+    /// Passes over the next value without looking into it (R2).
+    pub(crate) fn skip(&mut self) -> Result<(), Malformed> {
+        self.span().map(drop)
+    }
+
+    /// Passes over the next value as [`skip`](Self::skip) does, and returns where it stands.
+    pub(crate) fn span(&mut self) -> Result<Range<usize>, Malformed> {
+        let shape = self.peek()?;
+        let start = self.at;
+        match shape {
+            Shape::Object | Shape::Array => self.at = self.container_end()?,
+            Shape::String => self.at = text::skip(self.bytes, start + 1)?,
+            Shape::Number => self.number().map(drop)?,
+            Shape::Bool => self.boolean().map(drop)?,
+            Shape::Null => self.null()?,
+        }
+        Ok(start..self.at)
+    }
+
+    /// Reads the next value, all of it checked (R1), and returns its bytes.
+    pub(crate) fn raw(&mut self) -> Result<&'a [u8], Malformed> {
+        self.peek()?;
+        let start = self.at;
+        let mut open = Vec::new();
+        loop {
+            match self.peek()? {
+                Shape::Object => {
+                    self.begin_object()?;
+                    open.push(Shape::Object);
+                }
+                Shape::Array => {
+                    self.begin_array()?;
+                    open.push(Shape::Array);
+                }
+                Shape::String => self.string().map(drop)?,
+                Shape::Number => self.number().map(drop)?,
+                Shape::Bool => self.boolean().map(drop)?,
+                Shape::Null => self.null()?,
+            }
+            while let Some(container) = open.last() {
+                let more = match container {
+                    Shape::Object => self.next_key()?.is_some(),
+                    _ => self.next_element()?,
+                };
+                if more {
+                    break;
+                }
+                open.pop();
+            }
+            if open.is_empty() {
+                return Ok(&self.bytes[start..self.at]);
+            }
+        }
+    }
+
+    /// Checks that nothing but white space is left.
+    pub(crate) fn end(&mut self) -> Result<(), Malformed> {
+        match self.token() {
+            Ok(_) => Err(Malformed::new(self.at, Problem::TrailingBytes)),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// An error at the next token.
+    pub(crate) fn error(&self, problem: Problem) -> Malformed {
+        Malformed::new(self.at, problem)
+    }
+
+    #[cold]
+    fn expected(&self, what: &'static str) -> Malformed {
+        self.error(Problem::Expected(what))
+    }
+
+    /// The first byte of the next token, to which the reader moves.
+    #[inline(always)]
+    fn token(&mut self) -> Result<u8, Malformed> {
+        match self.bytes.get(self.at) {
+            Some(byte) if *byte > b' ' => Ok(*byte),
+            _ => self.token_behind_space(),
+        }
+    }
+
+    #[cold]
+    fn token_behind_space(&mut self) -> Result<u8, Malformed> {
+        loop {
+            match self.bytes.get(self.at) {
+                Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
+                Some(byte) => return Ok(*byte),
+                None => return Err(self.error(Problem::Truncated)),
+            }
+        }
+    }
+
+    fn begin(&mut self, bracket: u8, what: &'static str) -> Result<(), Malformed> {
+        if self.token()? != bracket {
+            return Err(self.expected(what));
+        }
+        if self.depth == self.max_depth {
+            return Err(self.error(Problem::TooDeep { limit: self.max_depth }));
+        }
+        self.at += 1;
+        self.depth += 1;
+        self.fresh = true;
+        Ok(())
+    }
+
+    /// Moves to the next element of a container, or past the `bracket` that ends it.
+    #[inline]
+    fn advance(&mut self, bracket: u8, expected: &'static str) -> Result<bool, Malformed> {
+        let fresh = std::mem::take(&mut self.fresh);
+        match self.token()? {
+            byte if byte == bracket => {
+                self.at += 1;
+                self.depth = self.depth.saturating_sub(1);
+                return Ok(false);
+            }
+            _ if fresh => {}
+            b',' => self.at += 1,
+            _ => return Err(self.expected(expected)),
+        }
+        Ok(true)
+    }
+
+    fn literal(&mut self, word: &'static str) -> Result<(), Malformed> {
+        let rest = &self.bytes[self.at..];
+        if rest.starts_with(word.as_bytes()) {
+            self.at += word.len();
+            return Ok(());
+        }
+        if word.as_bytes().starts_with(rest) {
+            return Err(Malformed::new(self.bytes.len(), Problem::Truncated));
+        }
+        Err(self.expected(word))
+    }
+
+    /// The position behind the number that starts here, or the one where it lacks a digit.
+    fn number_end(&self) -> Result<usize, usize> {
+        let byte = |at: usize| self.bytes.get(at);
+        let digits = |from: usize| {
+            let more = self.bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            if more > 0 { Ok(from + more) } else { Err(from) }
+        };
+        let mut at = self.at + usize::from(byte(self.at) == Some(&b'-'));
+        at = if byte(at) == Some(&b'0') { at + 1 } else { digits(at)? };
+        if byte(at) == Some(&b'.') {
+            at = digits(at + 1)?;
+        }
+        if matches!(byte(at), Some(b'e' | b'E')) {
+            let sign = usize::from(matches!(byte(at + 1), Some(b'+' | b'-')));
+            at = digits(at + 1 + sign)?;
+        }
+        Ok(at)
+    }
+
+    /// The position behind the container that starts here.
+    fn container_end(&self) -> Result<usize, Malformed> {
+        let mut scan = Scan::new(self.max_depth - self.depth);
+        match scan.feed(&self.bytes[self.at..]) {
+            Fed::End(length) => Ok(self.at + length),
+            Fed::More => Err(Malformed::new(self.bytes.len(), Problem::Truncated)),
+            Fed::TooDeep(place) => {
+                Err(Malformed::new(self.at + place, Problem::TooDeep { limit: self.max_depth }))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::testing;
+    use proptest::prelude::*;
+
+    fn reader(text: &[u8]) -> Reader<'_> {
+        Reader::new(text, Limits::DEFAULT)
+    }
+
+    fn whole(text: &[u8], read: impl Fn(&mut Reader<'_>) -> Result<(), Malformed>) -> Result<(), Malformed> {
+        let mut reader = reader(text);
+        read(&mut reader)?;
+        reader.end()
+    }
+
+    fn raw(text: &[u8]) -> Result<(), Malformed> {
+        whole(text, |reader| reader.raw().map(drop))
+    }
+
+    fn skip(text: &[u8]) -> Result<(), Malformed> {
+        whole(text, |reader| reader.skip())
+    }
+
+    #[test]
+    fn an_object_is_read_key_by_key() {
+        let mut reader = reader(br#" { "a" : 1 , "\u0062" : [ "x" , true , null ] , "c":{"d":[]} } "#);
+        reader.begin_object().unwrap();
+        assert_eq!(reader.next_key().unwrap().as_deref(), Some("a"));
+        assert_eq!(reader.number().unwrap(), "1");
+        assert_eq!(reader.next_key().unwrap().as_deref(), Some("b"));
+        reader.begin_array().unwrap();
+        assert!(reader.next_element().unwrap());
+        assert_eq!(reader.string().unwrap(), "x");
+        assert!(reader.next_element().unwrap());
+        assert!(reader.boolean().unwrap());
+        assert!(reader.next_element().unwrap());
+        assert!(reader.null_comes().unwrap());
+        assert!(!reader.next_element().unwrap());
+        assert_eq!(reader.next_key().unwrap().as_deref(), Some("c"));
+        assert_eq!(reader.span().unwrap(), 52..60);
+        assert_eq!(reader.next_key().unwrap(), None);
+        reader.end().unwrap();
+    }
+
+    #[test]
+    fn what_is_not_json_is_refused_with_its_place() {
+        use Problem::*;
+        let cases: [(&str, usize, Problem); 19] = [
+            ("", 0, Truncated),
+            ("  ", 2, Truncated),
+            ("nul", 3, Truncated),
+            ("nulx", 0, Expected("null")),
+            ("Infinity", 0, Expected("a value")),
+            ("[1 2]", 3, Expected("a comma or the end of the array")),
+            ("[1,]", 3, Expected("a value")),
+            ("[,1]", 1, Expected("a value")),
+            ("{\"a\" 1}", 5, Expected("a colon")),
+            ("{\"a\":1,}", 7, Expected("a key")),
+            ("{a:1}", 1, Expected("a key")),
+            ("{\"a\":1]", 6, Expected("a comma or the end of the object")),
+            ("[}", 1, Expected("a value")),
+            ("01", 1, TrailingBytes),
+            ("1.", 2, Truncated),
+            ("1.e5", 2, Expected("a digit")),
+            ("-", 1, Truncated),
+            ("-x", 1, Expected("a digit")),
+            ("{} {}", 3, TrailingBytes),
+        ];
+        for (text, offset, problem) in cases {
+            assert_eq!(raw(text.as_bytes()), Err(Malformed::new(offset, problem)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_skipped_value_need_only_be_balanced() {
+        assert_eq!(skip(br#"{"a":[}["}}]"}]"#), Ok(()));
+        assert_eq!(skip(br#"{"a":["#), Err(Malformed::new(6, Problem::Truncated)));
+        assert_eq!(skip(br#""a\"#), Err(Malformed::new(3, Problem::Truncated)));
+    }
+
+    #[test]
+    fn nesting_stops_at_the_limit_whether_read_or_skipped() {
+        let limits = Limits { depth: 3, ..Limits::DEFAULT };
+        let too_deep = Malformed::new(3, Problem::TooDeep { limit: 3 });
+        for (text, expected) in [("[[[]]]", Ok(())), ("[[[[]]]]", Err(too_deep))] {
+            assert_eq!(Reader::new(text.as_bytes(), limits).raw().map(drop), expected);
+            assert_eq!(Reader::new(text.as_bytes(), limits).skip(), expected);
+            let mut inside = Reader::new(text.as_bytes(), limits);
+            inside.begin_array().unwrap();
+            inside.next_element().unwrap();
+            assert_eq!(inside.skip(), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_document_is_valid_and_is_skipped_to_its_end(json in testing::document()) {
+            prop_assert_eq!(raw(json.as_bytes()), Ok(()));
+            prop_assert_eq!(skip(json.as_bytes()), Ok(()));
+        }
+
+        #[test]
+        fn a_document_cut_short_is_truncated(json in testing::document(), cut: prop::sample::Index) {
+            let cut = cut.index(json.len());
+            // A number may end anywhere, and white space may be all that was cut off.
+            if serde_json::from_slice::<serde_json::Value>(&json.as_bytes()[..cut]).is_err() {
+                let truncated = Err(Malformed::new(cut, Problem::Truncated));
+                let found = raw(&json.as_bytes()[..cut]);
+                let mid_character = matches!(&found, Err(error) if error.problem == Problem::InvalidUtf8);
+                prop_assert!(found == truncated || mid_character, "{:?}", found);
+                prop_assert_eq!(skip(&json.as_bytes()[..cut]), truncated);
+            }
+        }
+
+        #[test]
+        fn a_document_with_a_wrong_byte_is_taken_exactly_if_serde_json_takes_it(
+            json in testing::document(), place: prop::sample::Index, byte in testing::nasty_byte()
+        ) {
+            let mut json = json.into_bytes();
+            let place = place.index(json.len());
+            json[place] = byte;
+            let expected = serde_json::from_slice::<&serde_json::value::RawValue>(&json).is_ok();
+            prop_assert_eq!(raw(&json).is_ok(), expected, "{}", json.escape_ascii());
+            if expected {
+                prop_assert_eq!(skip(&json), Ok(()));
+            }
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Structural scanner: finds where a JSON object or array ends, and looks at nothing else.
+//!
+//! From: the bytes of the container, from its opening bracket on, in pieces of any size.
+//! To:   the position behind its closing bracket.
+//!
+//! 64 bytes are turned into four masks, a bit a byte: quotes, backslashes, opening and closing
+//! brackets. Of these follows which bytes stand in strings, and the brackets that do not are
+//! counted. A block is looked at more closely only if the container may end in it, that is, if it
+//! has at least as many closing brackets as levels are open.
+//!
+//! - N1: the container ends behind the first bracket outside of strings that closes as many levels
+//!   as were opened. `[` and `{` count alike: whoever reads the value will see if they do not match.
+//! - N2: the result does not depend on where the pieces were cut.
+
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, u8x64};
+
+/// Bytes that are looked at together: a bit of a mask for each.
+const BLOCK: usize = u64::BITS as usize;
+
+/// How far a scan has come.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scan {
+    level: Level,
+    depth: usize,
+    max_depth: usize,
+    /// All ones if the next byte stands in a string, else zero.
+    in_string: u64,
+    /// One if a backslash stands right before the next byte and is not itself escaped, else zero.
+    escaped: u64,
+}
+
+/// What feeding a piece led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fed {
+    /// The value ends behind that many bytes of the piece.
+    End(usize),
+    /// It goes on past the piece.
+    More,
+    /// The bracket at that position of the piece opens one level more than allowed.
+    TooDeep(usize),
+}
+
+/// A block, a bit a byte; the first byte is the lowest bit.
+#[derive(Clone, Copy)]
+struct Masks {
+    quotes: u64,
+    backslashes: u64,
+    opening: u64,
+    closing: u64,
+}
+
+impl Scan {
+    /// A scan of a container that may hold `max_depth` levels, itself included.
+    pub(super) fn new(max_depth: usize) -> Self {
+        Self { level: Level::new(), depth: 0, max_depth, in_string: 0, escaped: 0 }
+    }
+
+    /// Goes on with the next piece. The first piece starts with the opening bracket.
+    pub(super) fn feed(&mut self, piece: &[u8]) -> Fed {
+        dispatch!(self.level, simd => self.feed_blocks(simd, piece))
+    }
+
+    #[inline(always)] // into the function that is compiled for the processor at hand
+    fn feed_blocks<S: Simd>(&mut self, simd: S, piece: &[u8]) -> Fed {
+        let (blocks, rest) = piece.as_chunks::<BLOCK>();
+        let mut start = 0;
+        for block in blocks {
+            let masks = Masks::of(simd, block);
+            let escaped = self.escaped_bytes(masks.backslashes);
+            if let Some(fed) = self.count(&masks, escaped, start) {
+                return fed;
+            }
+            start += BLOCK;
+        }
+        if rest.is_empty() {
+            return Fed::More;
+        }
+        let mut block = [b' '; BLOCK];
+        block[..rest.len()].copy_from_slice(rest);
+        let masks = Masks::of(simd, &block);
+        let escaped = self.escaped_bytes(masks.backslashes);
+        self.escaped = escaped >> rest.len() & 1; // the byte behind the rest, not behind the block
+        self.count(&masks, escaped, start).unwrap_or(Fed::More)
+    }
+
+    /// Which bytes stand behind a backslash that is not itself escaped.
+    ///
+    /// Of a run of backslashes every second one is escaped, and the byte behind the run if the run
+    /// is odd. A subtraction finds that out for all runs at once: its borrow goes through a run, and
+    /// the run's last bit tells whether it began at an even or at an odd place.
+    #[inline(always)]
+    fn escaped_bytes(&mut self, backslashes: u64) -> u64 {
+        const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
+        if backslashes == 0 {
+            return std::mem::take(&mut self.escaped);
+        }
+        let starting = backslashes & !self.escaped;
+        let behind = (starting << 1 | ODD).wrapping_sub(starting) ^ ODD;
+        let escaped = behind ^ (backslashes | self.escaped);
+        self.escaped = (behind & backslashes) >> (BLOCK - 1);
+        escaped
+    }
+
+    /// Counts the brackets of a block that starts at `start` of its piece.
+    #[inline(always)]
+    fn count(&mut self, masks: &Masks, escaped: u64, start: usize) -> Option<Fed> {
+        let in_string = running_parity(masks.quotes & !escaped) ^ self.in_string;
+        self.in_string = (in_string.cast_signed() >> (BLOCK - 1)).cast_unsigned();
+        let (opening, closing) = (masks.opening & !in_string, masks.closing & !in_string);
+        let (opened, closed) = (opening.count_ones() as usize, closing.count_ones() as usize);
+        let crucial = closed >= self.depth || self.depth + opened > self.max_depth;
+        if crucial && let Some(fed) = self.walk(opening, closing, start) {
+            return Some(fed);
+        }
+        self.depth = self.depth + opened - closed; // N1: the walk would have found the end
+        None
+    }
+
+    /// Follows the brackets of a block one by one.
+    fn walk(&self, opening: u64, closing: u64, start: usize) -> Option<Fed> {
+        let mut depth = self.depth;
+        let mut brackets = opening | closing;
+        while brackets != 0 {
+            let place = brackets.trailing_zeros() as usize;
+            brackets &= brackets - 1;
+            if opening >> place & 1 == 1 {
+                if depth == self.max_depth {
+                    return Some(Fed::TooDeep(start + place));
+                }
+                depth += 1;
+            } else if depth <= 1 {
+                return Some(Fed::End(start + place + 1));
+            } else {
+                depth -= 1;
+            }
+        }
+        None
+    }
+}
+
+impl Masks {
+    #[inline(always)]
+    fn of<S: Simd>(simd: S, block: &[u8; BLOCK]) -> Self {
+        let bytes = u8x64::from_slice(simd, block);
+        let is = |bytes: u8x64<S>, byte: u8| bytes.simd_eq(u8x64::splat(simd, byte)).to_bitmask();
+        let folded = bytes | u8x64::splat(simd, 0x20); // `[` and `]` become `{` and `}`, and nothing else does
+        Self {
+            quotes: is(bytes, b'"'),
+            backslashes: is(bytes, b'\\'),
+            opening: is(folded, b'{'),
+            closing: is(folded, b'}'),
+        }
+    }
+}
+
+/// Sets each bit to the parity of the bits up to it: of quotes, whether a string is open behind them.
+#[inline(always)]
+fn running_parity(mut bits: u64) -> u64 {
+    for step in [1, 2, 4, 8, 16, 32] {
+        bits ^= bits << step;
+    }
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::testing;
+    use proptest::prelude::*;
+
+    /// The scanner as one would write it down: byte by byte.
+    #[derive(Debug, Clone, Copy, Default)]
+    struct Model {
+        depth: usize,
+        in_string: bool,
+        escaped: bool,
+    }
+
+    impl Model {
+        fn feed(&mut self, piece: &[u8], max_depth: usize) -> Fed {
+            for (at, byte) in piece.iter().enumerate() {
+                let escaped = self.escaped;
+                self.escaped = !escaped && *byte == b'\\';
+                match byte {
+                    b'"' if !escaped => self.in_string = !self.in_string,
+                    b'{' | b'[' if !self.in_string && self.depth == max_depth => return Fed::TooDeep(at),
+                    b'{' | b'[' if !self.in_string => self.depth += 1,
+                    b'}' | b']' if !self.in_string && self.depth <= 1 => return Fed::End(at + 1),
+                    b'}' | b']' if !self.in_string => self.depth -= 1,
+                    _ => {}
+                }
+            }
+            Fed::More
+        }
+    }
+
+    /// Every way to compile the scanner that this machine can run.
+    fn levels() -> Vec<Level> {
+        let mut levels = vec![Level::fallback(), Level::baseline(), Level::new()];
+        #[cfg(target_arch = "x86_64")]
+        {
+            levels.extend(Level::new().as_sse4_2().map(|simd| simd.level()));
+            levels.extend(Level::new().as_avx2().map(|simd| simd.level()));
+        }
+        levels
+    }
+
+    fn scan_at(level: Level, max_depth: usize) -> Scan {
+        Scan { level, ..Scan::new(max_depth) }
+    }
+
+    /// Bytes that are mostly structure, and begin with a bracket.
+    fn structure() -> impl Strategy<Value = Vec<u8>> {
+        let byte = prop_oneof![
+            4 => Just(b' '), 4 => Just(b'['), 3 => Just(b']'), 2 => Just(b'"'), 2 => Just(b'\\'), 1 => any::<u8>()
+        ];
+        let run = (byte, prop_oneof![4 => 1..4_usize, 1 => 1..140_usize]);
+        prop::collection::vec(run, 1..40).prop_map(|runs| {
+            let runs = runs.into_iter().flat_map(|(byte, count)| std::iter::repeat_n(byte, count));
+            std::iter::once(b'{').chain(runs).collect()
+        })
+    }
+
+    #[test]
+    fn brackets_in_strings_do_not_count() {
+        let text = br#"{"a":"}]\"}\\","b":["}"]} "#;
+        assert_eq!(Scan::new(9).feed(text), Fed::End(text.len() - 1));
+    }
+
+    #[test]
+    fn a_run_of_backslashes_escapes_the_quote_behind_it_if_it_is_odd() {
+        for backslashes in 0..200 {
+            let text = format!(r#"{{"{}"}}]""#, "\\".repeat(backslashes));
+            let end = if backslashes % 2 == 0 { Fed::End(backslashes + 4) } else { Fed::More };
+            for level in levels() {
+                assert_eq!(scan_at(level, 9).feed(text.as_bytes()), end, "{backslashes} {level:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_level_too_many_is_refused_at_its_bracket() {
+        let text = [b"[".repeat(500), b"]".repeat(500)].concat();
+        assert_eq!(Scan::new(500).feed(&text), Fed::End(1000));
+        assert_eq!(Scan::new(499).feed(&text), Fed::TooDeep(499));
+        assert_eq!(Scan::new(0).feed(b"{}"), Fed::TooDeep(0));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_in_any_pieces_scan_as_in_the_model(
+            bytes in structure(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6), max_depth in 1..90_usize
+        ) {
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len())).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            for level in levels() {
+                let (mut scan, mut model) = (scan_at(level, max_depth), Model::default());
+                for cut in cuts.windows(2) {
+                    let piece = &bytes[cut[0]..cut[1]];
+                    let expected = model.feed(piece, max_depth);
+                    prop_assert_eq!(scan.feed(piece), expected, "{:?}", level);
+                    if expected != Fed::More {
+                        break;
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn the_end_of_any_object_is_found(
+            object in testing::object(), pretty: bool, tail in "[\\]}\"a ]{0,70}"
+        ) {
+            let json = testing::text(&object.into(), pretty);
+            let text = format!("{json}{tail}");
+            for level in levels() {
+                prop_assert_eq!(scan_at(level, 512).feed(text.as_bytes()), Fed::End(json.len()));
+            }
+        }
+    }
+}

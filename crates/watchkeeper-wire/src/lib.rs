@@ -1,0 +1,30 @@
+//! The bytes of the Kubernetes API, read and written without an intermediate tree: no I/O.
+//!
+//! From: the chunks of a response body, in whatever sizes they arrive.
+//! To:   [`Object`](watchkeeper_core::Object)s, for the cache; any `Deserialize` type, for the edges.
+
+mod annotations;
+mod decode;
+mod frame;
+pub mod gzip;
+mod intake;
+pub mod json;
+mod kind;
+mod limits;
+mod list_end;
+mod malformed;
+mod paths;
+pub mod protobuf;
+pub mod quantity;
+pub mod schema;
+pub mod transcode;
+
+pub use annotations::Annotations;
+pub use decode::{DecodeError, decode};
+pub use frame::Frame;
+pub use intake::Intake;
+pub use kind::Kind;
+pub use limits::{Limits, MESSAGE_DEPTH};
+pub use list_end::ListEnd;
+pub use malformed::{Malformed, Problem};
+pub use paths::{FieldPath, FieldPathError, Node, Paths};

@@ -1,0 +1,20 @@
+//! Protobuf as an API server sends it: envelope, lists, watch frames, heads and cutting, all on
+//! the bytes.
+
+mod cursor;
+mod cut;
+mod envelope;
+mod frames;
+mod head;
+mod object;
+mod split;
+mod time;
+
+pub(crate) use cursor::{Cursor, Tag, Wire, put_bytes, put_tag, put_varint};
+pub use cut::{Cut, UnknownPath};
+pub use envelope::{Envelope, MAGIC, wrap};
+pub use frames::WatchFrames;
+pub use head::read_head;
+pub use object::read_object;
+pub use split::ListSplitter;
+pub(crate) use time::read_time;

@@ -1,0 +1,296 @@
+//! Typed decode: one type, two encodings, one result.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use watchkeeper_core::Encoded;
+use watchkeeper_wire::{DecodeError, Kind, MESSAGE_DEPTH, Malformed, Problem, decode, transcode};
+
+fn encodings(kind: &Kind, object: &Value) -> [Encoded; 2] {
+    let json = Encoded::json(object.to_string().into_bytes());
+    let protobuf = Encoded::protobuf(transcode::to_protobuf(&json, kind).unwrap());
+    [json, protobuf]
+}
+
+/// Decodes both encodings, which must agree.
+fn both<T: DeserializeOwned + PartialEq + std::fmt::Debug>(kind: &Kind, object: &Value) -> T {
+    let [json, protobuf] = encodings(kind, object);
+    let (of_json, of_protobuf) = (decode::<T>(&json, kind).unwrap(), decode::<T>(&protobuf, kind).unwrap());
+    assert_eq!(of_json, of_protobuf);
+    of_protobuf
+}
+
+fn pod() -> (Kind, Value) {
+    let pod = json!({
+        "metadata": {
+            "name": "web-0", "namespace": "default", "uid": "u1", "resourceVersion": "7",
+            "creationTimestamp": "2026-11-15T09:00:00Z",
+            "labels": {"app": "web", "tier": ""},
+            "ownerReferences": [
+                {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u0", "controller": true}
+            ],
+            "managedFields": [{"manager": "k", "operation": "Update", "fieldsV1": {"f:spec": {".": {}}}}]
+        },
+        "spec": {
+            "nodeName": "n1",
+            "restartPolicy": "Always",
+            "terminationGracePeriodSeconds": 0,
+            "volumes": [{"name": "data", "emptyDir": {"sizeLimit": "1Gi"}}, {"name": "s", "secret": {"secretName": "x"}}],
+            "containers": [{
+                "name": "main", "image": "nginx:1.27",
+                "resources": {"limits": {"cpu": "500m", "memory": "64Mi"}},
+                "livenessProbe": {"httpGet": {"path": "/", "port": "http"}, "periodSeconds": 5},
+                "readinessProbe": {"tcpSocket": {"port": 80}},
+                "ports": [{"containerPort": 80, "name": "http"}]
+            }]
+        },
+        "status": {"phase": "Running", "podIPs": [{"ip": "10.0.0.1"}]}
+    });
+    (Kind::new("", "v1", "Pod"), pod)
+}
+
+#[test]
+fn a_pod_is_the_same_pod_in_both_encodings() {
+    let (kind, object) = pod();
+    let decoded: Pod = both(&kind, &object);
+    let spec = decoded.spec.unwrap();
+    assert_eq!(spec.node_name.as_deref(), Some("n1"));
+    assert_eq!(spec.termination_grace_period_seconds, Some(0));
+    assert_eq!(spec.volumes.unwrap()[1].secret.as_ref().unwrap().secret_name.as_deref(), Some("x"));
+    assert_eq!(decoded.metadata.managed_fields.unwrap().len(), 1);
+}
+
+#[test]
+fn a_partial_view_reads_what_it_names() {
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct View {
+        kind: String,
+        spec: Spec,
+    }
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Spec {
+        node_name: String,
+        containers: Vec<Container>,
+    }
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Container {
+        image: String,
+    }
+    let (kind, object) = pod();
+    let view: View = both(&kind, &object);
+    assert_eq!(view.kind, "Pod");
+    assert_eq!((view.spec.node_name.as_str(), view.spec.containers[0].image.as_str()), ("n1", "nginx:1.27"));
+}
+
+#[test]
+fn a_dynamic_object_is_the_json_with_its_type() {
+    let (kind, object) = pod();
+    let [json, protobuf] = encodings(&kind, &object);
+    let mut expected = object;
+    expected["apiVersion"] = json!("v1");
+    expected["kind"] = json!("Pod");
+    assert_eq!(decode::<Value>(&json, &kind).unwrap(), expected);
+    // Go shows some fields of a pod that was read from protobuf even though they are empty.
+    let of_protobuf = decode::<Value>(&protobuf, &kind).unwrap();
+    assert_eq!(of_protobuf["spec"]["containers"][0]["image"], "nginx:1.27");
+    assert_eq!(of_protobuf["spec"]["containers"][0]["readinessProbe"], json!({"tcpSocket": {"port": 80}}));
+    assert_eq!(of_protobuf["apiVersion"], "v1");
+}
+
+#[test]
+fn bytes_maps_and_enums_decode() {
+    let secret: Secret =
+        both(&Kind::new("", "v1", "Secret"), &json!({"metadata": {}, "data": {"a": "aGk=", "b": ""}}));
+    let data = secret.data.unwrap();
+    assert_eq!((data["a"].0.as_slice(), data["b"].0.len()), (&b"hi"[..], 0));
+
+    let map: ConfigMap = both(
+        &Kind::new("", "v1", "ConfigMap"),
+        &json!({"metadata": {}, "immutable": false, "data": {"k": ""}}),
+    );
+    assert_eq!(map.immutable, Some(false));
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    enum Phase {
+        Running,
+    }
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Status {
+        phase: Phase,
+    }
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct View {
+        status: Status,
+    }
+    let (kind, object) = pod();
+    assert_eq!(both::<View>(&kind, &object).status.phase, Phase::Running);
+}
+
+#[test]
+fn what_does_not_fit_the_type_is_an_error_and_names_it() {
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Wrong {
+        spec: String,
+    }
+    let (kind, object) = pod();
+    for encoded in encodings(&kind, &object) {
+        let error = decode::<Wrong>(&encoded, &kind).unwrap_err();
+        assert!(matches!(error, DecodeError::Mismatch(_) | DecodeError::Json(_)), "{error}");
+    }
+}
+
+#[test]
+fn protobuf_of_a_custom_resource_is_an_error_that_says_what_to_do() {
+    let widget = Kind::new("example.com", "v1", "Widget");
+    let error = decode::<Value>(&Encoded::protobuf(*b""), &widget).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "example.com/v1, Kind=Widget has no protobuf form: ask the server for JSON"
+    );
+}
+
+#[test]
+fn a_field_that_comes_again_after_others_is_refused() {
+    let kind = Kind::new("", "v1", "Pod");
+    let scattered = Encoded::protobuf(*b"\x0a\x00\x12\x00\x0a\x00");
+    let error = decode::<Value>(&scattered, &kind).unwrap_err();
+    let DecodeError::Malformed(Malformed { problem, offset }) = error else { panic!("{error}") };
+    assert_eq!((problem, offset), (Problem::ScatteredField { field: 1 }, 5));
+}
+
+#[test]
+fn a_wrong_wire_type_is_refused() {
+    let kind = Kind::new("", "v1", "Pod");
+    let error = decode::<Value>(&Encoded::protobuf(*b"\x08\x01"), &kind).unwrap_err();
+    let DecodeError::Malformed(Malformed { problem, .. }) = error else { panic!("{error}") };
+    assert_eq!(problem, Problem::WrongWireType { field: 1, found: 0 });
+}
+
+/// A schema that is as deep as asked.
+fn nested_schema(depth: usize) -> String {
+    let open = r#"{"properties":{"a":"#.repeat(depth);
+    let close = "}}".repeat(depth);
+    format!(
+        r#"{{"metadata":{{}},"spec":{{"versions":[{{"schema":{{"openAPIV3Schema":{open}{{}}{close}}}}}]}}}}"#
+    )
+}
+
+#[test]
+fn nesting_has_a_limit_and_the_stack_is_enough_for_it() {
+    let kind = Kind::new("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    // The default stack of a worker thread, below which a decode may well run.
+    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
+        let deep = Encoded::json(nested_schema(MESSAGE_DEPTH - 10).into_bytes());
+        let protobuf = Encoded::protobuf(transcode::to_protobuf(&deep, &kind).unwrap());
+        decode::<CustomResourceDefinition>(&protobuf, &kind).unwrap();
+
+        let deeper = Encoded::json(nested_schema(MESSAGE_DEPTH + 10).into_bytes());
+        let error = transcode::to_protobuf(&deeper, &kind).unwrap_err();
+        let DecodeError::Malformed(Malformed { problem, .. }) = error else { panic!("{error}") };
+        assert_eq!(problem, Problem::TooDeep { limit: MESSAGE_DEPTH });
+    });
+    thread.unwrap().join().unwrap();
+}
+
+#[test]
+fn every_truncation_and_every_flipped_byte_is_an_error_or_another_object() {
+    let (kind, object) = pod();
+    let [_, protobuf] = encodings(&kind, &object);
+    for end in 0..protobuf.body.len() {
+        let _ = decode::<Pod>(&Encoded::protobuf(&protobuf.body[..end]), &kind);
+    }
+    for place in 0..protobuf.body.len() {
+        for flip in [0x01, 0x80, 0xff] {
+            let mut body = protobuf.body.clone();
+            body[place] ^= flip;
+            let _ = decode::<Pod>(&Encoded::protobuf(body), &kind);
+        }
+    }
+}
+
+/// How a user may name the type and the keys of what a cache holds.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wrapped {
+    api_version: Option<Word>,
+    kind: Sort,
+    data: BTreeMap<Word, Option<Word>>,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+struct Word(String);
+
+#[derive(Debug, PartialEq, Deserialize)]
+enum Sort {
+    ConfigMap,
+}
+
+#[test]
+fn types_and_keys_may_be_optional_wrapped_or_variants() {
+    let word = |text: &str| Word(text.to_owned());
+    let (kind, object) = (Kind::new("", "v1", "ConfigMap"), json!({"metadata": {}, "data": {"a": "1"}}));
+    let data = [(word("a"), Some(word("1")))].into();
+    let expected = Wrapped { api_version: Some(word("v1")), kind: Sort::ConfigMap, data };
+    assert_eq!(both::<Wrapped>(&kind, &object), expected);
+    assert_eq!(both::<BTreeMap<Word, Value>>(&kind, &object).len(), 4);
+}
+
+#[test]
+fn a_quantity_is_read_from_protobuf_as_go_reads_it() {
+    let field = |tag: &[u8], payload: &[u8]| [tag, &[payload.len() as u8], payload].concat();
+    let pod = |quantity: &str| {
+        let quantity = field(&[0x0a], quantity.as_bytes());
+        let entry = [field(&[0x0a], b"cpu"), field(&[0x12], &quantity)].concat();
+        Encoded::protobuf(field(&[0x12], &field(&[0x82, 0x02], &entry))) // spec.overhead
+    };
+    let kind = Kind::new("", "v1", "Pod");
+    for (text, canonical) in [("500m", "500m"), ("0.5", "500m"), ("1024Ki", "1Mi"), ("8Ki", "8Ki")] {
+        let decoded: Value = decode(&pod(text), &kind).unwrap();
+        assert_eq!(decoded["spec"]["overhead"], json!({"cpu": canonical}), "{text}");
+    }
+    let refused = decode::<Value>(&pod("lots"), &kind).unwrap_err();
+    assert!(
+        matches!(refused, DecodeError::Malformed(Malformed { problem: Problem::BadValue { .. }, .. })),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn a_quantity_in_json_has_no_escapes_and_needs_no_quotes() {
+    let kind = Kind::new("", "v1", "Pod");
+    let encoded = |cpu: &str| {
+        let body = format!(r#"{{"spec":{{"overhead":{{"cpu":{cpu}}}}}}}"#);
+        transcode::to_protobuf(&Encoded::json(body.into_bytes()), &kind)
+    };
+    assert_eq!(encoded("\" 1.5 \"").unwrap(), encoded("1.5").unwrap());
+    for refused in [r#""\u0031""#, "true", "[1]", "{}", r#""""#] {
+        assert!(encoded(refused).is_err(), "{refused}");
+    }
+}
+
+#[test]
+fn an_entry_of_a_map_without_its_value_has_an_empty_one() {
+    let field = |tag: u8, payload: &[u8]| [&[tag, payload.len() as u8], payload].concat();
+    let entry = field(0x0a, b"k");
+    let review = Encoded::protobuf(field(0x1a, &field(0x12, &field(0x22, &entry)))); // status.user.extra
+    let decoded: Value = decode(&review, &Kind::new("authentication.k8s.io", "v1", "TokenReview")).unwrap();
+    assert_eq!(decoded["status"]["user"]["extra"], json!({"k": []}));
+    let secret = Encoded::protobuf(field(0x12, &entry)); // data
+    let decoded: Value = decode(&secret, &Kind::new("", "v1", "Secret")).unwrap();
+    assert_eq!(decoded["data"], json!({"k": ""}));
+}
+
+#[test]
+fn a_body_that_begins_with_white_space_is_given_its_type() {
+    let (kind, body) = (Kind::new("", "v1", "Pod"), Encoded::json(b"\n {}".as_slice()));
+    let mut json = Vec::new();
+    transcode::to_json(&body, &kind, transcode::Types::Named, &mut json).unwrap();
+    assert_eq!(json, br#"{"apiVersion":"v1","kind":"Pod"}"#);
+}
