@@ -294,3 +294,12 @@ fn a_body_that_begins_with_white_space_is_given_its_type() {
     transcode::to_json(&body, &kind, transcode::Types::Named, &mut json).unwrap();
     assert_eq!(json, br#"{"apiVersion":"v1","kind":"Pod"}"#);
 }
+
+#[test]
+fn a_zero_that_takes_more_bytes_than_it_needs_is_left_out_as_any_zero() {
+    // metadata.name, generation and generateName, of which the last is not empty.
+    let metadata = b"\x0a\x80\x00\x38\x80\x80\x00\x12\x81\x00a";
+    let secret = Encoded::protobuf([&[0x0a, metadata.len() as u8], &metadata[..]].concat());
+    let decoded: Value = decode(&secret, &Kind::new("", "v1", "Secret")).unwrap();
+    assert_eq!(decoded["metadata"], json!({"generateName": "a"}));
+}

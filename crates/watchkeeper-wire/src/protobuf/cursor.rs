@@ -92,8 +92,24 @@ impl<'a> Cursor<'a> {
     /// Passes over a zero, be it a number or a length, if one comes next.
     #[inline]
     pub(crate) fn zero_comes(&mut self) -> bool {
-        let zero = self.bytes.get(self.at) == Some(&0);
-        self.at += usize::from(zero);
+        match self.bytes.get(self.at) {
+            Some(0) => {
+                self.at += 1;
+                true
+            }
+            Some(0x80) => self.long_zero(),
+            _ => false,
+        }
+    }
+
+    /// Passes over a zero that takes more bytes than it needs, if it is one.
+    #[cold]
+    fn long_zero(&mut self) -> bool {
+        let start = self.at;
+        let zero = self.varint() == Ok(0);
+        if !zero {
+            self.at = start;
+        }
         zero
     }
 
@@ -112,18 +128,17 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes over a field if it is as most are: a number below 16, and fewer than 128 bytes. Returns
-    /// its number; otherwise the cursor stays.
+    /// Passes over fields that are as most are, a number below 16 and fewer than 128 bytes, for as
+    /// long as `skips` says so of their numbers.
     #[inline]
-    pub(crate) fn short_field(&mut self) -> Option<u32> {
-        match self.bytes.get(self.at..)? {
-            [tag, length @ 0..0x80, payload @ ..]
-                if tag & 0x87 == Wire::Bytes as u8 && *tag > 7 && payload.len() >= usize::from(*length) =>
-            {
-                self.at += 2 + usize::from(*length);
-                Some(u32::from(tag >> 3))
-            }
-            _ => None,
+    pub(crate) fn skip_short(&mut self, skips: impl Fn(u32) -> bool) {
+        while let Some([tag, length @ 0..0x80, payload @ ..]) = self.bytes.get(self.at..)
+            && tag & 0x87 == Wire::Bytes as u8
+            && *tag > 7
+            && payload.len() >= usize::from(*length)
+            && skips(u32::from(tag >> 3))
+        {
+            self.at += 2 + usize::from(*length);
         }
     }
 
@@ -161,12 +176,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// The payload of a length-prefixed field, to be read as a message.
+    #[inline]
     pub(crate) fn message(&mut self) -> Result<Cursor<'a>, Malformed> {
         let bytes = self.bytes()?;
         Ok(Cursor { bytes, at: 0, base: self.offset() - bytes.len() })
     }
 
     /// The payload of a length-prefixed field, to be read as text.
+    #[inline]
     pub(crate) fn text(&mut self) -> Result<&'a str, Malformed> {
         let bytes = self.bytes()?;
         std::str::from_utf8(bytes).map_err(|error| {

@@ -8,8 +8,8 @@ use super::{Cursor, Wire, put_varint};
 use crate::schema::{Form, Message, Schema, Shape};
 use crate::{Malformed, Node, Paths};
 
-/// Room for the pieces of a typical plan, so that it seldom has to grow.
-const PIECES: usize = 8;
+/// So many pieces of a plan need no allocation: enough for a few fields.
+const FEW: usize = 12;
 
 /// Which fields of a message to cut out, by their numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -122,11 +122,11 @@ impl Cut {
         if self.fields.is_empty() {
             return Ok(message.into());
         }
-        let mut plan = Plan { pieces: Vec::with_capacity(PIECES) };
+        let mut plan = Plan { few: [Piece::Length(0); FEW], count: 0, more: Vec::new() };
         let length = plan.walk(Cursor::new(message), self)?;
         let mut out = Vec::with_capacity(length);
-        for piece in plan.pieces {
-            match piece {
+        for piece in plan.few[..plan.count.min(FEW)].iter().chain(&plan.more) {
+            match *piece {
                 Piece::Copy { start, end } => out.extend_from_slice(&message[start..end]),
                 Piece::Length(length) => put_varint(&mut out, length as u64),
             }
@@ -153,7 +153,10 @@ fn part(schema: &Schema, form: Form, node: &Node) -> Result<Part, UnknownPath> {
 /// What the copy is made of, front to back.
 #[derive(Debug)]
 struct Plan {
-    pieces: Vec<Piece>,
+    few: [Piece; FEW],
+    count: usize,
+    /// The pieces after the first few.
+    more: Vec<Piece>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -170,11 +173,7 @@ impl Plan {
         let mut kept = Run::from(cursor.offset());
         let mut length = 0;
         loop {
-            let before = cursor.clone();
-            match cursor.short_field() {
-                Some(number) if cut.get(number).is_none() => continue,
-                _ => cursor = before,
-            }
+            cursor.skip_short(|number| cut.get(number).is_none());
             let start = cursor.offset();
             let Some(tag) = cursor.tag()? else { break };
             match cut.get(tag.field) {
@@ -214,11 +213,22 @@ impl Plan {
 
     /// Plans a message with its length before it.
     fn nested(&mut self, cursor: Cursor<'_>, cut: &Cut) -> Result<usize, Malformed> {
-        let prefix = self.pieces.len();
-        self.pieces.push(Piece::Length(0));
+        let prefix = self.count;
+        self.push(Piece::Length(0));
         let length = self.walk(cursor, cut)?;
-        self.pieces[prefix] = Piece::Length(length);
+        match self.few.get_mut(prefix) {
+            Some(piece) => *piece = Piece::Length(length),
+            None => self.more[prefix - FEW] = Piece::Length(length),
+        }
         Ok(length + varint_length(length))
+    }
+
+    fn push(&mut self, piece: Piece) {
+        match self.few.get_mut(self.count) {
+            Some(free) => *free = piece,
+            None => self.more.push(piece),
+        }
+        self.count += 1;
     }
 }
 
@@ -234,7 +244,7 @@ impl Run {
 
     fn end(&self, end: usize, plan: &mut Plan) -> usize {
         if end > self.start {
-            plan.pieces.push(Piece::Copy { start: self.start, end });
+            plan.push(Piece::Copy { start: self.start, end });
         }
         end - self.start
     }
