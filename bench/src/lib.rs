@@ -1,0 +1,7 @@
+//! Measurements: what Watchkeeper costs, beside what its peers cost, in one run.
+//!
+//! The questions are binaries (`src/bin`), one a part of the line; this library makes the
+//! workloads and does the timing.
+
+pub mod measure;
+pub mod pods;
