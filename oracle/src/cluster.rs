@@ -1,0 +1,236 @@
+//! Cluster: a real kube-apiserver on a real etcd, for as long as somebody holds it.
+//!
+//! From: [`Binaries`], run by [`Process`].
+//! To:   the tests, over the wire.
+//!
+//! - C1: a cluster that has been started answers `ok` at `/readyz`.
+//! - C2: a cluster that has been dropped has left no process and no file behind; nor has one whose owner was
+//!   killed, a moment later.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use bytes::Bytes;
+use http::header::ACCEPT;
+use http::{Method, Request, Response, StatusCode};
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use crate::binaries::Binaries;
+use crate::certificates::Certificates;
+use crate::client::{Client, RequestError};
+use crate::process::Process;
+use crate::readiness::{StartError, until};
+use crate::server::{self, Ports};
+
+/// How often a cluster is started anew because a port was lost.
+const ATTEMPTS: usize = 5;
+
+/// A running cluster.
+#[derive(Debug)]
+pub struct Cluster {
+    // Last started, first dropped; and all of them before their directory.
+    controller_manager: Option<Process>,
+    apiserver: Process,
+    etcd: Process,
+    binaries: &'static Binaries,
+    client: Client,
+    ports: Ports,
+    authority: String,
+    token: String,
+    kubeconfig: PathBuf,
+    directory: TempDir,
+}
+
+/// What sort of cluster to start.
+#[derive(Debug, Clone, Default)]
+pub struct Builder {
+    controller_manager: bool,
+    apiserver_args: Vec<String>,
+}
+
+impl Builder {
+    /// Whether kube-controller-manager runs too. By default it does not, and pods need no service account.
+    #[must_use]
+    pub fn controller_manager(mut self, runs: bool) -> Self {
+        self.controller_manager = runs;
+        self
+    }
+
+    /// Adds `--flag=value` to kube-apiserver's command line, in place of what we would give for that flag.
+    #[must_use]
+    pub fn apiserver_arg(mut self, argument: impl Into<String>) -> Self {
+        self.apiserver_args.push(argument.into());
+        self
+    }
+
+    /// Starts the cluster and returns once it is ready. If dropped before that, nothing is left behind.
+    pub async fn start(self) -> Result<Cluster, StartError> {
+        let binaries = tokio::task::spawn_blocking(Binaries::get).await.expect("building does not panic")?;
+        for _ in 1..ATTEMPTS {
+            match self.attempt(binaries).await {
+                Err(error) if error.lost_a_port() => {}
+                outcome => return outcome,
+            }
+        }
+        self.attempt(binaries).await
+    }
+
+    async fn attempt(&self, binaries: &'static Binaries) -> Result<Cluster, StartError> {
+        let secrets = Certificates::generate().map_err(|error| StartError::Certificates(error.into()))?;
+        let client = Client::new(secrets.authority_der.clone(), &secrets.token)
+            .map_err(|error| StartError::Certificates(error.into()))?;
+        let directory = TempDir::with_prefix("watchkeeper-oracle-").map_err(StartError::Directory)?;
+        let path = directory.path();
+        let ports = Ports::choose().map_err(StartError::Directory)?;
+        server::write_files(path, ports, &secrets).map_err(StartError::Directory)?;
+        let start = |name, arguments| {
+            Process::start(binaries, name, path, arguments)
+                .map_err(|source| StartError::Process { name, source })
+        };
+
+        let mut etcd = start("etcd", server::etcd(path, ports))?;
+        let answers = async |server: &str, path: &str| {
+            let response = client.send(server, get(path, "*/*")).await.map_err(|error| chain(&error))?;
+            match response.status() {
+                StatusCode::OK => Ok(()),
+                status => Err(format!("says {status}: {}", String::from_utf8_lossy(response.body()))),
+            }
+        };
+        until(&mut etcd, async || answers(&ports.etcd_url(), "/health").await).await?;
+
+        let arguments = server::apiserver(path, ports, self.controller_manager, &self.apiserver_args);
+        let mut apiserver = start("kube-apiserver", arguments.collect())?;
+        until(&mut apiserver, async || answers(&ports.apiserver_url(), "/readyz").await).await?;
+
+        let mut controller_manager = None;
+        if self.controller_manager {
+            let mut process = start("kube-controller-manager", server::controller_manager(path))?;
+            // It has no port to ask, but this is the work that everybody waits for.
+            let account = "/api/v1/namespaces/default/serviceaccounts/default";
+            until(&mut process, async || answers(&ports.apiserver_url(), account).await).await?;
+            controller_manager = Some(process);
+        }
+        Ok(Cluster {
+            controller_manager,
+            apiserver,
+            etcd,
+            binaries,
+            client,
+            ports,
+            authority: secrets.authority,
+            token: secrets.token,
+            kubeconfig: path.join("kubeconfig"),
+            directory,
+        })
+    }
+}
+
+impl Cluster {
+    /// Starts a cluster of kube-apiserver and etcd, and returns once it is ready, after some seconds: or after
+    /// some minutes, if they have to be built first.
+    pub async fn start() -> Result<Self, StartError> {
+        Self::builder().start().await
+    }
+
+    /// A cluster with choices.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Where kube-apiserver listens: `https://127.0.0.1:PORT`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.ports.apiserver_url()
+    }
+
+    /// Where etcd listens: `http://127.0.0.1:PORT`.
+    #[must_use]
+    pub fn etcd_url(&self) -> String {
+        self.ports.etcd_url()
+    }
+
+    /// The certificate, in PEM, of the authority that vouches for the server.
+    #[must_use]
+    pub fn certificate_authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// A bearer token that may do everything.
+    #[must_use]
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// A kubeconfig with two contexts that may do everything: `certificate` (the current one) and `token`.
+    #[must_use]
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// Where the cluster keeps its data, its secrets and its logs. Tests may put files of their own there.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The end of each server's log, for the message of a test that fails.
+    #[must_use]
+    pub fn logs(&self) -> String {
+        let servers = [Some(&self.etcd), Some(&self.apiserver), self.controller_manager.as_ref()];
+        servers
+            .into_iter()
+            .flatten()
+            .map(|server| format!("{}:\n{}\n", server.name(), server.log_tail()))
+            .collect()
+    }
+
+    /// Sends a request without a body, and reads the whole answer.
+    pub async fn request(
+        &self,
+        method: Method,
+        path: &str,
+        accept: &str,
+    ) -> Result<Response<Bytes>, RequestError> {
+        let request = Request::builder().method(method).uri(path).header(ACCEPT, accept).body(Bytes::new())?;
+        self.send(request).await
+    }
+
+    /// Sends a request whose URI is a path, and reads the whole answer. It is sent with [`token`](Self::token)
+    /// unless it has an `authorization` of its own.
+    pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, RequestError> {
+        self.client.send(&self.url(), request).await
+    }
+
+    /// Runs kubectl to its end.
+    pub async fn kubectl(&self, args: impl IntoIterator<Item: AsRef<OsStr>>) -> io::Result<Output> {
+        self.program("kubectl").args(args).output().await
+    }
+
+    /// A command for one of the [`Binaries`] that finds this cluster by its environment. It is killed when the
+    /// child is dropped.
+    #[must_use]
+    pub fn program(&self, name: &str) -> Command {
+        let mut command = Command::new(self.binaries.path(name));
+        command
+            .env("KUBECONFIG", &self.kubeconfig)
+            .env("KUBECACHEDIR", self.directory().join("kubectl-cache"))
+            .kill_on_drop(true);
+        command
+    }
+}
+
+fn get(path: &str, accept: &str) -> Request<Bytes> {
+    Request::get(path).header(ACCEPT, accept).body(Bytes::new()).expect("the paths here are paths")
+}
+
+/// An error with its causes, for a message.
+fn chain(error: &dyn std::error::Error) -> String {
+    std::iter::successors(Some(error), |error| error.source())
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
+}

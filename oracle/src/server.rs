@@ -1,0 +1,119 @@
+//! Server: the command lines of etcd, kube-apiserver and kube-controller-manager, and the files they name.
+//!
+//! As near to the defaults as a server on one loopback address can be.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use crate::certificates::Certificates;
+use crate::kubeconfig;
+
+/// Loopback ports that were free when they were chosen. Until a server listens on one, anybody may take it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ports {
+    pub(crate) etcd: u16,
+    pub(crate) etcd_peer: u16,
+    pub(crate) apiserver: u16,
+}
+
+impl Ports {
+    pub(crate) fn choose() -> io::Result<Self> {
+        // All are held until all are chosen, or one would be chosen twice.
+        let held: [_; 3] = std::array::from_fn(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
+        let [etcd, etcd_peer, apiserver] = held.map(|held| Ok::<_, io::Error>(held?.local_addr()?.port()));
+        Ok(Self { etcd: etcd?, etcd_peer: etcd_peer?, apiserver: apiserver? })
+    }
+
+    pub(crate) fn etcd_url(self) -> String {
+        format!("http://127.0.0.1:{}", self.etcd)
+    }
+
+    pub(crate) fn apiserver_url(self) -> String {
+        format!("https://127.0.0.1:{}", self.apiserver)
+    }
+}
+
+/// Writes the files that the servers and their users read.
+pub(crate) fn write_files(directory: &Path, ports: Ports, secrets: &Certificates) -> io::Result<()> {
+    let files = [
+        ("ca.pem", secrets.authority.clone()),
+        ("server.pem", secrets.server.certificate.clone()),
+        ("server.key", secrets.server.key.clone()),
+        ("service-account.key", secrets.service_account_key.clone()),
+        ("service-account.pub", secrets.service_account_public_key.clone()),
+        ("tokens.csv", format!("{},admin,admin,\"system:masters\"\n", secrets.token)),
+        ("kubeconfig", kubeconfig::render(&ports.apiserver_url(), secrets)),
+    ];
+    for (name, content) in files {
+        let mut file =
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(directory.join(name))?;
+        file.write_all(content.as_bytes())?;
+    }
+    Ok(())
+}
+
+pub(crate) fn etcd(directory: &Path, ports: Ports) -> Vec<String> {
+    let data = directory.join("etcd").display().to_string();
+    let (client, peer) = (ports.etcd_url(), format!("http://127.0.0.1:{}", ports.etcd_peer));
+    vec![
+        "--name=oracle".to_owned(),
+        format!("--data-dir={data}"),
+        format!("--listen-client-urls={client}"),
+        format!("--advertise-client-urls={client}"),
+        format!("--listen-peer-urls={peer}"),
+        format!("--initial-advertise-peer-urls={peer}"),
+        format!("--initial-cluster=oracle={peer}"),
+        "--unsafe-no-fsync".to_owned(), // nobody will want the data after a crash
+        "--log-level=warn".to_owned(),
+    ]
+}
+
+pub(crate) fn apiserver(
+    directory: &Path,
+    ports: Ports,
+    controllers: bool,
+    own: &[String],
+) -> impl Iterator<Item = String> + use<> {
+    let file = |name: &str| directory.join(name).display().to_string();
+    let mut arguments = vec![
+        format!("--etcd-servers={}", ports.etcd_url()),
+        "--bind-address=127.0.0.1".to_owned(),
+        "--advertise-address=127.0.0.1".to_owned(),
+        // There is one server, and its address may not be an endpoint's.
+        "--endpoint-reconciler-type=none".to_owned(),
+        format!("--secure-port={}", ports.apiserver),
+        format!("--tls-cert-file={}", file("server.pem")),
+        format!("--tls-private-key-file={}", file("server.key")),
+        format!("--client-ca-file={}", file("ca.pem")),
+        format!("--token-auth-file={}", file("tokens.csv")),
+        "--authorization-mode=RBAC".to_owned(),
+        "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
+        "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+        format!("--service-account-key-file={}", file("service-account.pub")),
+        format!("--service-account-signing-key-file={}", file("service-account.key")),
+        "--allow-privileged=true".to_owned(),
+    ];
+    if !controllers {
+        // Nobody makes the service accounts that this plugin would have every pod wait for.
+        arguments.push("--disable-admission-plugins=ServiceAccount".to_owned());
+    }
+    // Some flags add up when repeated, so one that the caller sets has to stand alone.
+    let flag = |argument: &str| argument.split('=').next().unwrap_or_default().to_owned();
+    arguments.retain(|ours| own.iter().all(|theirs| flag(ours) != flag(theirs)));
+    arguments.extend_from_slice(own);
+    arguments.into_iter()
+}
+
+pub(crate) fn controller_manager(directory: &Path) -> Vec<String> {
+    let file = |name: &str| directory.join(name).display().to_string();
+    vec![
+        format!("--kubeconfig={}", file("kubeconfig")),
+        format!("--root-ca-file={}", file("ca.pem")),
+        format!("--service-account-private-key-file={}", file("service-account.key")),
+        "--leader-elect=false".to_owned(),
+        "--secure-port=0".to_owned(),
+    ]
+}

@@ -1,0 +1,138 @@
+//! What a [`Cluster`] promises: it is real, and it is gone afterwards.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
+
+use http::{Method, Request, StatusCode};
+use watchkeeper_oracle::{Cluster, StartError};
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+#[tokio::test]
+async fn it_is_a_real_server_that_real_clients_speak_to() -> Outcome {
+    let cluster = Cluster::start().await?;
+
+    let version = cluster.request(Method::GET, "/version", "application/json").await?;
+    assert_eq!(version.status(), StatusCode::OK);
+    let version = String::from_utf8_lossy(version.body()).into_owned();
+    assert!(version.contains(r#""gitVersion": "v1.37.1""#), "{version}");
+    assert!(version.contains(r#""minor": "37""#), "{version}");
+
+    for context in ["certificate", "token"] {
+        let listed = cluster.kubectl(["--context", context, "get", "namespaces", "-o", "name"]).await?;
+        let (names, errors) =
+            (String::from_utf8_lossy(&listed.stdout), String::from_utf8_lossy(&listed.stderr));
+        assert!(listed.status.success() && names.contains("namespace/default"), "{names}{errors}");
+    }
+
+    let list =
+        cluster.request(Method::GET, "/api/v1/namespaces", "application/vnd.kubernetes.protobuf").await?;
+    assert!(list.body().starts_with(b"k8s\0"), "{list:?}");
+
+    let typed = cluster.program("namespaces").output().await?;
+    let lines = String::from_utf8_lossy(&typed.stdout);
+    let names: Vec<_> = lines.lines().map(|line| line.split('/').next().unwrap_or_default()).collect();
+    assert_eq!(names, ["default", "kube-node-lease", "kube-public", "kube-system"], "{typed:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn it_turns_away_who_is_nobody() -> Outcome {
+    let cluster = Cluster::start().await?;
+    let request = Request::get("/api/v1/namespaces")
+        .header("authorization", "Bearer nobody")
+        .body(bytes::Bytes::new())?;
+    assert_eq!(cluster.send(request).await?.status(), StatusCode::UNAUTHORIZED);
+    Ok(())
+}
+
+#[tokio::test]
+async fn with_a_controller_manager_namespaces_are_furnished() -> Outcome {
+    let cluster = Cluster::builder().controller_manager(true).start().await?;
+    let created = cluster.kubectl(["create", "namespace", "furnished"]).await?;
+    assert!(created.status.success(), "{created:?}");
+    let waited = [
+        "wait",
+        "--namespace=furnished",
+        "--for=create",
+        "--timeout=60s",
+        "serviceaccount/default",
+        "configmap/kube-root-ca.crt",
+    ];
+    let furnished = cluster.kubectl(waited).await?;
+    assert!(furnished.status.success(), "{furnished:?}\n{}", cluster.logs());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_start_says_why() {
+    let failed = Cluster::builder().apiserver_arg("--no-such-flag=1").start().await;
+    let Err(StartError::Ended { name: "kube-apiserver", log, .. }) = failed else {
+        panic!("started with a flag that is none: {failed:?}")
+    };
+    assert!(log.contains("unknown flag: --no-such-flag"), "{log}");
+}
+
+#[tokio::test]
+async fn nothing_is_left_behind_when_it_is_dropped() -> Outcome {
+    let cluster = Cluster::builder().controller_manager(true).start().await?;
+    let directory = cluster.directory().to_owned();
+    // Each server has its keeper.
+    assert_eq!(processes_of(&directory)?.len(), 6, "{:?}", processes_of(&directory));
+
+    drop(cluster);
+    assert_eq!(processes_of(&directory)?, [] as [String; 0]);
+    assert!(!directory.exists());
+    Ok(())
+}
+
+#[tokio::test]
+async fn nothing_is_left_behind_when_the_test_panics() -> Outcome {
+    let cluster = Cluster::start().await?;
+    let directory = cluster.directory().to_owned();
+
+    let test = tokio::spawn(async move {
+        let _held = cluster;
+        panic!("as a failed assertion would");
+    });
+    assert!(test.await.is_err_and(|error| error.is_panic()));
+    assert_eq!(processes_of(&directory)?, [] as [String; 0]);
+    assert!(!directory.exists());
+    Ok(())
+}
+
+#[test]
+fn nothing_is_left_behind_when_the_owner_is_killed() -> Outcome {
+    let mut owner = Command::new(env!("CARGO_BIN_EXE_watchkeeper-oracle")).stdout(Stdio::piped()).spawn()?;
+    let mut line = String::new();
+    let stdout = owner.stdout.take().ok_or("its stdout is a pipe")?;
+    io::BufRead::read_line(&mut io::BufReader::new(stdout), &mut line)?;
+    let kubeconfig = line.trim().strip_prefix("export KUBECONFIG=").ok_or("the owner has no cluster")?;
+    let directory = Path::new(kubeconfig).parent().map(PathBuf::from).ok_or("a file is in a directory")?;
+    assert_eq!(processes_of(&directory)?.len(), 4, "{:?}", processes_of(&directory));
+
+    owner.kill()?; // SIGKILL
+    owner.wait()?;
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !processes_of(&directory)?.is_empty() || directory.exists() {
+        assert!(Instant::now() < deadline, "still there: {:?}", processes_of(&directory));
+        thread::yield_now();
+    }
+    Ok(())
+}
+
+/// The command lines, of all processes there are, that name the directory.
+fn processes_of(directory: &Path) -> io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        // A process may end while we look at it; one that has ended has no command line.
+        let Ok(command) = fs::read(entry?.path().join("cmdline")) else { continue };
+        let command = String::from_utf8_lossy(&command).replace('\0', " ");
+        if command.contains(&*directory.to_string_lossy()) {
+            found.push(command);
+        }
+    }
+    Ok(found)
+}

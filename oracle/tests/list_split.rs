@@ -1,0 +1,161 @@
+//! What a real API server sends, split, framed and read by our codecs.
+
+use bytes::Bytes;
+use http::{Method, Request, StatusCode};
+use serde_json::Value;
+use watchkeeper_core::{Encoded, EventKind, HeadBuilder, ObjectKey, ResourceVersion};
+use watchkeeper_oracle::Cluster;
+use watchkeeper_wire::protobuf::Cut;
+use watchkeeper_wire::transcode::{self, Types};
+use watchkeeper_wire::{Annotations, Intake, Kind, Limits, ListEnd, decode, json, protobuf};
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+const JSON: &str = "application/json";
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+/// Chunks that cut through names, lengths and escapes.
+const CHUNK: usize = 7;
+
+async fn get(cluster: &Cluster, path: &str, accept: &str) -> Result<Bytes, Box<dyn std::error::Error>> {
+    let response = cluster.request(Method::GET, path, accept).await?;
+    assert_eq!(response.status(), StatusCode::OK, "{path}: {response:?}");
+    let content_type = response.headers()["content-type"].to_str()?;
+    assert!(content_type.starts_with(accept), "asked for {accept}, got {content_type}");
+    Ok(response.into_body())
+}
+
+/// Splits a list in small chunks; `split` is either splitter, which have the same methods.
+macro_rules! split {
+    ($splitter:expr, $body:expr) => {{
+        let mut splitter = $splitter;
+        let mut items: Vec<Vec<u8>> = Vec::new();
+        for chunk in $body.chunks(CHUNK) {
+            splitter.push(Bytes::copy_from_slice(chunk));
+            while let Some(item) = splitter.next()? {
+                items.push(item.to_vec());
+            }
+        }
+        let end: ListEnd = splitter.finish()?;
+        (items, end)
+    }};
+}
+
+#[tokio::test]
+async fn namespaces_of_a_real_server_are_the_same_in_both_encodings_and_in_client_go() -> Outcome {
+    let cluster = Cluster::start().await?;
+    let kind = Kind::new("", "v1", "Namespace");
+    let mut builder = HeadBuilder::default();
+
+    let (of_json, json_end) =
+        split!(json::ListSplitter::new(Limits::DEFAULT), get(&cluster, "/api/v1/namespaces", JSON).await?);
+    let (of_pb, pb_end) = split!(
+        protobuf::ListSplitter::new(Limits::DEFAULT),
+        get(&cluster, "/api/v1/namespaces", PROTOBUF).await?
+    );
+    assert_eq!((json_end.kind.as_str(), pb_end.kind.as_str()), ("NamespaceList", "NamespaceList"));
+    assert!(json_end.version.as_u64() > Some(0) && pb_end.version.as_u64() >= json_end.version.as_u64());
+    assert!(of_json.len() >= 4, "a new cluster has at least four namespaces: {}", of_json.len());
+    assert_eq!(of_json.len(), of_pb.len());
+
+    let mut lines = Vec::new();
+    for (json, pb) in of_json.iter().zip(&of_pb) {
+        let from_json = json::read_object(json, &Intake::default(), &mut builder)?;
+        let from_pb = protobuf::read_object(pb, Annotations::Skip, &Cut::managed_fields(), &mut builder)?;
+        assert_eq!(from_json.head, from_pb.head);
+        assert_eq!(decode::<Value>(&from_json.encoded, &kind)?, decode::<Value>(&from_pb.encoded, &kind)?);
+        lines.push(format!("{}/{}", from_pb.head.key().name(), from_pb.head.version()));
+        // Whole, the two differ in nothing at all.
+        let whole: Value = serde_json::from_slice(json)?;
+        let mut out = Vec::new();
+        transcode::to_json(&Encoded::protobuf(pb.as_slice()), &kind, Types::Omitted, &mut out)?;
+        assert_eq!(serde_json::from_slice::<Value>(&out)?, whole);
+        assert_eq!(transcode::to_protobuf(&Encoded::json(json.as_slice()), &kind)?, *pb);
+    }
+
+    lines.sort();
+    let go = cluster.program("namespaces").output().await?;
+    assert!(go.status.success(), "{go:?}");
+    assert_eq!(String::from_utf8(go.stdout)?.lines().collect::<Vec<_>>(), lines);
+    Ok(())
+}
+
+#[tokio::test]
+async fn pages_of_a_real_list_say_how_to_go_on() -> Outcome {
+    let cluster = Cluster::start().await?;
+    for (accept, is_json) in [(JSON, true), (PROTOBUF, false)] {
+        let (mut keys, mut token, mut pages) = (Vec::new(), String::new(), 0);
+        loop {
+            let path = format!("/api/v1/namespaces?limit=1&continue={token}");
+            let body = get(&cluster, &path, accept).await?;
+            let (items, end) = match is_json {
+                true => split!(json::ListSplitter::new(Limits::DEFAULT), body),
+                false => split!(protobuf::ListSplitter::new(Limits::DEFAULT), body),
+            };
+            pages += 1;
+            for item in items {
+                let mut builder = HeadBuilder::default();
+                let head = match is_json {
+                    true => json::read_head(&item, Annotations::Skip, &mut builder)?,
+                    false => protobuf::read_head(&item, Annotations::Skip, &mut builder)?,
+                };
+                keys.push(head.key().clone());
+            }
+            let Some(next) = end.continue_token else {
+                assert_eq!(end.remaining, None);
+                break;
+            };
+            assert!(end.remaining > Some(0), "{:?} remain", end.remaining);
+            token = next;
+        }
+        assert!(pages >= 4 && keys.is_sorted() && keys.contains(&ObjectKey::cluster("default")), "{keys:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_real_watch_list_is_framed_in_both_encodings_to_its_end_marker() -> Outcome {
+    let cluster = Cluster::start().await?;
+    let created = Request::post("/api/v1/namespaces/default/configmaps")
+        .header("content-type", JSON)
+        .body(Bytes::from(r#"{"metadata":{"name":"settings"},"data":{"a":"1"}}"#))?;
+    assert_eq!(cluster.send(created).await?.status(), StatusCode::CREATED);
+
+    // The server ends the watch after a second, and the whole of it is looked at.
+    let path = "/api/v1/configmaps?watch=1&allowWatchBookmarks=true&sendInitialEvents=true\
+                &resourceVersionMatch=NotOlderThan&timeoutSeconds=1";
+    let mut seen: Vec<Vec<(EventKind, String, ResourceVersion)>> = Vec::new();
+    for accept in [JSON, "application/vnd.kubernetes.protobuf;stream=watch"] {
+        let body = get(&cluster, path, accept).await?;
+        let mut events = Vec::new();
+        let mut builder = HeadBuilder::default();
+        macro_rules! frames {
+            ($frames:expr, $read_head:path) => {{
+                let mut frames = $frames;
+                for chunk in body.chunks(CHUNK) {
+                    frames.push(Bytes::copy_from_slice(chunk));
+                    while let Some(frame) = frames.next()? {
+                        let head = $read_head(frame.object, Annotations::Keep, &mut builder)?;
+                        let end =
+                            head.annotation("k8s.io/initial-events-end").is_some_and(|value| value == "true");
+                        let name = if end { "the end".to_owned() } else { head.key().to_string() };
+                        events.push((frame.kind, name, head.version().clone()));
+                    }
+                }
+                frames.finish()?;
+            }};
+        }
+        match accept {
+            JSON => frames!(json::WatchFrames::new(Limits::DEFAULT), json::read_head),
+            _ => frames!(protobuf::WatchFrames::new(Limits::DEFAULT), protobuf::read_head),
+        }
+        let initial =
+            events.iter().position(|(kind, name, _)| *kind == EventKind::Bookmark && name == "the end");
+        let initial = initial.ok_or_else(|| format!("no end marker in {events:?}"))?;
+        events.truncate(initial); // what follows depends on the second in which it was asked
+        assert!(events.iter().all(|(kind, _, _)| *kind == EventKind::Added), "{events:?}");
+        assert!(events.iter().any(|(_, name, _)| name == "default/settings"), "{events:?}");
+        seen.push(events);
+    }
+    assert_eq!(seen[0], seen[1]);
+    Ok(())
+}
