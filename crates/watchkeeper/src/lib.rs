@@ -1,0 +1,27 @@
+//! Watchkeeper: Kubernetes list-watch for Rust.
+//!
+//! This crate is the front door: it re-exports the parts, each of which can be used alone.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | [`core`] | the words: keys, versions, kinds, selectors, statuses, watch events, the list-watch seam |
+//! | [`wire`] | the bytes: JSON and protobuf lists, watch frames, heads, cutting, transcoding, typed decode |
+//!
+//! ```
+//! use watchkeeper::core::{HeadBuilder, LabelSelector};
+//! use watchkeeper::wire::{Annotations, json};
+//!
+//! let pod = br#"{"metadata":{"name":"web-0","namespace":"shop","labels":{"app":"web"}},"spec":{}}"#;
+//! let head = json::read_head(pod, Annotations::Skip, &mut HeadBuilder::default())?;
+//! let selector: LabelSelector = "app in (web, api), !canary".parse()?;
+//! assert!(selector.matches(|key| head.label(key)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub use watchkeeper_core as core;
+pub use watchkeeper_wire as wire;
+
+/// The examples of the README compile, and do what they say.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,0 +1,83 @@
+//! The command as a user meets it.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+fn watchkeeper(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_watchkeeper"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn complaint(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(output.stdout.is_empty(), "{output:?}");
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn without_arguments_it_says_what_it_can_do_and_what_not_yet() {
+    let output = watchkeeper(&[], b"");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success());
+    assert!(text.contains("transcode") && text.contains("Not built yet: up"), "{text}");
+}
+
+#[test]
+fn an_object_goes_to_protobuf_and_back() {
+    let json = br#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"}}"#;
+    let protobuf = watchkeeper(&["transcode"], json);
+    assert!(protobuf.status.success(), "{protobuf:?}");
+    assert!(protobuf.stdout.starts_with(b"k8s\0"));
+
+    let back = watchkeeper(&["transcode"], &protobuf.stdout);
+    assert!(back.status.success(), "{back:?}");
+    let back: serde_json::Value = serde_json::from_slice(&back.stdout).unwrap();
+    assert_eq!(back, serde_json::from_slice::<serde_json::Value>(json).unwrap());
+}
+
+#[test]
+fn bad_input_is_one_clear_line() {
+    let cases: [(&[u8], &str); 5] = [
+        (b"", "error: the type of the object cannot be read: at byte 0: the input ends too early\n"),
+        (b"hello", "error: the type of the object cannot be read: at byte 0: expected an object\n"),
+        (
+            br#"{"apiVersion":"example.com/v1","kind":"Widget"}"#,
+            "error: example.com/v1, Kind=Widget cannot be transcoded: \
+             example.com/v1, Kind=Widget has no protobuf form: ask the server for JSON\n",
+        ),
+        (
+            br#"{"apiVersion":"v1","kind":"Pod","spec":{"hostNetwork":"yes"}}"#,
+            "error: v1, Kind=Pod cannot be transcoded: body is malformed: at byte 54: expected true or false\n",
+        ),
+        (
+            b"k8s\0\x0a\x7f",
+            "error: the envelope cannot be opened: at byte 5: length 127 reaches past the end: 0 bytes are left\n",
+        ),
+    ];
+    for (input, expected) in cases {
+        assert_eq!(complaint(&watchkeeper(&["transcode"], input)), expected);
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let text = complaint(&watchkeeper(&["transcode", "no-such-file.json"], b""));
+    assert!(text.starts_with("error: cannot read no-such-file.json: "), "{text}");
+}
+
+#[test]
+fn a_command_that_does_not_exist_is_refused_with_a_hint() {
+    let output = watchkeeper(&["transcod"], b"");
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("transcode"), "{text}");
+}

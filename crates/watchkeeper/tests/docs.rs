@@ -1,0 +1,63 @@
+//! What the documents say of the code is true.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Every `path/to/file.rs::name_of_test` that a document puts between backticks.
+fn named_tests(document: &str) -> Vec<(&str, &str)> {
+    let quoted = document.split('`').skip(1).step_by(2);
+    quoted.filter_map(|text| text.split_once(".rs::")).collect()
+}
+
+#[test]
+fn every_test_that_parity_names_exists() {
+    let parity = read("docs/parity.md");
+    let named = named_tests(&parity);
+    assert!(named.len() > 50, "only {} tests are named", named.len());
+    let missing: Vec<String> = named
+        .into_iter()
+        .filter(|(file, test)| {
+            let source = fs::read_to_string(root().join(format!("{file}.rs"))).unwrap_or_default();
+            !source.contains(&format!("fn {test}("))
+        })
+        .map(|(file, test)| format!("{file}.rs::{test}"))
+        .collect();
+    assert!(missing.is_empty(), "docs/parity.md names tests that do not exist:\n{}", missing.join("\n"));
+}
+
+#[test]
+fn every_link_between_the_documents_leads_somewhere() {
+    let documents = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "docs/parity.md",
+        "docs/benchmarks.md",
+        "docs/decisions/README.md",
+        "oracle/README.md",
+    ];
+    let mut broken = Vec::new();
+    for document in documents {
+        let text = read(document);
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let target = link.split('#').next().unwrap_or_default();
+            let folder = root().join(document);
+            let exists = folder.parent().is_some_and(|folder| folder.join(target).exists());
+            if !target.is_empty() && !target.contains("://") && !exists {
+                broken.push(format!("{document}: {link}"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
