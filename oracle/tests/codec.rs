@@ -55,8 +55,8 @@ fn show_json(value: &Value) -> String {
     value.to_string()
 }
 
-fn show_bytes(bytes: &Vec<u8>) -> String {
-    bytes.escape_ascii().to_string()
+fn show_bytes(bytes: &impl AsRef<[u8]>) -> String {
+    bytes.as_ref().escape_ascii().to_string()
 }
 
 /// The JSON of a protobuf body, as a value.
@@ -168,7 +168,7 @@ fn a_thousand_random_objects_of_every_kind_go_both_ways() -> Outcome {
                 );
             }
             None => {
-                tally.compare(&format!("{what}: refused by Go"), Ok(ours.is_err()), &true, bool::to_string)
+                tally.compare(&format!("{what}: refused by Go"), Ok(ours.is_err()), &true, bool::to_string);
             }
         }
     }

@@ -3,11 +3,14 @@
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use serde_json::Value;
-use watchkeeper_core::{Encoded, EventKind, HeadBuilder, ObjectKey, ResourceVersion};
+use watchkeeper_core::{Encoded, Encoding, EventKind, HeadBuilder, ObjectKey, ResourceVersion};
 use watchkeeper_oracle::Cluster;
 use watchkeeper_wire::protobuf::Cut;
 use watchkeeper_wire::transcode::{self, Types};
-use watchkeeper_wire::{Annotations, Intake, Kind, Limits, ListEnd, decode, json, protobuf};
+use watchkeeper_wire::{
+    Annotations, Intake, Kind, Limits, ListEnd, ListSplitter, Malformed, WatchFrames, decode, json, protobuf,
+    read_head,
+};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -24,20 +27,17 @@ async fn get(cluster: &Cluster, path: &str, accept: &str) -> Result<Bytes, Box<d
     Ok(response.into_body())
 }
 
-/// Splits a list in small chunks; `split` is either splitter, which have the same methods.
-macro_rules! split {
-    ($splitter:expr, $body:expr) => {{
-        let mut splitter = $splitter;
-        let mut items: Vec<Vec<u8>> = Vec::new();
-        for chunk in $body.chunks(CHUNK) {
-            splitter.push(Bytes::copy_from_slice(chunk));
-            while let Some(item) = splitter.next()? {
-                items.push(item.to_vec());
-            }
+/// Splits a list in small chunks.
+fn split(encoding: Encoding, body: &[u8]) -> Result<(Vec<Vec<u8>>, ListEnd), Malformed> {
+    let mut splitter = ListSplitter::new(encoding, Limits::DEFAULT);
+    let mut items = Vec::new();
+    for chunk in body.chunks(CHUNK) {
+        splitter.push(Bytes::copy_from_slice(chunk));
+        while let Some(item) = splitter.next()? {
+            items.push(item.to_vec());
         }
-        let end: ListEnd = splitter.finish()?;
-        (items, end)
-    }};
+    }
+    Ok((items, splitter.finish()?))
 }
 
 #[tokio::test]
@@ -46,12 +46,8 @@ async fn namespaces_of_a_real_server_are_the_same_in_both_encodings_and_in_clien
     let kind = Kind::new("", "v1", "Namespace");
     let mut builder = HeadBuilder::default();
 
-    let (of_json, json_end) =
-        split!(json::ListSplitter::new(Limits::DEFAULT), get(&cluster, "/api/v1/namespaces", JSON).await?);
-    let (of_pb, pb_end) = split!(
-        protobuf::ListSplitter::new(Limits::DEFAULT),
-        get(&cluster, "/api/v1/namespaces", PROTOBUF).await?
-    );
+    let (of_json, json_end) = split(Encoding::Json, &get(&cluster, "/api/v1/namespaces", JSON).await?)?;
+    let (of_pb, pb_end) = split(Encoding::Protobuf, &get(&cluster, "/api/v1/namespaces", PROTOBUF).await?)?;
     assert_eq!((json_end.kind.as_str(), pb_end.kind.as_str()), ("NamespaceList", "NamespaceList"));
     assert!(json_end.version.as_u64() > Some(0) && pb_end.version.as_u64() >= json_end.version.as_u64());
     assert!(of_json.len() >= 4, "a new cluster has at least four namespaces: {}", of_json.len());
@@ -82,22 +78,16 @@ async fn namespaces_of_a_real_server_are_the_same_in_both_encodings_and_in_clien
 #[tokio::test]
 async fn pages_of_a_real_list_say_how_to_go_on() -> Outcome {
     let cluster = Cluster::start().await?;
-    for (accept, is_json) in [(JSON, true), (PROTOBUF, false)] {
+    for (accept, encoding) in [(JSON, Encoding::Json), (PROTOBUF, Encoding::Protobuf)] {
         let (mut keys, mut token, mut pages) = (Vec::new(), String::new(), 0);
         loop {
             let path = format!("/api/v1/namespaces?limit=1&continue={token}");
             let body = get(&cluster, &path, accept).await?;
-            let (items, end) = match is_json {
-                true => split!(json::ListSplitter::new(Limits::DEFAULT), body),
-                false => split!(protobuf::ListSplitter::new(Limits::DEFAULT), body),
-            };
+            let (items, end) = split(encoding, &body)?;
             pages += 1;
             for item in items {
                 let mut builder = HeadBuilder::default();
-                let head = match is_json {
-                    true => json::read_head(&item, Annotations::Skip, &mut builder)?,
-                    false => protobuf::read_head(&item, Annotations::Skip, &mut builder)?,
-                };
+                let head = read_head(encoding, &item, Annotations::Skip, &mut builder)?;
                 keys.push(head.key().clone());
             }
             let Some(next) = end.continue_token else {
@@ -124,30 +114,23 @@ async fn a_real_watch_list_is_framed_in_both_encodings_to_its_end_marker() -> Ou
     let path = "/api/v1/configmaps?watch=1&allowWatchBookmarks=true&sendInitialEvents=true\
                 &resourceVersionMatch=NotOlderThan&timeoutSeconds=1";
     let mut seen: Vec<Vec<(EventKind, String, ResourceVersion)>> = Vec::new();
-    for accept in [JSON, "application/vnd.kubernetes.protobuf;stream=watch"] {
+    let accepts =
+        [(JSON, Encoding::Json), ("application/vnd.kubernetes.protobuf;stream=watch", Encoding::Protobuf)];
+    for (accept, encoding) in accepts {
         let body = get(&cluster, path, accept).await?;
         let mut events = Vec::new();
         let mut builder = HeadBuilder::default();
-        macro_rules! frames {
-            ($frames:expr, $read_head:path) => {{
-                let mut frames = $frames;
-                for chunk in body.chunks(CHUNK) {
-                    frames.push(Bytes::copy_from_slice(chunk));
-                    while let Some(frame) = frames.next()? {
-                        let head = $read_head(frame.object, Annotations::Keep, &mut builder)?;
-                        let end =
-                            head.annotation("k8s.io/initial-events-end").is_some_and(|value| value == "true");
-                        let name = if end { "the end".to_owned() } else { head.key().to_string() };
-                        events.push((frame.kind, name, head.version().clone()));
-                    }
-                }
-                frames.finish()?;
-            }};
+        let mut frames = WatchFrames::new(encoding, Limits::DEFAULT);
+        for chunk in body.chunks(CHUNK) {
+            frames.push(Bytes::copy_from_slice(chunk));
+            while let Some(frame) = frames.next()? {
+                let head = read_head(encoding, frame.object, Annotations::Keep, &mut builder)?;
+                let end = head.annotation("k8s.io/initial-events-end") == Some("true");
+                let name = if end { "the end".to_owned() } else { head.key().to_string() };
+                events.push((frame.kind, name, head.version().clone()));
+            }
         }
-        match accept {
-            JSON => frames!(json::WatchFrames::new(Limits::DEFAULT), json::read_head),
-            _ => frames!(protobuf::WatchFrames::new(Limits::DEFAULT), protobuf::read_head),
-        }
+        frames.finish()?;
         let initial =
             events.iter().position(|(kind, name, _)| *kind == EventKind::Bookmark && name == "the end");
         let initial = initial.ok_or_else(|| format!("no end marker in {events:?}"))?;

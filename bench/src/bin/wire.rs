@@ -31,10 +31,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use watchkeeper_bench::measure::{Operation, print_table};
 use watchkeeper_bench::pods::Pods;
-use watchkeeper_core::{Encoded, HeadBuilder};
+use watchkeeper_core::{Encoded, Encoding, HeadBuilder};
 use watchkeeper_wire::protobuf::{self, Cut};
 use watchkeeper_wire::transcode::{self, Types};
-use watchkeeper_wire::{Annotations, Intake, Kind, Limits, Paths, decode, json};
+use watchkeeper_wire::{Annotations, Intake, Kind, Limits, ListSplitter, Paths, WatchFrames, decode, json};
 
 const ROUNDS: usize = 9;
 /// Pods for callgrind, which is fifty times as slow.
@@ -130,7 +130,7 @@ impl Protobuf {
         let kept_json = kept.iter().map(to_json).collect();
         let list = Bytes::from(protobuf::wrap("v1", "PodList", &list));
         let mut items = Vec::with_capacity(items.len());
-        split_protobuf(&list, list.len(), |item| items.push(list.slice_ref(item)));
+        split(Encoding::Protobuf, &list, list.len(), |item| items.push(list.slice_ref(item)));
         Self { list, items, watch: watch.into(), kept, kept_json }
     }
 }
@@ -152,7 +152,7 @@ impl Workload {
         let pods = Pods::seeded(1);
         let list = Bytes::from(pods.list(count));
         let mut items = Vec::with_capacity(count);
-        split(&list, list.len(), |item| items.push(list.slice_ref(item)));
+        split(Encoding::Json, &list, list.len(), |item| items.push(list.slice_ref(item)));
         let watch: String = (0..count).map(|index| pods.event("MODIFIED", index)).collect();
         let kind = Kind::new("", "v1", "Pod");
         let protobuf = Protobuf::new(&items, &kind);
@@ -167,8 +167,8 @@ fn each<T>(pods: &[T], mut work: impl FnMut(&T) -> usize) -> usize {
 }
 
 /// Splits the body, which arrives in chunks of that size.
-fn split(body: &Bytes, chunk: usize, mut item: impl FnMut(&[u8])) -> usize {
-    let mut split = json::ListSplitter::new(Limits::DEFAULT);
+fn split(encoding: Encoding, body: &Bytes, chunk: usize, mut item: impl FnMut(&[u8])) -> usize {
+    let mut split = ListSplitter::new(encoding, Limits::DEFAULT);
     let mut count = 0;
     for start in (0..body.len()).step_by(chunk) {
         split.push(body.slice(start..body.len().min(start + chunk)));
@@ -178,6 +178,19 @@ fn split(body: &Bytes, chunk: usize, mut item: impl FnMut(&[u8])) -> usize {
         }
     }
     split.finish().expect("the list is complete");
+    count
+}
+
+/// Frames the body of a watch, which arrives in records.
+fn frame(encoding: Encoding, body: &Bytes) -> usize {
+    let mut frames = WatchFrames::new(encoding, Limits::DEFAULT);
+    let mut count = 0;
+    for start in (0..body.len()).step_by(RECORD) {
+        frames.push(body.slice(start..body.len().min(start + RECORD)));
+        while frames.next().expect("the watch is well formed").is_some() {
+            count += 1;
+        }
+    }
     count
 }
 
@@ -194,21 +207,13 @@ fn operations(workload: &Workload) -> Vec<Operation<'_>> {
         Operation::new("json: serde_json to RawValue", size, || {
             serde_json::from_slice::<RawList<'_>>(list).expect("the list is well formed").items.len()
         }),
-        Operation::new("json: split", size, || split(list, list.len(), |_| ())).against("copy").at_most(1.0),
-        Operation::new("json: split in 16 KiB chunks", size, || split(list, RECORD, |_| ()))
+        Operation::new("json: split", size, || split(Encoding::Json, list, list.len(), |_| ()))
+            .against("copy")
+            .at_most(1.0),
+        Operation::new("json: split in 16 KiB chunks", size, || split(Encoding::Json, list, RECORD, |_| ()))
             .against("json: split"),
-        Operation::new("json: frame a watch in 16 KiB chunks", watch.len(), || {
-            let mut frames = json::WatchFrames::new(Limits::DEFAULT);
-            let mut count = 0;
-            for start in (0..watch.len()).step_by(RECORD) {
-                frames.push(watch.slice(start..watch.len().min(start + RECORD)));
-                while frames.next().expect("the watch is well formed").is_some() {
-                    count += 1;
-                }
-            }
-            count
-        })
-        .against("json: split"),
+        Operation::new("json: frame a watch in 16 KiB chunks", watch.len(), || frame(Encoding::Json, watch))
+            .against("json: split"),
         Operation::new("json: serde_json, metadata only", size, || {
             let read =
                 |item: &Bytes| serde_json::from_slice::<MetadataOnly>(item).expect("the pod is well formed");
@@ -251,21 +256,15 @@ fn protobuf_operations(workload: &Workload) -> Vec<Operation<'_>> {
             copy.borrow_mut()[..list.len()].copy_from_slice(list);
             copy.borrow().len()
         }),
-        Operation::new("protobuf: split", size, || split_protobuf(list, list.len(), |_| ()))
+        Operation::new("protobuf: split", size, || split(Encoding::Protobuf, list, list.len(), |_| ()))
             .against("protobuf: copy the list")
             .at_most(1.0),
-        Operation::new("protobuf: split in 16 KiB chunks", size, || split_protobuf(list, RECORD, |_| ()))
-            .against("protobuf: copy the list"),
+        Operation::new("protobuf: split in 16 KiB chunks", size, || {
+            split(Encoding::Protobuf, list, RECORD, |_| ())
+        })
+        .against("protobuf: copy the list"),
         Operation::new("protobuf: frame a watch in 16 KiB chunks", watch.len(), || {
-            let mut frames = protobuf::WatchFrames::new(Limits::DEFAULT);
-            let mut count = 0;
-            for start in (0..watch.len()).step_by(RECORD) {
-                frames.push(watch.slice(start..watch.len().min(start + RECORD)));
-                while frames.next().expect("the watch is well formed").is_some() {
-                    count += 1;
-                }
-            }
-            count
+            frame(Encoding::Protobuf, watch)
         })
         .against("protobuf: copy the list"),
         Operation::new("protobuf: head", size, || {
@@ -340,20 +339,6 @@ fn decode_operations(workload: &Workload) -> Vec<Operation<'_>> {
 
 fn labels(pod: &Pod) -> usize {
     pod.metadata.labels.as_ref().map_or(0, BTreeMap::len)
-}
-
-fn split_protobuf(body: &Bytes, chunk: usize, mut item: impl FnMut(&[u8])) -> usize {
-    let mut split = protobuf::ListSplitter::new(Limits::DEFAULT);
-    let mut count = 0;
-    for start in (0..body.len()).step_by(chunk) {
-        split.push(body.slice(start..body.len().min(start + chunk)));
-        while let Some(bytes) = split.next().expect("the list is well formed") {
-            item(bytes);
-            count += 1;
-        }
-    }
-    split.finish().expect("the list is complete");
-    count
 }
 
 /// Three fields of a pod: where it runs, as whom, and how it is.

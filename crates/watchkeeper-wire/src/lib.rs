@@ -5,6 +5,7 @@
 
 mod annotations;
 mod decode;
+mod either;
 mod frame;
 pub mod gzip;
 mod intake;
@@ -21,6 +22,7 @@ pub mod transcode;
 
 pub use annotations::Annotations;
 pub use decode::{DecodeError, decode};
+pub use either::{ListSplitter, WatchFrames, read_head};
 pub use frame::Frame;
 pub use intake::Intake;
 pub use kind::Kind;
