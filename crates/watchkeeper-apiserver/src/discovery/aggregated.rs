@@ -1,0 +1,164 @@
+//! Aggregated discovery: all groups, versions and resources in one document.
+
+use serde::Serialize;
+
+use super::Document;
+use crate::registry::{Registry, Resource, Scope, Subresource, Text, Verbs};
+
+/// Which half of the API: they are two documents because the core group is older than groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Root {
+    /// `/api`: the core group.
+    Api,
+    /// `/apis`: all other groups.
+    Apis,
+}
+
+/// Which version of the document. They differ in their names only; the real server has left the
+/// older one behind, but kubectl 1.26 knows no other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Aggregated {
+    /// `apidiscovery.k8s.io/v2`.
+    V2,
+    /// `apidiscovery.k8s.io/v2beta1`.
+    V2Beta1,
+}
+
+impl Aggregated {
+    /// What a client accepts and a server answers with, to the letter.
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::V2 => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+            Self::V2Beta1 => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
+        }
+    }
+
+    fn api_version(self) -> &'static str {
+        match self {
+            Self::V2 => "apidiscovery.k8s.io/v2",
+            Self::V2Beta1 => "apidiscovery.k8s.io/v2beta1",
+        }
+    }
+}
+
+/// The `APIGroupDiscoveryList` of `/api` or `/apis`.
+pub fn aggregated(registry: &Registry, root: Root, form: Aggregated) -> Document {
+    let wanted = |group: &&str| group.is_empty() == (root == Root::Api);
+    let list = GroupList {
+        kind: "APIGroupDiscoveryList",
+        api_version: form.api_version(),
+        metadata: Metadata { name: "" },
+        items: registry.groups().filter(wanted).map(|group| Group::of(registry, group)).collect(),
+    };
+    Document::new(&list, form.content_type())
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GroupList<'a> {
+    kind: &'static str,
+    api_version: &'static str,
+    metadata: Metadata<'a>,
+    items: Vec<Group<'a>>,
+}
+
+#[derive(Serialize)]
+struct Metadata<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+struct Group<'a> {
+    metadata: Metadata<'a>,
+    versions: Vec<Version<'a>>,
+}
+
+#[derive(Serialize)]
+struct Version<'a> {
+    version: &'a str,
+    resources: Vec<Entry<'a>>,
+    freshness: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry<'a> {
+    resource: &'a str,
+    response_kind: Kind<'a>,
+    scope: &'static str,
+    singular_resource: &'a str,
+    verbs: Vec<&'static str>,
+    #[serde(skip_serializing_if = "<[Text]>::is_empty")]
+    short_names: &'a [Text],
+    #[serde(skip_serializing_if = "<[Text]>::is_empty")]
+    categories: &'a [Text],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    subresources: Vec<SubEntry<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SubEntry<'a> {
+    subresource: &'a str,
+    response_kind: Kind<'a>,
+    verbs: Vec<&'static str>,
+}
+
+/// Group and version are empty where they are the document's own.
+#[derive(Serialize)]
+struct Kind<'a> {
+    group: &'a str,
+    version: &'a str,
+    kind: &'a str,
+}
+
+impl<'a> Group<'a> {
+    fn of(registry: &'a Registry, group: &'a str) -> Self {
+        let version = |version: &'a str| Version {
+            version,
+            resources: registry.resources(group, version).map(|row| Entry::of(row)).collect(),
+            freshness: "Current",
+        };
+        Self {
+            metadata: Metadata { name: group },
+            versions: registry.versions(group).into_iter().map(version).collect(),
+        }
+    }
+}
+
+impl<'a> Entry<'a> {
+    fn of(row: &'a Resource) -> Self {
+        Self {
+            resource: &row.name,
+            response_kind: Kind { group: "", version: "", kind: &row.kind },
+            scope: match row.scope {
+                Scope::Namespaced => "Namespaced",
+                Scope::Cluster => "Cluster",
+            },
+            singular_resource: &row.singular,
+            verbs: words(row.verbs),
+            short_names: &row.short_names,
+            categories: &row.categories,
+            subresources: row.subresources.iter().map(SubEntry::of).collect(),
+        }
+    }
+}
+
+impl<'a> SubEntry<'a> {
+    fn of(sub: &'a Subresource) -> Self {
+        let (group, version) = match &sub.group_version {
+            Some((group, version)) => (&**group, &**version),
+            None => ("", ""),
+        };
+        Self {
+            subresource: &sub.name,
+            response_kind: Kind { group, version, kind: &sub.kind },
+            verbs: words(sub.verbs),
+        }
+    }
+}
+
+pub(super) fn words(verbs: Verbs) -> Vec<&'static str> {
+    verbs.iter().map(|verb| verb.as_str()).collect()
+}

@@ -1,0 +1,80 @@
+//! Discovery: the documents in which a server says what it has.
+//!
+//! From: the [`registry`](crate::registry).
+//! To:   clients that do not know the server yet: kubectl before its first request, informers that
+//!       look a kind up.
+//!
+//! | path | document |
+//! |---|---|
+//! | `/api`, `/apis` | [`aggregated()`] where the client accepts it, else [`api_versions`], [`api_group_list`] |
+//! | `/apis/G` | [`api_group`] |
+//! | `/api/v1`, `/apis/G/V` | [`api_resource_list`] |
+//! | `/openapi/v3` | [`openapi_index`] |
+//! | `/openapi/v3/api/v1`, `/openapi/v3/apis/G/V` | [`openapi()`] |
+//!
+//! - D1: the same registry gives the same bytes, so that a tag or a hash changes only with them.
+
+mod aggregated;
+mod legacy;
+mod openapi;
+
+use bytes::Bytes;
+use serde::Serialize;
+
+pub use aggregated::{Aggregated, Root, aggregated};
+pub use legacy::{api_group, api_group_list, api_resource_list, api_versions};
+pub use openapi::{openapi, openapi_index};
+
+/// A document, ready to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// Its bytes.
+    pub body: Bytes,
+    /// What to say in `Content-Type`.
+    pub content_type: &'static str,
+    /// What to say in `ETag`, with its quotes; a client that has it already may be answered with 304.
+    /// Aggregated documents are also sent with `Vary: Accept` and `Cache-Control: public`.
+    pub etag: String,
+}
+
+const JSON: &str = "application/json";
+
+impl Document {
+    fn new(content: &impl Serialize, content_type: &'static str) -> Self {
+        let body = serde_json::to_vec(content).expect("texts, lists and objects can be written");
+        Self { etag: format!("\"{}\"", digest(&body)), body: body.into(), content_type }
+    }
+}
+
+/// Names content, so that other content has another name: FNV-1a of 128 bits. It keeps accidents
+/// apart, which is all that a cache needs; nobody gains by making two documents look the same to
+/// himself.
+fn digest(content: &[u8]) -> String {
+    const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    let hash = content.iter().fold(OFFSET, |hash, byte| (hash ^ u128::from(*byte)).wrapping_mul(PRIME));
+    format!("{hash:032X}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::{Resource, builtin};
+
+    #[test]
+    fn the_digest_is_the_published_one() {
+        assert_eq!(digest(b""), "6C62272E07BB014262B821756295C58D");
+        assert_eq!(digest(b"a"), "D228CB696F1A8CAF78912B704E4A8964");
+    }
+
+    #[test]
+    fn a_tag_changes_with_the_registry_and_only_then() {
+        let before = aggregated(builtin(), Root::Apis, Aggregated::V2);
+        assert_eq!(before, aggregated(builtin(), Root::Apis, Aggregated::V2));
+        let mut registry = builtin().clone();
+        registry.add(Resource::new("example.com", "v1", "widgets")).unwrap();
+        assert_ne!(before.etag, aggregated(&registry, Root::Apis, Aggregated::V2).etag);
+        let core = |registry| aggregated(registry, Root::Api, Aggregated::V2).etag;
+        assert_eq!(core(builtin()), core(&registry));
+    }
+}

@@ -1,0 +1,251 @@
+//! Authentication: who asks.
+//!
+//! From: the client certificate of the connection, and the header `Authorization`.
+//! To:   the [`Handler`](crate::http::Handler), as a [`User`].
+//!
+//! - U1: a certificate counts before a token; a token that nobody knows is refused even where nobody
+//!   would have had to give one.
+//! - U2: who gives nothing is `system:anonymous`, and is refused unless the path is one of [`OPEN_PATHS`]
+//!   or everybody is let in.
+
+use std::collections::{BTreeMap, HashMap};
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use watchkeeper_core::Status;
+
+use super::certificates::Subject;
+use super::random::sha256;
+
+/// The paths that anybody may read.
+pub const OPEN_PATHS: [&str; 5] = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
+
+const ANONYMOUS: &str = "system:anonymous";
+const UNAUTHENTICATED: &str = "system:unauthenticated";
+const AUTHENTICATED: &str = "system:authenticated";
+/// The group that may do everything, and is never told to come back later.
+pub const MASTERS: &str = "system:masters";
+
+/// Who asks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct User {
+    /// `system:serviceaccount:default:web`.
+    pub name: String,
+    /// Empty where nobody has given one out.
+    pub uid: String,
+    /// `system:masters`.
+    pub groups: Vec<String>,
+    /// Whatever else is known.
+    pub extra: BTreeMap<String, Vec<String>>,
+}
+
+impl User {
+    /// Who has given nothing to know them by.
+    pub fn anonymous() -> Self {
+        Self { name: ANONYMOUS.to_owned(), groups: vec![UNAUTHENTICATED.to_owned()], ..Default::default() }
+    }
+
+    /// A user of these groups.
+    pub fn new<G: Into<String>>(name: impl Into<String>, groups: impl IntoIterator<Item = G>) -> Self {
+        let groups = groups.into_iter().map(Into::into).collect();
+        Self { name: name.into(), groups, ..Default::default() }
+    }
+
+    /// Whether the user has given nothing to know them by.
+    pub fn is_anonymous(&self) -> bool {
+        self.name == ANONYMOUS || self.is_in(UNAUTHENTICATED)
+    }
+
+    /// Whether the user is in a group.
+    pub fn is_in(&self, group: &str) -> bool {
+        self.groups.iter().any(|it| it == group)
+    }
+
+    fn authenticated(mut self) -> Self {
+        if !self.is_in(AUTHENTICATED) && !self.is_anonymous() {
+            self.groups.push(AUTHENTICATED.to_owned());
+        }
+        self
+    }
+}
+
+/// What becomes of those who give nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Anonymous {
+    /// They may read [`OPEN_PATHS`], and nothing else.
+    #[default]
+    Refused,
+    /// They are let in as `system:anonymous`, and it is the handler's to say what they may do.
+    Allowed,
+}
+
+/// Who is known.
+#[derive(Default)]
+pub struct Authenticator {
+    /// By the digest of the token, so that a lookup takes no longer the more of a guess is right.
+    tokens: HashMap<[u8; 32], User>,
+    anonymous: Anonymous,
+}
+
+/// Tells nothing of the tokens.
+impl std::fmt::Debug for Authenticator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { tokens, anonymous } = self;
+        f.debug_struct("Authenticator").field("tokens", &tokens.len()).field("anonymous", anonymous).finish()
+    }
+}
+
+/// A user, and what to warn them of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Authenticated {
+    /// Who asks.
+    pub user: User,
+    /// For the header of the answer.
+    pub warnings: Vec<&'static str>,
+}
+
+impl Authenticator {
+    /// Knows whoever sends this token.
+    #[must_use]
+    pub fn token(mut self, token: &str, user: User) -> Self {
+        self.tokens.insert(sha256(token.as_bytes()), user.authenticated());
+        self
+    }
+
+    /// What becomes of those who give nothing; by default they are refused.
+    #[must_use]
+    pub fn anonymous(mut self, anonymous: Anonymous) -> Self {
+        self.anonymous = anonymous;
+        self
+    }
+
+    /// Finds out who asks. The certificate has been verified already.
+    ///
+    /// # Errors
+    /// 401 where the token is wrong, or there is nothing and the path needs something.
+    pub fn authenticate(
+        &self,
+        certificate: Option<&Subject>,
+        headers: &HeaderMap,
+        path: &str,
+    ) -> Result<Authenticated, Box<Status>> {
+        let refused = || Box::new(Status::unauthorized("Unauthorized"));
+        let known = |user| Ok(Authenticated { user, warnings: Vec::new() });
+        if let Some(subject) = certificate.filter(|subject| !subject.common_name.is_empty()) {
+            let mut user = User::new(&subject.common_name, subject.organizations.clone());
+            let credential = format!("X509SHA256={}", subject.fingerprint);
+            user.extra.insert("authentication.kubernetes.io/credential-id".to_owned(), vec![credential]);
+            return known(user.authenticated());
+        }
+        let mut warnings = Vec::new();
+        match bearer(headers) {
+            Bearer::Token(token) => {
+                let user = self.tokens.get(&sha256(token.as_bytes()));
+                return user.cloned().ok_or_else(refused).and_then(known);
+            }
+            Bearer::ExtraSpace => warnings.push(
+                "the provided Authorization header contains extra space before the bearer token, and is ignored",
+            ),
+            Bearer::None => {}
+        }
+        match self.anonymous == Anonymous::Allowed || OPEN_PATHS.contains(&path) {
+            true => Ok(Authenticated { user: User::anonymous(), warnings }),
+            false => Err(refused()),
+        }
+    }
+}
+
+enum Bearer<'a> {
+    None,
+    Token(&'a str),
+    ExtraSpace,
+}
+
+fn bearer(headers: &HeaderMap) -> Bearer<'_> {
+    let Some(header) = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()) else {
+        return Bearer::None;
+    };
+    let mut parts = header.trim().splitn(3, ' ');
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(scheme), Some(token), rest) if scheme.eq_ignore_ascii_case("bearer") => match (token, rest) {
+            ("", Some(_)) => Bearer::ExtraSpace,
+            ("", None) => Bearer::None,
+            (token, _) => Bearer::Token(token),
+        },
+        _ => Bearer::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known() -> Authenticator {
+        Authenticator::default().token("secret", User::new("admin", [MASTERS]))
+    }
+
+    /// The name and the groups, or the code.
+    fn asked(authenticator: &Authenticator, authorization: Option<&str>, path: &str) -> String {
+        let mut headers = HeaderMap::new();
+        if let Some(text) = authorization {
+            headers.insert(AUTHORIZATION, text.parse().unwrap());
+        }
+        match authenticator.authenticate(None, &headers, path) {
+            Ok(it) => format!("{} {} {}", it.user.name, it.user.groups.join(","), it.warnings.len()),
+            Err(status) => format!("{} {}", status.code, status.message),
+        }
+    }
+
+    #[test]
+    fn tokens_are_taken_as_the_real_server_takes_them() {
+        const ADMIN: &str = "admin system:masters,system:authenticated 0";
+        const NOBODY: &str = "401 Unauthorized";
+        for (header, path, expected) in [
+            (Some("Bearer secret"), "/api", ADMIN),
+            (Some("bearer secret"), "/api", ADMIN),
+            (Some("Bearer secret extra"), "/api", ADMIN),
+            (Some("Bearer nope"), "/api", NOBODY),
+            (Some("Bearer nope"), "/livez", NOBODY), // U1
+            (Some("Bearer"), "/api", NOBODY),
+            (Some("Bearer"), "/livez", "system:anonymous system:unauthenticated 0"),
+            (Some("Bearer  secret"), "/livez", "system:anonymous system:unauthenticated 1"),
+            (Some("Basic YTpi"), "/api", NOBODY),
+            (None, "/api", NOBODY),
+            (None, "/version", "system:anonymous system:unauthenticated 0"),
+            (None, "/readyz/ping", NOBODY),
+            (None, "/", NOBODY),
+        ] {
+            assert_eq!(asked(&known(), header, path), expected, "{header:?} {path}");
+        }
+    }
+
+    #[test]
+    fn everybody_can_be_let_in() {
+        let open = known().anonymous(Anonymous::Allowed);
+        assert_eq!(asked(&open, None, "/api"), "system:anonymous system:unauthenticated 0");
+        assert_eq!(asked(&open, Some("Bearer nope"), "/api"), "401 Unauthorized");
+    }
+
+    #[test]
+    fn a_certificate_counts_before_a_token() {
+        let subject = Subject {
+            common_name: "jane".into(),
+            organizations: vec!["dev".into(), "ops".into()],
+            fingerprint: "00ff".into(),
+        };
+        let headers = HeaderMap::from_iter([(AUTHORIZATION, "Bearer secret".parse().unwrap())]);
+        let user = known().authenticate(Some(&subject), &headers, "/api").unwrap().user;
+        assert_eq!(
+            (user.name.as_str(), user.groups),
+            ("jane", vec!["dev".into(), "ops".into(), AUTHENTICATED.into()])
+        );
+        assert_eq!(user.extra["authentication.kubernetes.io/credential-id"], ["X509SHA256=00ff"]);
+        let nameless = Subject { common_name: String::new(), ..subject };
+        assert_eq!(known().authenticate(Some(&nameless), &headers, "/api").unwrap().user.name, "admin");
+    }
+
+    #[test]
+    fn debugging_tells_no_secrets() {
+        assert!(!format!("{:?}", known()).contains("secret"));
+    }
+}

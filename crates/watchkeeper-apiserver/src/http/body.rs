@@ -1,0 +1,167 @@
+//! Body: what a request carries, read within limits.
+//!
+//! From: the connection, chunk by chunk.
+//! To:   [`decode`](crate::http::decode), when the [`Handler`](crate::http::Handler) asks for it.
+//!
+//! - B1: nobody keeps more than [`BodyLimits::bytes`] of a body, and nobody waits longer than
+//!   [`BodyLimits::total`] for all of it or [`BodyLimits::idle`] for more of it.
+//! - B2: a body is read when the handler asks for it: whatever is wrong with the request otherwise is
+//!   said first, as on the real server.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
+use http_body_util::combinators::UnsyncBoxBody;
+use tokio::time::{Instant, timeout_at};
+use watchkeeper_core::Status;
+
+/// How large a request body may be, and how long it may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BodyLimits {
+    /// Bytes of a body.
+    pub bytes: usize,
+    /// Bytes that are read and thrown away when a body is too large: a client that is cut off while it
+    /// writes never learns why.
+    pub drained: usize,
+    /// How long the next chunk may take.
+    pub idle: Duration,
+    /// How long all of it may take.
+    pub total: Duration,
+}
+
+impl BodyLimits {
+    /// 3 MiB, as on the real server; 16 MiB to drain; 15 s for a chunk and 60 s for all.
+    pub const DEFAULT: Self = Self {
+        bytes: 3 << 20,
+        drained: 16 << 20,
+        idle: Duration::from_secs(15),
+        total: Duration::from_secs(60),
+    };
+}
+
+impl Default for BodyLimits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The body of a request, not read yet.
+#[derive(Debug)]
+pub struct RequestBody {
+    body: UnsyncBoxBody<Bytes, BoxError>,
+    limits: BodyLimits,
+}
+
+impl RequestBody {
+    /// A body that arrives in its own time.
+    pub fn new<B>(body: B, limits: BodyLimits) -> Self
+    where
+        B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    {
+        Self { body: body.map_err(Into::into).boxed_unsync(), limits }
+    }
+
+    /// Reads all of it. If dropped before the end, what has arrived is lost, and HTTP/1.1 has to close
+    /// the connection.
+    ///
+    /// # Errors
+    /// 413 where it is too large, 504 where it takes too long, 400 where the connection breaks (B1).
+    pub async fn read(self) -> Result<Bytes, Status> {
+        let Self { body, limits } = self;
+        let deadline = Instant::now() + limits.total;
+        let too_large = || Status::request_entity_too_large(format!("limit is {}", limits.bytes));
+        let mut chunks = Chunks { body, idle: limits.idle, deadline };
+        if chunks.body.size_hint().lower() > limits.bytes as u64 {
+            chunks.drain(limits.drained).await;
+            return Err(too_large());
+        }
+        let Some(first) = chunks.next().await? else { return Ok(Bytes::new()) };
+        let mut whole = BytesMut::from(first);
+        while whole.len() <= limits.bytes {
+            let Some(chunk) = chunks.next().await? else { return Ok(whole.freeze()) };
+            whole.extend_from_slice(&chunk);
+        }
+        drop(whole);
+        chunks.drain(limits.drained).await;
+        Err(too_large())
+    }
+}
+
+/// The chunks of a body, against the clock.
+struct Chunks {
+    body: UnsyncBoxBody<Bytes, BoxError>,
+    idle: Duration,
+    deadline: Instant,
+}
+
+impl Chunks {
+    async fn next(&mut self) -> Result<Option<Bytes>, Status> {
+        loop {
+            let deadline = self.deadline.min(Instant::now() + self.idle);
+            match timeout_at(deadline, self.body.frame()).await {
+                Err(_) => {
+                    let message =
+                        "request did not complete within requested timeout - context deadline exceeded";
+                    return Err(Status::timeout(message, Duration::ZERO));
+                }
+                Ok(None) => return Ok(None),
+                Ok(Some(Err(error))) => return Err(Status::bad_request(error.to_string())),
+                Ok(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(data) if !data.is_empty() => return Ok(Some(data)),
+                    _ => {} // trailers, which nobody reads
+                },
+            }
+        }
+    }
+
+    async fn drain(&mut self, limit: usize) {
+        let mut drained = 0;
+        while drained <= limit {
+            let Ok(Some(chunk)) = self.next().await else { return };
+            drained += chunk.len();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::{Full, StreamBody};
+
+    fn limits(bytes: usize) -> BodyLimits {
+        BodyLimits { bytes, drained: 100, ..BodyLimits::DEFAULT }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_of_just_the_limit_is_read_and_one_byte_more_is_refused() {
+        let body = |length: usize| Full::new(Bytes::from(vec![b'x'; length]));
+        assert_eq!(RequestBody::new(body(10), limits(10)).read().await.unwrap().len(), 10);
+        let status = RequestBody::new(body(11), limits(10)).read().await.unwrap_err();
+        assert_eq!((status.code, status.message.as_str()), (413, "Request entity too large: limit is 10"));
+    }
+
+    /// A body of these chunks, which never ends after them.
+    fn stalling(chunks: usize) -> impl http_body::Body<Data = Bytes, Error = std::io::Error> {
+        let chunks =
+            futures_util::stream::iter((0..chunks).map(|_| Ok(http_body::Frame::data(Bytes::from("x")))));
+        StreamBody::new(futures_util::StreamExt::chain(chunks, futures_util::stream::pending()))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_stalls_is_given_up() {
+        let begun = Instant::now();
+        let status = RequestBody::new(stalling(2), BodyLimits::DEFAULT).read().await.unwrap_err();
+        assert_eq!(status.code, 504);
+        assert_eq!(begun.elapsed().as_secs(), BodyLimits::DEFAULT.idle.as_secs());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_large_body_without_a_length_is_refused_while_it_arrives() {
+        let status = RequestBody::new(stalling(1000), limits(10)).read().await.unwrap_err();
+        assert_eq!(status.code, 413);
+    }
+}

@@ -1,0 +1,516 @@
+//! Decode: what a request carries, as a JSON value whatever it was sent as.
+//!
+//! From: the bytes of a [`RequestBody`](crate::http::RequestBody), and the [`MediaType`] they came as.
+//! To:   the [`Handler`](crate::http::Handler), with what to warn of.
+
+use serde_json::Value;
+use watchkeeper_core::{Encoded, GroupVersion, GroupVersionKind, Status};
+use watchkeeper_wire::protobuf::{Envelope, MAGIC};
+use watchkeeper_wire::schema::{self, Form, Message, Schema, Shape};
+use watchkeeper_wire::transcode::{self, Types};
+use watchkeeper_wire::{Kind, Problem};
+
+use super::document::{Node, read_json};
+use super::go_text::Quoted;
+use super::negotiate::{MediaType, PatchType};
+use super::options::FieldValidation;
+use super::strict::{self, Finding};
+use super::yaml;
+
+/// How many operations a JSON patch may have.
+pub const JSON_PATCH_OPERATIONS: usize = 10_000;
+
+/// A decoded object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decoded {
+    /// The object, with `apiVersion` and `kind`, and without the fields that its kind does not have.
+    pub value: Value,
+    /// What to warn of.
+    pub warnings: Vec<String>,
+}
+
+/// Decodes the object that a create or an update carries.
+///
+/// ```
+/// use watchkeeper_apiserver::http::{FieldValidation, MediaType, decode_object};
+/// use watchkeeper_core::GroupVersionKind;
+///
+/// let kind = GroupVersionKind::new("", "v1", "ConfigMap");
+/// let body = b"data: {a: b}\nbogus: 1\n";
+/// let decoded = decode_object(body, MediaType::Yaml, &kind, FieldValidation::Warn)?;
+/// assert_eq!(decoded.value["kind"], "ConfigMap");
+/// assert_eq!(decoded.warnings, ["unknown field \"bogus\""]);
+/// let status = decode_object(body, MediaType::Yaml, &kind, FieldValidation::Strict).unwrap_err();
+/// assert_eq!(
+///     status.message,
+///     "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: unknown field \"bogus\"",
+/// );
+/// # Ok::<(), watchkeeper_core::Status>(())
+/// ```
+///
+/// # Errors
+/// 400 where it cannot be read, is of another kind, or breaks the rules of strict validation.
+pub fn decode_object(
+    body: &[u8],
+    media: MediaType,
+    expected: &GroupVersionKind,
+    validation: FieldValidation,
+) -> Result<Decoded, Status> {
+    let unrecognized = |why: &dyn std::fmt::Display| {
+        let summary = summary(body);
+        Status::bad_request(format!(
+            "the object provided is unrecognized (must be of type {}): {why} ({summary})",
+            expected.kind
+        ))
+    };
+    let mut repeated = Vec::new();
+    let node = match media {
+        MediaType::Json => read_json(body).map_err(|error| unrecognized(&type_error(&error)))?,
+        MediaType::Yaml => {
+            let read = yaml::read(&String::from_utf8_lossy(body)).map_err(|error| unrecognized(&error))?;
+            repeated = read.repeated;
+            sorted(read.node)
+        }
+        MediaType::Protobuf => {
+            let (value, kind) = decode_protobuf(body, expected).map_err(|error| unrecognized(&error))?;
+            check_kind(&kind, expected)?;
+            return Ok(Decoded { value, warnings: Vec::new() });
+        }
+    };
+    let kind = read_kind(&node, expected).map_err(|error| unrecognized(&error))?;
+    check_kind(&kind, expected)?;
+    let message = schema::builtin().message_of(expected);
+    let refused = |why: &str| cannot_be_handled(&kind, expected, why);
+    let mut findings = Vec::new();
+    if !repeated.is_empty() {
+        findings.push(Finding::Repeated(repeated));
+    }
+    findings.extend(strict::inspect(&node, message).map_err(|why| refused(&why))?);
+    let warnings = validation.judge(&findings).map_err(|why| refused(&why))?;
+
+    let mut value = match message {
+        Some(message) => prune(node, message, schema::builtin()),
+        None => node.into(),
+    };
+    if value.is_null() {
+        value = Value::Object(serde_json::Map::new());
+    }
+    value["apiVersion"] = expected.group_version().to_string().into();
+    value["kind"] = expected.kind.clone().into();
+    Ok(Decoded { value, warnings })
+}
+
+impl FieldValidation {
+    /// What becomes of the findings in a document: warnings, or nothing.
+    ///
+    /// # Errors
+    /// Where it is strict and there are any: the text of the refusal.
+    pub fn judge(self, findings: &[Finding]) -> Result<Vec<String>, String> {
+        match self {
+            Self::Ignore => Ok(Vec::new()),
+            Self::Warn => Ok(findings.iter().flat_map(Finding::warnings).collect()),
+            Self::Strict if findings.is_empty() => Ok(Vec::new()),
+            Self::Strict => {
+                let findings: Vec<String> = findings.iter().map(ToString::to_string).collect();
+                Err(format!("strict decoding error: {}", findings.join(", ")))
+            }
+        }
+    }
+}
+
+/// Decodes the options that a DELETE carries in its body, for
+/// [`DeleteOptions::of_body`](crate::http::DeleteOptions::of_body).
+///
+/// # Errors
+/// 400 where it cannot be read or is of another kind.
+pub fn decode_delete_options(body: &[u8], media: MediaType) -> Result<Value, Status> {
+    let expected = GroupVersionKind::new("meta.k8s.io", "v1", "DeleteOptions");
+    let bad = |why: String| Status::bad_request(why);
+    let node = match media {
+        MediaType::Json => read_json(body).map_err(|error| bad(type_error(&error)))?,
+        MediaType::Yaml => yaml::read(&String::from_utf8_lossy(body)).map_err(bad)?.node,
+        MediaType::Protobuf => return Ok(decode_protobuf(body, &expected).map_err(bad)?.0),
+    };
+    let kind = read_kind(&node, &expected).map_err(bad)?;
+    if kind.kind != expected.kind {
+        return Err(bad(not_registered(&kind)));
+    }
+    strict::inspect(&node, schema::builtin().message_of(&expected)).map_err(bad)?;
+    Ok(node.into())
+}
+
+/// A decoded patch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecodedPatch {
+    /// The patch, as JSON.
+    pub value: Value,
+    /// Fields that are there twice, and fields that an operation of a JSON patch does not have. What the
+    /// object would have and its kind does not is found once the patch is applied.
+    pub findings: Vec<Finding>,
+}
+
+/// Decodes a patch.
+///
+/// # Errors
+/// 400 where it cannot be read; 413 where it has too many operations.
+pub fn decode_patch(body: &[u8], patch: PatchType) -> Result<DecodedPatch, Status> {
+    let invalid = |_| Status::bad_request("invalid JSON patch");
+    if patch == PatchType::Apply {
+        let read = yaml::read(&String::from_utf8_lossy(body));
+        let read = read.map_err(|error| Status::bad_request(format!("error encoding patch: {error}")))?;
+        let repeated = Some(read.repeated).filter(|repeated| !repeated.is_empty());
+        return Ok(DecodedPatch {
+            value: read.node.into(),
+            findings: repeated.map(Finding::Repeated).into_iter().collect(),
+        });
+    }
+    let node = read_json(body).map_err(invalid)?;
+    let mut findings = strict::inspect(&node, None).map_err(invalid)?;
+    if patch == PatchType::Json {
+        let operations = match &node {
+            Node::List(operations) => operations.as_slice(),
+            Node::Null => &[],
+            other => {
+                let found = other.go_name();
+                return Err(Status::bad_request(format!(
+                    "error decoding patch: json: cannot unmarshal {found} into Go value of type []handlers.jsonPatchOp"
+                )));
+            }
+        };
+        if operations.len() > JSON_PATCH_OPERATIONS {
+            return Err(Status::request_entity_too_large(format!(
+                "The allowed maximum operations in a JSON patch is {JSON_PATCH_OPERATIONS}, got {}",
+                operations.len()
+            )));
+        }
+        findings = strict::inspect_json_patch(operations, &findings);
+    }
+    Ok(DecodedPatch { value: node.into(), findings })
+}
+
+/// `couldn't get version/kind` is how the real server begins whatever is wrong with the JSON.
+fn type_error(why: &str) -> String {
+    format!("couldn't get version/kind; json parse error: {why}")
+}
+
+/// The kind that a document says it has; what it does not say, it has as expected.
+fn read_kind(node: &Node, expected: &GroupVersionKind) -> Result<GroupVersionKind, String> {
+    const GO_TYPE: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+    if !matches!(node, Node::Object(_) | Node::Null) {
+        let found = node.go_name();
+        return Err(type_error(&format!("json: cannot unmarshal {found} into Go value of type {GO_TYPE}")));
+    }
+    let text = |name: &str| match node.field(name) {
+        None | Some(Node::Null) => Ok(""),
+        Some(Node::Text(text)) => Ok(text.as_str()),
+        Some(other) => {
+            let found = other.go_name();
+            Err(type_error(&format!(
+                "json: cannot unmarshal {found} into Go struct field .{name} of type string"
+            )))
+        }
+    };
+    named_kind(text("apiVersion")?, text("kind")?, expected)
+}
+
+fn named_kind(
+    api_version: &str,
+    kind: &str,
+    expected: &GroupVersionKind,
+) -> Result<GroupVersionKind, String> {
+    let group_version = match api_version {
+        "" => expected.group_version(),
+        text => text
+            .parse::<GroupVersion>()
+            .map_err(|_| format!("unexpected GroupVersion string: {api_version}"))?,
+    };
+    Ok(group_version.kind(if kind.is_empty() { &expected.kind } else { kind }))
+}
+
+fn check_kind(kind: &GroupVersionKind, expected: &GroupVersionKind) -> Result<(), Status> {
+    if kind == expected {
+        return Ok(());
+    }
+    // Options of every group count as registered everywhere; nobody creates them.
+    let registered = schema::builtin().message_of(kind).is_some();
+    let why = match registered {
+        false => not_registered(kind),
+        true => {
+            let internal =
+                expected.group.split('.').next().filter(|group| !group.is_empty()).unwrap_or("core");
+            let GroupVersionKind { version, kind, .. } = kind;
+            format!("converting ({version}.{kind}) to ({internal}.{}): unknown conversion", expected.kind)
+        }
+    };
+    Err(cannot_be_handled(kind, expected, &why))
+}
+
+fn not_registered(kind: &GroupVersionKind) -> String {
+    let version = kind.group_version().to_string();
+    // The scheme is named after the line that made it.
+    let (kind, version) = (Quoted(&kind.kind), Quoted(&version));
+    format!("no kind {kind} is registered for version {version} in scheme \"pkg/runtime/scheme.go:111\"")
+}
+
+fn cannot_be_handled(kind: &GroupVersionKind, expected: &GroupVersionKind, why: &str) -> Status {
+    let version = Quoted(&kind.version);
+    Status::bad_request(format!(
+        "{} in version {version} cannot be handled as a {}: {why}",
+        kind.kind, expected.kind
+    ))
+}
+
+/// The beginning of a body, for an error: text where it could be JSON, else hexadecimal.
+fn summary(body: &[u8]) -> String {
+    const BYTES: usize = 30;
+    let shown = match body {
+        [] => return "<empty>".to_owned(),
+        [b'{', ..] => String::from_utf8_lossy(&body[..body.len().min(BYTES)]).into_owned(),
+        _ => body.iter().take(BYTES).map(|byte| format!("{byte:02x}")).collect(),
+    };
+    if body.len() > BYTES { format!("{shown} ...") } else { shown }
+}
+
+fn decode_protobuf(body: &[u8], expected: &GroupVersionKind) -> Result<(Value, GroupVersionKind), String> {
+    if body.is_empty() {
+        return Err("empty data".to_owned());
+    }
+    if body == MAGIC {
+        return Err("empty body".to_owned());
+    }
+    let envelope = Envelope::open(body).map_err(|error| match error.problem {
+        Problem::NoMagic => {
+            format!(
+                "provided data does not appear to be a protobuf message, expected prefix {}",
+                go_bytes(&MAGIC)
+            )
+        }
+        problem => problem.to_string(),
+    })?;
+    let named = named_kind(envelope.api_version, envelope.kind, expected)?;
+    let encoded = match envelope.content_type {
+        "application/json" => Encoded::json(envelope.message),
+        _ => Encoded::protobuf(envelope.message),
+    };
+    let mut json = Vec::new();
+    transcode::to_json(&encoded, &Kind::from(named.clone()), Types::Named, &mut json)
+        .map_err(|error| error.to_string())?;
+    let value = read_json(&json)?;
+    Ok((value.into(), named))
+}
+
+fn go_bytes(bytes: &[u8]) -> String {
+    let bytes: Vec<String> = bytes.iter().map(ToString::to_string).collect();
+    format!("[{}]", bytes.join(" "))
+}
+
+/// YAML goes through a map on its way to JSON, so that fields are looked at in the order of their names,
+/// and each of them once.
+fn sorted(node: Node) -> Node {
+    match node {
+        Node::Object(fields) => {
+            let fields: std::collections::BTreeMap<String, Node> = fields.into_iter().collect();
+            Node::Object(fields.into_iter().map(|(name, value)| (name, sorted(value))).collect())
+        }
+        Node::List(items) => Node::List(items.into_iter().map(sorted).collect()),
+        node => node,
+    }
+}
+
+/// The JSON of a document, without the fields that its kind does not have.
+fn prune(node: Node, message: &'static Message, schema: &'static Schema) -> Value {
+    let Node::Object(fields) = node else { return node.into() };
+    let kept = fields.into_iter().filter_map(|(name, value)| {
+        let value = match strict::known(schema, message, &name)? {
+            strict::Known::Type => value.into(),
+            strict::Known::Field(field) => match (field.shape(), field.form(), value) {
+                (Shape::List, Form::Message(id), Node::List(items)) => {
+                    items.into_iter().map(|item| prune(item, schema.get(id), schema)).collect()
+                }
+                (Shape::Map, Form::Message(id), Node::Object(values)) => values
+                    .into_iter()
+                    .map(|(key, value)| (key, prune(value, schema.get(id), schema)))
+                    .collect(),
+                (Shape::One | Shape::Optional, Form::Message(id), value) => {
+                    prune(value, schema.get(id), schema)
+                }
+                (_, _, value) => value.into(),
+            },
+        };
+        Some((name, value))
+    });
+    Value::Object(kept.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use watchkeeper_wire::protobuf::wrap;
+
+    fn kind_of(name: &str) -> GroupVersionKind {
+        match name {
+            "pod" => GroupVersionKind::new("", "v1", "Pod"),
+            "cm" => GroupVersionKind::new("", "v1", "ConfigMap"),
+            "svc" => GroupVersionKind::new("", "v1", "Service"),
+            "dep" => GroupVersionKind::new("apps", "v1", "Deployment"),
+            "rev" => GroupVersionKind::new("apps", "v1", "ControllerRevision"),
+            "crd" => GroupVersionKind::new("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn fields_are_validated_as_the_real_server_validates_them() {
+        let mut checked = 0;
+        for line in include_str!("testdata/field_validation.jsonl").lines() {
+            let record: Value = serde_json::from_str(line).unwrap();
+            let text = |name: &str| record[name].as_str().unwrap();
+            let media = MediaType::ALL.into_iter().find(|media| media.as_str() == text("ct")).unwrap();
+            let kind = kind_of(text("kind"));
+            for (name, validation) in [
+                ("Strict", FieldValidation::Strict),
+                ("Warn", FieldValidation::Warn),
+                ("Ignore", FieldValidation::Ignore),
+            ] {
+                let Some(recorded) = record.get(name) else { continue };
+                let decoded = decode_object(text("body").as_bytes(), media, &kind, validation);
+                let recorded_code = recorded[0].as_u64().unwrap();
+                match decoded {
+                    // What comes after decoding can still refuse the object, and warns as well.
+                    Ok(decoded) => {
+                        assert_ne!(recorded_code, 400, "{name} {line}");
+                        let warnings: Vec<String> =
+                            decoded.warnings.iter().map(|it| super::super::respond::warning(it)).collect();
+                        assert_eq!(json!(warnings), recorded[2], "{name} {line}");
+                    }
+                    Err(status) => {
+                        assert_eq!((recorded_code, &json!(status.message)), (400, &recorded[1]), "{line}");
+                    }
+                }
+                checked += 1;
+            }
+        }
+        assert!(checked > 50, "{checked} answers");
+    }
+
+    #[test]
+    fn bad_bodies_are_refused_in_the_real_words() {
+        let begin = "the object provided is unrecognized (must be of type ConfigMap): ";
+        let json = "couldn't get version/kind; json parse error: ";
+        for (media, body, message) in [
+            (MediaType::Json, "", format!("{begin}{json}unexpected end of JSON input (<empty>)")),
+            (MediaType::Json, "{", format!("{begin}{json}unexpected end of JSON input ({{)")),
+            (MediaType::Json, "[]", format!("{begin}{json}json: cannot unmarshal array into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }} (5b5d)")),
+            (MediaType::Json, r#"{"kind":1,"apiVersion":"v1"}"#, format!("{begin}{json}json: cannot unmarshal number into Go struct field .kind of type string ({{\"kind\":1,\"apiVersion\":\"v1\"}})")),
+            (MediaType::Json, r#"{"kind":"ConfigMap","apiVersion":"a/b/c"}"#, format!("{begin}unexpected GroupVersion string: a/b/c ({{\"kind\":\"ConfigMap\",\"apiVersio ...)")),
+            (MediaType::Json, r#"{"kind":"Pod","apiVersion":"v1"}"#, "Pod in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Pod) to (core.ConfigMap): unknown conversion".to_owned()),
+            (MediaType::Json, r#"{"kind":"Bogus","apiVersion":"v1"}"#, "Bogus in version \"v1\" cannot be handled as a ConfigMap: no kind \"Bogus\" is registered for version \"v1\" in scheme \"pkg/runtime/scheme.go:111\"".to_owned()),
+            (MediaType::Json, r#"{"kind":"ConfigMap","apiVersion":"apps/v1"}"#, "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: no kind \"ConfigMap\" is registered for version \"apps/v1\" in scheme \"pkg/runtime/scheme.go:111\"".to_owned()),
+            (MediaType::Yaml, "a: b: c", format!("{begin}yaml: mapping values are not allowed in this context (613a20623a2063)")),
+            (MediaType::Yaml, "data: {a: yes}", "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: json: cannot unmarshal bool into Go struct field ConfigMap.data of type string".to_owned()),
+            (MediaType::Protobuf, "", format!("{begin}empty data (<empty>)")),
+            (MediaType::Protobuf, "k8s\0", format!("{begin}empty body (6b387300)")),
+            (MediaType::Protobuf, "nope", format!("{begin}provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] (6e6f7065)")),
+        ] {
+            let status = decode_object(body.as_bytes(), media, &kind_of("cm"), FieldValidation::Strict).unwrap_err();
+            assert_eq!((status.code, status.message), (400, message), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_body_need_not_say_what_it_is() {
+        for (media, body) in [(MediaType::Json, "null"), (MediaType::Json, "{}"), (MediaType::Yaml, "")] {
+            let decoded =
+                decode_object(body.as_bytes(), media, &kind_of("dep"), FieldValidation::Strict).unwrap();
+            assert_eq!(decoded.value, json!({"apiVersion": "apps/v1", "kind": "Deployment"}));
+        }
+    }
+
+    #[test]
+    fn fields_that_the_kind_does_not_have_are_dropped() {
+        let body = br#"{"bogus":1,"spec":{"containers":[{"name":"c","x":1,"env":[{"name":"A","y":2}]}],"volumes":[{"name":"v","emptyDir":{"z":1}}]}}"#;
+        let decoded = decode_object(body, MediaType::Json, &kind_of("pod"), FieldValidation::Ignore).unwrap();
+        let expected = json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "spec": {"containers": [{"name": "c", "env": [{"name": "A"}]}], "volumes": [{"name": "v", "emptyDir": {}}]}
+        });
+        assert_eq!(decoded.value, expected);
+    }
+
+    #[test]
+    fn protobuf_becomes_json() {
+        let message = transcode::to_protobuf(
+            &Encoded::json(br#"{"metadata":{"name":"a"},"data":{"k":"v"}}"#.as_slice()),
+            &Kind::new("", "v1", "ConfigMap"),
+        )
+        .unwrap();
+        for body in [wrap("v1", "ConfigMap", &message), wrap("", "", &message)] {
+            let decoded =
+                decode_object(&body, MediaType::Protobuf, &kind_of("cm"), FieldValidation::Strict).unwrap();
+            assert_eq!(decoded.value["data"]["k"], "v");
+            assert_eq!(decoded.value["kind"], "ConfigMap");
+        }
+        let pod = wrap("v1", "Pod", b"");
+        let status =
+            decode_object(&pod, MediaType::Protobuf, &kind_of("cm"), FieldValidation::Warn).unwrap_err();
+        assert!(status.message.contains("unknown conversion"), "{status}");
+    }
+
+    #[test]
+    fn delete_options_are_refused_in_the_real_words() {
+        let refused =
+            |body: &str| decode_delete_options(body.as_bytes(), MediaType::Json).unwrap_err().message;
+        assert_eq!(
+            refused(r#"{"kind":"Pod","apiVersion":"v1"}"#),
+            "no kind \"Pod\" is registered for version \"v1\" in scheme \"pkg/runtime/scheme.go:111\""
+        );
+        assert_eq!(
+            refused(r#"{"dryRun":"All"}"#),
+            "json: cannot unmarshal string into Go struct field DeleteOptions.dryRun of type []string"
+        );
+        assert_eq!(
+            refused(r#"{"gracePeriodSeconds":"x"}"#),
+            "json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64"
+        );
+        assert_eq!(refused(" "), "couldn't get version/kind; json parse error: unexpected end of JSON input");
+        for body in [
+            r#"{"kind":"DeleteOptions","apiVersion":"apps/v1","dryRun":["All"]}"#,
+            r#"{"dryRun":["All"],"bogus":1}"#,
+        ] {
+            let value = decode_delete_options(body.as_bytes(), MediaType::Json).unwrap();
+            assert_eq!(value["dryRun"], json!(["All"]));
+        }
+    }
+
+    #[test]
+    fn patches_are_read_and_their_oddities_found() {
+        let shown = |body: &str, patch| {
+            let decoded = decode_patch(body.as_bytes(), patch).map_err(|status| status.message)?;
+            Ok::<_, String>(decoded.findings.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            shown(r#"{"bogus":1,"data":{"a":"1","a":"2"}}"#, PatchType::Merge).unwrap(),
+            [r#"duplicate field "data.a""#]
+        );
+        let operations = r#"[{"op":"add","path":"/bogus","value":{"x":1,"x":2}},{"op":"add","path":"/data","value":{"a":"1"},"path":"/data","foo":1}]"#;
+        assert_eq!(
+            shown(operations, PatchType::Json).unwrap(),
+            [r#"json patch duplicate field "[1].path""#, r#"json patch unknown field "[1].foo""#]
+        );
+        assert_eq!(shown("nope", PatchType::Strategic).unwrap_err(), "invalid JSON patch");
+        assert_eq!(
+            shown("{}", PatchType::Json).unwrap_err(),
+            "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
+        );
+        assert_eq!(
+            shown("a: b: c", PatchType::Apply).unwrap_err(),
+            "error encoding patch: yaml: mapping values are not allowed in this context"
+        );
+        let many = format!("[{}]", vec!["{}"; JSON_PATCH_OPERATIONS + 1].join(","));
+        assert_eq!(
+            shown(&many, PatchType::Json).unwrap_err(),
+            "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"
+        );
+    }
+}

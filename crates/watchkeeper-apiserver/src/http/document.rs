@@ -1,0 +1,180 @@
+//! Document: JSON or YAML as it was written, with the order of its fields and with those that are there
+//! twice. What a typed value or a map forgets is what field validation asks for.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Number, Value};
+
+/// How deep objects and lists may be nested in a request. It is serde_json's limit, and YAML keeps to it.
+pub const DOCUMENT_DEPTH: usize = 128;
+
+/// A value as it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Node {
+    Null,
+    Bool(bool),
+    Number(Number),
+    Text(String),
+    List(Vec<Node>),
+    /// In the order of the text; a name may come again, and then the last one counts.
+    Object(Vec<(String, Node)>),
+}
+
+impl Node {
+    /// What Go calls such a value in its errors.
+    pub(crate) fn go_name(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "bool",
+            Self::Number(_) => "number",
+            Self::Text(_) => "string",
+            Self::List(_) => "array",
+            Self::Object(_) => "object",
+        }
+    }
+
+    /// The last value of a field of this name.
+    pub(crate) fn field(&self, name: &str) -> Option<&Node> {
+        let Self::Object(fields) = self else { return None };
+        fields.iter().rfind(|(key, _)| key == name).map(|(_, value)| value)
+    }
+}
+
+impl From<Node> for Value {
+    fn from(node: Node) -> Self {
+        match node {
+            Node::Null => Self::Null,
+            Node::Bool(value) => Self::Bool(value),
+            Node::Number(value) => Self::Number(value),
+            Node::Text(value) => Self::String(value),
+            Node::List(items) => Self::Array(items.into_iter().map(Self::from).collect()),
+            Node::Object(fields) => {
+                Self::Object(fields.into_iter().map(|(name, value)| (name, Self::from(value))).collect())
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Any;
+        impl<'de> Visitor<'de> for Any {
+            type Value = Node;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("JSON")
+            }
+            fn visit_unit<E>(self) -> Result<Node, E> {
+                Ok(Node::Null)
+            }
+            fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
+                Ok(Node::Bool(value))
+            }
+            fn visit_i64<E>(self, value: i64) -> Result<Node, E> {
+                Ok(Node::Number(value.into()))
+            }
+            fn visit_u64<E>(self, value: u64) -> Result<Node, E> {
+                Ok(Node::Number(value.into()))
+            }
+            fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
+                Ok(Number::from_f64(value).map_or(Node::Null, Node::Number)) // JSON has no NaN to visit
+            }
+            fn visit_str<E>(self, value: &str) -> Result<Node, E> {
+                Ok(Node::Text(value.to_owned()))
+            }
+            fn visit_string<E>(self, value: String) -> Result<Node, E> {
+                Ok(Node::Text(value))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
+                let mut list = Vec::new();
+                while let Some(item) = items.next_element()? {
+                    list.push(item);
+                }
+                Ok(Node::List(list))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Node, A::Error> {
+                let mut object = Vec::new();
+                while let Some(field) = fields.next_entry()? {
+                    object.push(field);
+                }
+                Ok(Node::Object(object))
+            }
+        }
+        deserializer.deserialize_any(Any)
+    }
+}
+
+/// Reads JSON. Bytes that are not UTF-8 become replacement characters, as in Go.
+///
+/// # Errors
+/// The text of Go's error, as near as it can be had.
+pub(crate) fn read_json(body: &[u8]) -> Result<Node, String> {
+    let text = String::from_utf8_lossy(body);
+    serde_json::from_str(&text).map_err(|error| {
+        if error.is_eof() {
+            return "unexpected end of JSON input".to_owned();
+        }
+        let said = error.to_string();
+        if said.starts_with("recursion limit") {
+            return "exceeded max depth".to_owned();
+        }
+        if said.starts_with("number out of range") {
+            return said;
+        }
+        // serde_json counts bytes of the line, up to and including the one at fault.
+        let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
+        let at = error.column().saturating_sub(1);
+        let found = line.get(at..).and_then(|rest| rest.chars().next()).unwrap_or(' ');
+        let place = match said.as_str() {
+            said if said.starts_with("trailing characters") => "after top-level value",
+            said if said.starts_with("key must be a string") => "looking for beginning of object key string",
+            said if said.starts_with("expected `:`") => "after object key",
+            said if said.starts_with("expected `,` or `}`") => "after object key:value pair",
+            said if said.starts_with("expected `,` or `]`") => "after array element",
+            said if said.starts_with("invalid escape") => "in string escape code",
+            said if said.starts_with("control character") => "in string literal",
+            _ => "looking for beginning of value",
+        };
+        format!("invalid character {found:?} {place}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_and_repetition_are_kept_and_the_last_one_counts() {
+        let node = read_json(br#"{"b":1,"a":2.5,"b":[null,true]}"#).unwrap();
+        let Node::Object(fields) = &node else { panic!() };
+        assert_eq!(fields.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["b", "a", "b"]);
+        assert_eq!(Value::from(node), serde_json::json!({"a": 2.5, "b": [null, true]}));
+    }
+
+    #[test]
+    fn what_is_not_json_is_refused_in_gos_words() {
+        for (text, error) in [
+            ("", "unexpected end of JSON input"),
+            ("{", "unexpected end of JSON input"),
+            ("{}x", "invalid character 'x' after top-level value"),
+            ("{\"a\":1} {}", "invalid character '{' after top-level value"),
+            ("{a:1}", "invalid character 'a' looking for beginning of object key string"),
+            ("{\"a\" 1}", "invalid character '1' after object key"),
+            ("[1 2]", "invalid character '2' after array element"),
+        ] {
+            assert_eq!(read_json(text.as_bytes()).unwrap_err(), error, "{text}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_replaced() {
+        assert_eq!(read_json(b"\"\xff\"").unwrap(), Node::Text("\u{fffd}".into()));
+    }
+
+    #[test]
+    fn a_deep_document_is_refused() {
+        let deep = "[".repeat(DOCUMENT_DEPTH + 1);
+        assert_eq!(read_json(deep.as_bytes()).unwrap_err(), "exceeded max depth");
+    }
+}

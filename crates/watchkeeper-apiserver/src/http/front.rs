@@ -1,0 +1,240 @@
+//! Front: one request, from its head to its answer.
+//!
+//! From: a connection of [`listen`](crate::http::listen).
+//! To:   the [`Handler`], for all that the front does not answer itself.
+//!
+//! What is wrong is said in the order of the real server: the path, who asks, too many at once, then
+//! whatever the handler says.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, AUTHORIZATION, RETRY_AFTER};
+use http::{HeaderValue, Method, StatusCode};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use watchkeeper_core::Status;
+
+use super::authenticate::{Authenticator, MASTERS, User};
+use super::body::{BodyLimits, RequestBody};
+use super::certificates::Subject;
+use super::handler::{Handler, Request};
+use super::health::Health;
+use super::negotiate::Preferences;
+use super::options::request_timeout;
+use super::query::Query;
+use super::random::random_uid;
+use super::request::{Target, TargetError};
+use super::respond::{Ends, Outgoing, Response};
+use super::version::VersionInfo;
+
+/// What one server does at once, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestLimits {
+    /// Requests in flight that only read; watches do not count.
+    pub reads: usize,
+    /// Requests in flight that write.
+    pub writes: usize,
+    /// How long a request may take that is answered in one piece; it can ask for less.
+    pub time: Duration,
+    /// What it may carry.
+    pub body: BodyLimits,
+}
+
+impl RequestLimits {
+    /// As the real server: 400 that read, 200 that write, 60 s.
+    pub const DEFAULT: Self =
+        Self { reads: 400, writes: 200, time: Duration::from_secs(60), body: BodyLimits::DEFAULT };
+}
+
+impl Default for RequestLimits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// Reads requests, knows users, keeps to limits, and asks the handler.
+#[derive(Debug)]
+pub struct Front<H> {
+    handler: H,
+    authenticator: Authenticator,
+    health: Health,
+    version: VersionInfo,
+    limits: RequestLimits,
+    reads: Arc<Semaphore>,
+    writes: Arc<Semaphore>,
+}
+
+/// A request as it comes from a connection.
+pub(crate) struct Arrival<B> {
+    pub(crate) request: http::Request<B>,
+    /// Whom the certificate of the connection names.
+    pub(crate) certificate: Option<Arc<Subject>>,
+    /// Cancelled when the server stops.
+    pub(crate) stop: CancellationToken,
+}
+
+/// An answer, and whether the connection is to be closed after it.
+pub(crate) struct Departure {
+    pub(crate) response: http::Response<Outgoing>,
+    pub(crate) hang_up: bool,
+}
+
+impl<H: Handler> Front<H> {
+    /// A front with the default health, version and limits.
+    pub fn new(handler: H, authenticator: Authenticator) -> Self {
+        Self {
+            handler,
+            authenticator,
+            health: Health::default(),
+            version: VersionInfo::default(),
+            limits: RequestLimits::DEFAULT,
+            reads: Arc::new(Semaphore::new(RequestLimits::DEFAULT.reads)),
+            writes: Arc::new(Semaphore::new(RequestLimits::DEFAULT.writes)),
+        }
+    }
+
+    /// What `/livez`, `/readyz` and `/healthz` ask; by default only `ping`.
+    #[must_use]
+    pub fn health(mut self, health: Health) -> Self {
+        self.health = health;
+        self
+    }
+
+    /// What `/version` says; by default the version that the tables are generated from.
+    #[must_use]
+    pub fn version(mut self, version: VersionInfo) -> Self {
+        self.version = version;
+        self
+    }
+
+    /// What is done at once, and for how long; by default [`RequestLimits::DEFAULT`].
+    #[must_use]
+    pub fn limits(mut self, limits: RequestLimits) -> Self {
+        let permits = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
+        (self.reads, self.writes) = (permits(limits.reads), permits(limits.writes));
+        self.limits = limits;
+        self
+    }
+
+    /// Answers one request. If dropped before it is done, so is what the handler does.
+    pub(crate) async fn answer<B>(&self, arrival: Arrival<B>) -> Departure
+    where
+        B: http_body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+            + Send
+            + 'static,
+    {
+        let Arrival { request, certificate, stop } = arrival;
+        let (head, body) = request.into_parts();
+        let query = Query::parse(head.uri.query().unwrap_or_default());
+        let preferences = Preferences::read(&head.headers, &query);
+        let audit_id = head.headers.get("audit-id").cloned().unwrap_or_else(|| {
+            let id = random_uid().ok().and_then(|id| id.parse().ok());
+            id.unwrap_or(HeaderValue::from_static("00000000-0000-4000-8000-000000000000"))
+        });
+        let gzip = preferences.gzip;
+        let mut ends = Ends { permit: None, stop: Some(stop.clone()) };
+        let outcome = async {
+            // What is wrong with the method is only told to those who are known.
+            let target = match Target::read(&head.method, head.uri.path(), &query) {
+                Ok(target) => Ok(target),
+                Err(TargetError::Method(status)) => Err(status),
+                Err(error @ TargetError::Incomplete { .. }) => {
+                    let response = Response::text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n"));
+                    return (Ok(response), false);
+                }
+                Err(error) => return (Ok(Response::text(StatusCode::BAD_REQUEST, error.to_string())), true),
+            };
+            let path = match &target {
+                Ok(Target::Path(path)) => path.as_str(),
+                _ => "",
+            };
+            let who = match self.authenticator.authenticate(certificate.as_deref(), &head.headers, path) {
+                Ok(who) => who,
+                Err(status) => return (Err(*status), true),
+            };
+            let anonymous = who.user.is_anonymous();
+            let target = match target {
+                Ok(target) => target,
+                Err(status) => return (Err(*status), anonymous),
+            };
+            let mut headers = head.headers;
+            headers.remove(AUTHORIZATION);
+            let request = Request {
+                target,
+                method: head.method,
+                uri: head.uri.to_string(),
+                query,
+                headers,
+                extensions: head.extensions,
+                preferences: preferences.clone(),
+                user: who.user,
+                body: RequestBody::new(body, self.limits.body),
+                stop,
+            };
+            let outcome = self.limited(request, &mut ends).await;
+            (outcome.map(|response| response.with_warnings(&who.warnings)), anonymous)
+        };
+        let (outcome, hang_up) = outcome.await;
+        let response = outcome.unwrap_or_else(|status| Response::status(&status, &preferences));
+        Departure { response: response.into_http(audit_id, gzip, ends), hang_up }
+    }
+
+    async fn limited(&self, request: Request, ends: &mut Ends) -> Result<Response, Status> {
+        if let Target::Path(path) = &request.target
+            && let Some(answer) = self.own(path, &request)
+        {
+            return answer;
+        }
+        if request.target.is_long_running() {
+            return self.handler.handle(request).await;
+        }
+        let time = request_timeout(&request.query, self.limits.time)?;
+        match self.permit(&request.target, &request.method, &request.user) {
+            Ok(permit) => ends.permit = permit,
+            Err(response) => return Ok(*response),
+        }
+        match tokio::time::timeout(time, self.handler.handle(request)).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                let message = "request did not complete within the allotted timeout";
+                Err(Status::timeout(message, Duration::ZERO))
+            }
+        }
+    }
+
+    /// What the front answers itself.
+    fn own(&self, path: &str, request: &Request) -> Option<Result<Response, Status>> {
+        if matches!(path, "/version" | "/version/") {
+            let accept =
+                request.headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+            let checked = VersionInfo::check(&request.method, accept);
+            return Some(checked.map(|()| Response::raw_json(StatusCode::OK, &self.version)));
+        }
+        self.health.answer(path, &request.query).map(Ok)
+    }
+
+    /// Leave to be in flight. Whoever may do everything needs none.
+    fn permit(
+        &self,
+        target: &Target,
+        method: &Method,
+        user: &User,
+    ) -> Result<Option<OwnedSemaphorePermit>, Box<Response>> {
+        let writes = match target {
+            Target::Resource(request) => request.access.writes(),
+            Target::Path(_) => !matches!(*method, Method::GET | Method::HEAD),
+        };
+        let permits = if writes { &self.writes } else { &self.reads };
+        match permits.clone().try_acquire_owned() {
+            Ok(permit) => Ok(Some(permit)),
+            Err(_) if user.is_in(MASTERS) => Ok(None),
+            Err(_) => {
+                let text = "Too many requests, please try again later.\n";
+                let response = Response::text(StatusCode::TOO_MANY_REQUESTS, text);
+                Err(Box::new(response.with_header(RETRY_AFTER, HeaderValue::from_static("1"))))
+            }
+        }
+    }
+}

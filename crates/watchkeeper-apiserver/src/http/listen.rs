@@ -1,0 +1,385 @@
+//! Listen: connections, from accept to the last byte.
+//!
+//! From: a socket.
+//! To:   the [`Front`], request by request.
+//!
+//! - C1: every connection and every stream of one is a task that [`Listener::run`] owns; when it returns,
+//!   none is left.
+//! - C2: there are at most [`ConnectionLimits::connections`]; more wait in the socket's queue.
+//! - C3: who connects and says nothing is cut off: within [`ConnectionLimits::handshake`] for TLS, within
+//!   [`ConnectionLimits::head`] for a request.
+//!
+//! When it is told to stop, a listener accepts nobody, ends every stream, lets requests in flight finish
+//! and idle connections go, and after [`ConnectionLimits::drain`] cuts off the rest.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::rt::Executor;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rustls::ServerConfig;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::certificates::Subject;
+use super::front::{Arrival, Front};
+use super::handler::Handler;
+
+/// What a listener takes on, and how long it waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// Connections at once (C2).
+    pub connections: usize,
+    /// How long a TLS handshake may take (C3).
+    pub handshake: Duration,
+    /// How long the head of a request may take, counted from when the connection waits for one. So it is
+    /// also how long an idle connection of HTTP/1.1 stays, and how long one of HTTP/2 may put off its
+    /// first request.
+    pub head: Duration,
+    /// Bytes of the head of a request.
+    pub head_bytes: usize,
+    /// Requests at once on a connection of HTTP/2.
+    pub streams: u32,
+    /// How often a connection of HTTP/2 is asked whether the client is still there.
+    pub ping_every: Duration,
+    /// How long it may take to say so.
+    pub ping_timeout: Duration,
+    /// How long a stop waits for requests in flight.
+    pub drain: Duration,
+}
+
+impl ConnectionLimits {
+    /// 10,000 connections, 10 s for a handshake, 90 s and 256 KiB for a head, 100 streams, a ping every
+    /// 30 s with 15 s to answer, and 10 s to drain.
+    pub const DEFAULT: Self = Self {
+        connections: 10_000,
+        handshake: Duration::from_secs(10),
+        head: Duration::from_secs(90),
+        head_bytes: 256 << 10,
+        streams: 100,
+        ping_every: Duration::from_secs(30),
+        ping_timeout: Duration::from_secs(15),
+        drain: Duration::from_secs(10),
+    };
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// The smallest buffer that hyper reads the head of a request into.
+const LEAST_HEAD_BYTES: usize = 8 << 10;
+
+/// Bytes that a client may send ahead on a stream of HTTP/2, and on a connection: a body of 3 MiB goes out
+/// without a pause.
+const STREAM_WINDOW: u32 = 4 << 20;
+const CONNECTION_WINDOW: u32 = 16 << 20;
+
+/// Bytes of one frame of HTTP/2.
+const FRAME_BYTES: u32 = 1 << 20;
+
+/// Bytes of a stream of HTTP/2 that are encoded before the client takes them.
+const SEND_BUFFER_BYTES: usize = 1 << 20;
+
+/// How long accepting pauses when the system has no more file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Whether connections are encrypted.
+#[derive(Debug, Clone)]
+pub enum Security {
+    /// By TLS; see [`Authority::serve`](crate::http::Authority::serve).
+    Tls(Arc<ServerConfig>),
+    /// Not at all, and so on loopback only.
+    Plain,
+}
+
+/// Why a listener cannot be had, or ended.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ListenError {
+    /// The address is taken, or is not ours.
+    #[error("{address} cannot be listened on")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// Without TLS everybody on the way could read along.
+    #[error("{address} is not on loopback, and plain HTTP is for loopback only")]
+    PlainBeyondLoopback {
+        /// The address.
+        address: SocketAddr,
+    },
+}
+
+/// A socket that nobody is accepted from yet.
+#[derive(Debug)]
+pub struct Listener {
+    socket: TcpListener,
+    address: SocketAddr,
+    security: Security,
+    limits: ConnectionLimits,
+}
+
+impl Listener {
+    /// Takes an address; port 0 is any that is free. From here on clients can connect, and wait.
+    ///
+    /// # Errors
+    /// Where the address cannot be had, or is not on loopback and connections would be plain.
+    pub async fn bind(address: SocketAddr, security: Security) -> Result<Self, ListenError> {
+        if matches!(security, Security::Plain) && !address.ip().is_loopback() {
+            return Err(ListenError::PlainBeyondLoopback { address });
+        }
+        let bound = async {
+            let socket = TcpListener::bind(address).await?;
+            let address = socket.local_addr()?;
+            Ok((socket, address))
+        };
+        let (socket, address) = bound.await.map_err(|source| ListenError::Bind { address, source })?;
+        Ok(Self { socket, address, security, limits: ConnectionLimits::DEFAULT })
+    }
+
+    /// What it takes on, and how long it waits; by default [`ConnectionLimits::DEFAULT`].
+    #[must_use]
+    pub fn limits(mut self, limits: ConnectionLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `https://127.0.0.1:6443`.
+    pub fn url(&self) -> String {
+        match self.security {
+            Security::Tls(_) => format!("https://{}", self.address),
+            Security::Plain => format!("http://{}", self.address),
+        }
+    }
+
+    /// Accepts and answers until `stop` is cancelled, and returns once every connection has ended. If it
+    /// is dropped before that, connections are cut off.
+    pub async fn run<H: Handler>(self, front: Front<H>, stop: CancellationToken) {
+        let front = Arc::new(front);
+        let acceptor = match &self.security {
+            Security::Tls(config) => Some(TlsAcceptor::from(config.clone())),
+            Security::Plain => None,
+        };
+        let permits = Arc::new(Semaphore::new(self.limits.connections.clamp(1, Semaphore::MAX_PERMITS)));
+        let mut connections = JoinSet::new();
+        let (cut, tracker) = (CancellationToken::new(), TaskTracker::new());
+        let _cut_on_drop = cut.clone().drop_guard();
+        let accepting = async {
+            loop {
+                while connections.try_join_next().is_some() {} // a panic in one is none of the others' business
+                let Ok(permit) = permits.clone().acquire_owned().await else { return }; // never closed
+                let Ok((stream, _)) = self.socket.accept().await else {
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                };
+                let connection = Connection {
+                    front: front.clone(),
+                    limits: self.limits,
+                    stop: stop.clone(),
+                    streams: Streams { tracker: tracker.clone(), cut: cut.clone() },
+                };
+                let acceptor = acceptor.clone();
+                connections.spawn(async move {
+                    connection.accept(stream, acceptor).await;
+                    drop(permit);
+                });
+            }
+        };
+        stop.run_until_cancelled(accepting).await;
+        drop(self.socket);
+        let drained = async { while connections.join_next().await.is_some() {} };
+        if timeout(self.limits.drain, drained).await.is_err() {
+            connections.shutdown().await;
+        }
+        cut.cancel(); // streams outlive their connection by moments, if at all
+        tracker.close();
+        tracker.wait().await; // C1
+    }
+}
+
+/// Runs the streams of HTTP/2, each for as long as nobody cuts it off.
+#[derive(Clone)]
+struct Streams {
+    tracker: TaskTracker,
+    cut: CancellationToken,
+}
+
+impl<F: Future<Output: Send> + Send + 'static> Executor<F> for Streams {
+    fn execute(&self, future: F) {
+        let cut = self.cut.clone();
+        self.tracker.spawn(async move {
+            cut.run_until_cancelled(future).await;
+        });
+    }
+}
+
+/// What a connection knows of its server.
+struct Connection<H> {
+    front: Arc<Front<H>>,
+    limits: ConnectionLimits,
+    stop: CancellationToken,
+    streams: Streams,
+}
+
+impl<H: Handler> Connection<H> {
+    async fn accept(self, stream: TcpStream, acceptor: Option<TlsAcceptor>) {
+        let _ = stream.set_nodelay(true); // it is slower without, and not wrong
+        let Some(acceptor) = acceptor else {
+            return self.serve(stream, None, Protocol::Http1).await;
+        };
+        let handshake = timeout(self.limits.handshake, acceptor.accept(stream));
+        let Some(Ok(Ok(stream))) = self.stop.run_until_cancelled(handshake).await else { return };
+        let (_, session) = stream.get_ref();
+        let certificate = session.peer_certificates().and_then(|chain| chain.first());
+        let subject = certificate.and_then(|certificate| Subject::read(certificate)).map(Arc::new);
+        let protocol = match session.alpn_protocol() {
+            Some(b"h2") => Protocol::Http2,
+            _ => Protocol::Http1,
+        };
+        self.serve(stream, subject, protocol).await;
+    }
+
+    async fn serve<S>(self, stream: S, certificate: Option<Arc<Subject>>, protocol: Protocol)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let Self { front, limits, stop, streams } = self;
+        let begun = Arc::new(AtomicBool::new(false));
+        let hang_up = CancellationToken::new();
+        let service = {
+            let (begun, hang_up, stop) = (begun.clone(), hang_up.clone(), stop.clone());
+            service_fn(move |request: http::Request<Incoming>| {
+                begun.store(true, Ordering::Relaxed);
+                let arrival = Arrival { request, certificate: certificate.clone(), stop: stop.clone() };
+                let (front, hang_up) = (front.clone(), hang_up.clone());
+                async move {
+                    let departure = front.answer(arrival).await;
+                    // Who is not known does not keep a connection that can carry a hundred requests.
+                    if departure.hang_up {
+                        hang_up.cancel();
+                    }
+                    Ok::<_, std::convert::Infallible>(departure.response)
+                }
+            })
+        };
+        let io = TokioIo::new(stream);
+        match protocol {
+            Protocol::Http1 => {
+                let connection = http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(limits.head)
+                    .max_buf_size(limits.head_bytes.max(LEAST_HEAD_BYTES))
+                    .serve_connection(io, service)
+                    .with_upgrades();
+                // A connection of HTTP/1.1 is asked to close by a header where that is due.
+                drive(connection, &stop, None).await;
+            }
+            Protocol::Http2 => {
+                let connection = http2::Builder::new(streams)
+                    .timer(TokioTimer::new())
+                    .max_concurrent_streams(limits.streams)
+                    .initial_stream_window_size(STREAM_WINDOW)
+                    .initial_connection_window_size(CONNECTION_WINDOW)
+                    .max_frame_size(FRAME_BYTES)
+                    .max_send_buf_size(SEND_BUFFER_BYTES)
+                    .max_header_list_size(u32::try_from(limits.head_bytes).unwrap_or(u32::MAX))
+                    .keep_alive_interval(limits.ping_every)
+                    .keep_alive_timeout(limits.ping_timeout)
+                    .serve_connection(io, service);
+                let silent = async {
+                    tokio::time::sleep(limits.head).await;
+                    if begun.load(Ordering::Relaxed) {
+                        std::future::pending::<()>().await;
+                    }
+                };
+                tokio::select! {
+                    () = drive(connection, &stop, Some(&hang_up)) => {}
+                    () = silent => {} // C3
+                }
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Protocol {
+    Http1,
+    Http2,
+}
+
+/// A connection that can be told to take no more requests.
+trait Graceful: Future {
+    fn shut(self: Pin<&mut Self>);
+}
+
+impl<S, B> Graceful for http1::UpgradeableConnection<TokioIo<S>, B>
+where
+    Self: Future,
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    B: hyper::service::HttpService<Incoming>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    B::ResBody: http_body::Body + 'static,
+    <B::ResBody as http_body::Body>::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    fn shut(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+impl<S, B> Graceful for http2::Connection<TokioIo<S>, B, Streams>
+where
+    Self: Future,
+    S: AsyncRead + AsyncWrite + Unpin,
+    B: hyper::service::HttpService<Incoming>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    B::ResBody: http_body::Body + 'static,
+    <B::ResBody as http_body::Body>::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    Streams: hyper::rt::bounds::Http2ServerConnExec<B::Future, B::ResBody>,
+{
+    fn shut(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+/// Runs a connection to its end, and lets it take no more requests once somebody says so.
+async fn drive(connection: impl Graceful, stop: &CancellationToken, hang_up: Option<&CancellationToken>) {
+    let mut connection = pin!(connection);
+    let told = async {
+        match hang_up {
+            Some(hang_up) => tokio::select! {
+                () = stop.cancelled() => {}
+                () = hang_up.cancelled() => {}
+            },
+            None => stop.cancelled().await,
+        }
+    };
+    tokio::select! {
+        _ = connection.as_mut() => return, // an error is the client's: it went away, or made no sense
+        () = told => connection.as_mut().shut(),
+    }
+    connection.await;
+}

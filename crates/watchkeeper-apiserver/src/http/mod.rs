@@ -1,0 +1,95 @@
+//! The HTTP front: from bytes on a socket to a question for the API machinery, and back.
+//!
+//! ```text
+//! socket -> listen -> front (authenticate, request, limits) -> handler -> respond -> socket
+//! ```
+//!
+//! | to know | there is |
+//! |---|---|
+//! | what is asked for | [`Target`], [`ResourceRequest`], [`Query`], [`ListOptions`] and the other options |
+//! | who asks | [`User`], from the [`Authenticator`] |
+//! | what the client can read | [`Preferences`], which agree with an [`Offer`] on what is [`Accepted`] |
+//! | what the client has sent | [`RequestBody`], [`decode_object`], [`decode_patch`] |
+//! | how to answer | [`Response`], or a [`Status`](watchkeeper_core::Status) |
+//! | how to serve | [`Authority`], [`Listener`], [`Front`], [`Kubeconfig`] |
+//!
+//! ```no_run
+//! use tokio_util::sync::CancellationToken;
+//! use watchkeeper_apiserver::http::*;
+//! use watchkeeper_core::Status;
+//!
+//! struct Nothing;
+//! impl Handler for Nothing {
+//!     async fn handle(&self, _: Request) -> Result<Response, Status> {
+//!         Ok(Response::page_not_found())
+//!     }
+//! }
+//!
+//! # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+//! let authority = Authority::generate()?;
+//! let server = authority.vouch_for_server(&[])?;
+//! let listener = Listener::bind(([127, 0, 0, 1], 0).into(), Security::Tls(authority.serve(&server)?)).await?;
+//! let token = random_token()?;
+//! Kubeconfig {
+//!     server: listener.url(),
+//!     authority: Some(authority.certificate().to_owned()),
+//!     credentials: Credentials::Token(token.clone()),
+//!     namespace: None,
+//! }
+//! .write("kubeconfig".as_ref())?;
+//! let authenticator = Authenticator::default().token(&token, User::new("admin", [MASTERS]));
+//! listener.run(Front::new(Nothing, authenticator), CancellationToken::new()).await;
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod authenticate;
+pub mod body;
+pub mod certificates;
+pub mod decode;
+mod document;
+pub mod front;
+mod go_text;
+pub mod handler;
+pub mod health;
+pub mod kubeconfig;
+pub mod listen;
+pub mod negotiate;
+pub mod options;
+pub mod query;
+mod random;
+pub mod request;
+pub mod respond;
+mod selector_text;
+pub mod strict;
+pub mod version;
+mod yaml;
+
+pub use authenticate::{Anonymous, Authenticated, Authenticator, MASTERS, OPEN_PATHS, User};
+pub use body::{BodyLimits, RequestBody};
+pub use certificates::{Authority, CLIENT_GROUPS, CertificateError, Identity, SERVER_NAMES, Subject};
+pub use decode::{
+    Decoded, DecodedPatch, JSON_PATCH_OPERATIONS, decode_delete_options, decode_object, decode_patch,
+};
+pub use document::DOCUMENT_DEPTH;
+pub use front::{Front, RequestLimits};
+pub use handler::{Handler, Request};
+pub use health::{Check, Health};
+pub use kubeconfig::{Credentials, Kubeconfig};
+pub use listen::{ConnectionLimits, ListenError, Listener, Security};
+pub use negotiate::{
+    Accepted, MediaType, MetaVersion, Offer, PatchType, Preferences, Shape, sent_object, sent_patch,
+};
+pub use options::{
+    AtVersion, DeleteOptions, FIELD_MANAGER_BYTES, FieldValidation, GetOptions, IncludeObject, ListOptions,
+    Propagation, VersionMatch, WriteOptions, request_timeout,
+};
+pub use query::Query;
+pub use random::{NoRandomness, random_token, random_uid};
+pub use request::{ResourceRequest, Target, TargetError, Verb};
+pub use respond::{
+    GZIP_BYTES, LONG_WARNING_BYTES, Response, WARNING_BYTES, method_not_allowed, no_such_resource,
+};
+pub use strict::{FINDING_PATH_BYTES, Finding, STRICT_FINDINGS};
+pub use version::VersionInfo;
+pub use yaml::YAML_NODES;

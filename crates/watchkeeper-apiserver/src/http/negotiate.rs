@@ -1,0 +1,564 @@
+//! Negotiation: what a client can read, and what it has sent.
+//!
+//! From: the headers `Accept`, `Accept-Encoding`, `Content-Type`, `User-Agent`, and `?pretty`.
+//! To:   [`respond`](crate::http::respond) and [`decode`](crate::http::decode).
+//!
+//! - N1: clauses of `Accept` are tried from the highest `q` down, and among equals the named before the
+//!   wildcards; the first that can be served wins. A clause that cannot be served is passed over, so that
+//!   `application/json;as=Table;g=meta.k8s.io;v=v1,application/json` falls back.
+//! - N2: a `q` of 0 does not forbid, and media types are told apart by case: the real server does so.
+//! - N3: an error is never transformed. Where `Accept` has no place for a plain status, it is indented
+//!   JSON.
+
+use http::HeaderMap;
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, USER_AGENT};
+use watchkeeper_core::{Outcome, Status, StatusReason};
+
+use super::query::Query;
+
+/// How an object is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MediaType {
+    /// `application/json`.
+    Json,
+    /// `application/yaml`.
+    Yaml,
+    /// `application/vnd.kubernetes.protobuf`.
+    Protobuf,
+}
+
+impl MediaType {
+    /// All of them, the preferred one first.
+    pub const ALL: [Self; 3] = [Self::Json, Self::Yaml, Self::Protobuf];
+
+    /// The name in a header.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Yaml => "application/yaml",
+            Self::Protobuf => "application/vnd.kubernetes.protobuf",
+        }
+    }
+
+    /// The name in the header of a watch, if it has a form for events.
+    pub fn of_watch(self) -> Option<&'static str> {
+        match self {
+            Self::Json => Some("application/json"),
+            Self::Yaml => None,
+            Self::Protobuf => Some("application/vnd.kubernetes.protobuf;stream=watch"),
+        }
+    }
+}
+
+/// What an object is turned into before it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Rows and columns for people.
+    Table,
+    /// The metadata of one object.
+    PartialObjectMetadata,
+    /// The metadata of each object of a list.
+    PartialObjectMetadataList,
+}
+
+/// A version of group `meta.k8s.io`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetaVersion {
+    /// `v1`.
+    V1,
+    /// `v1beta1`.
+    V1Beta1,
+}
+
+impl MetaVersion {
+    /// `meta.k8s.io/v1`.
+    pub fn api_version(self) -> &'static str {
+        match self {
+            Self::V1 => "meta.k8s.io/v1",
+            Self::V1Beta1 => "meta.k8s.io/v1beta1",
+        }
+    }
+}
+
+/// The form of an answer that was agreed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Accepted {
+    /// How it is written.
+    pub media: MediaType,
+    /// Whether JSON is indented.
+    pub pretty: bool,
+    /// What it is turned into; `None` for the object as it is.
+    pub transform: Option<(Shape, MetaVersion)>,
+}
+
+/// What an endpoint can answer with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offer {
+    /// Whether it answers for a collection, which can be watched. It only changes the words of a 406.
+    pub collection: bool,
+    /// Whether it has a protobuf form; custom resources have none, though their metadata has.
+    pub protobuf: bool,
+    /// Whether it is built in. Built-in endpoints look at the media types alone before anything else,
+    /// and do not know `application/*` there.
+    pub built_in: bool,
+    /// Whether answers can be turned into something else.
+    pub transforms: bool,
+}
+
+impl Offer {
+    /// One object of a built-in kind.
+    pub const OBJECT: Self = Self { collection: false, protobuf: true, built_in: true, transforms: true };
+    /// A collection of a built-in kind.
+    pub const COLLECTION: Self = Self { collection: true, ..Self::OBJECT };
+    /// An object or a collection of a custom kind.
+    pub const CUSTOM: Self = Self { collection: true, protobuf: false, built_in: false, transforms: true };
+    /// What every error is: a plain status.
+    const STATUS: Self = Self { collection: false, protobuf: true, built_in: false, transforms: false };
+}
+
+/// The headers of a request that say what its answer should look like.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Preferences {
+    accept: String,
+    /// Whether the answer may be compressed by gzip.
+    pub gzip: bool,
+    pretty: bool,
+}
+
+impl Preferences {
+    /// Reads the headers and `?pretty`. People's tools get indented JSON unless they say otherwise.
+    pub fn read(headers: &HeaderMap, query: &Query) -> Self {
+        let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let pretty = match query.text("pretty") {
+            "" => ["curl", "Wget", "Mozilla/5.0"].iter().any(|tool| header(USER_AGENT).starts_with(tool)),
+            text => matches!(text, "1" | "t" | "T" | "true" | "TRUE" | "True"),
+        };
+        Self {
+            accept: header(ACCEPT).to_owned(),
+            gzip: header(ACCEPT_ENCODING).split(',').any(|token| token.trim() == "gzip"),
+            pretty,
+        }
+    }
+
+    /// The form of an answer in one piece.
+    ///
+    /// ```
+    /// use http::HeaderMap;
+    /// use watchkeeper_apiserver::http::{MediaType, Offer, Preferences, Query};
+    ///
+    /// let mut headers = HeaderMap::new();
+    /// headers.insert("accept", "text/html, application/yaml;q=0.5".parse()?);
+    /// let preferences = Preferences::read(&headers, &Query::default());
+    /// assert_eq!(preferences.object(&Offer::OBJECT)?.media, MediaType::Yaml);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// 406 where nothing that is offered is accepted.
+    pub fn object(&self, offer: &Offer) -> Result<Accepted, Status> {
+        self.route(offer)?;
+        self.negotiate(offer).ok_or_else(|| Status::not_acceptable(&MediaType::ALL.map(MediaType::as_str)))
+    }
+
+    /// The form of a watch: its content type is [`MediaType::of_watch`].
+    ///
+    /// # Errors
+    /// 406 where nothing that is offered is accepted, or what is accepted has no form for events.
+    pub fn watch(&self, offer: &Offer) -> Result<Accepted, Status> {
+        let accepted = self.object(offer)?;
+        if accepted.media.of_watch().is_none() {
+            return Err(Status::not_acceptable(&STREAMS));
+        }
+        Ok(Accepted { pretty: false, ..accepted })
+    }
+
+    /// The form of an error (N3).
+    pub fn status(&self) -> Accepted {
+        let raw = Accepted { media: MediaType::Json, pretty: true, transform: None };
+        self.negotiate(&Offer::STATUS).unwrap_or(raw)
+    }
+
+    /// Looks at the media types alone, as the router of built-in endpoints does.
+    fn route(&self, offer: &Offer) -> Result<(), Status> {
+        let mut types =
+            self.accept.split(',').map(|clause| clause.split(';').next().unwrap_or_default().trim());
+        let known = |it: &str| it == "*/*" || MediaType::ALL.iter().any(|media| media.as_str() == it);
+        if !offer.built_in || self.accept.is_empty() || types.any(known) {
+            return Ok(());
+        }
+        let mut available = MediaType::ALL.map(MediaType::as_str).to_vec();
+        if offer.collection {
+            available.extend(STREAMS);
+        }
+        Err(generic(
+            406,
+            StatusReason::NotAcceptable,
+            format!("406: Not Acceptable\n\nAvailable representations: {}", available.join(", ")),
+        ))
+    }
+
+    fn negotiate(&self, offer: &Offer) -> Option<Accepted> {
+        if self.accept.is_empty() {
+            return Some(Accepted { media: MediaType::Json, pretty: self.pretty, transform: None });
+        }
+        let mut clauses: Vec<Clause<'_>> = self.accept.split(',').filter_map(Clause::read).collect();
+        clauses.sort_by(|a, b| b.quality.total_cmp(&a.quality).then(a.wildcards().cmp(&b.wildcards())));
+        clauses.iter().find_map(|clause| {
+            MediaType::ALL
+                .into_iter()
+                .filter(|media| clause.names(*media))
+                .find_map(|media| clause.accepts(media, offer))
+                .map(|accepted| Accepted { pretty: accepted.pretty || self.pretty, ..accepted })
+        })
+    }
+}
+
+const STREAMS: [&str; 2] =
+    ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"];
+
+/// One clause of an `Accept` header.
+struct Clause<'a> {
+    main: &'a str,
+    sub: &'a str,
+    quality: f32,
+    parameters: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Clause<'a> {
+    /// `None` for what is no media type.
+    fn read(text: &'a str) -> Option<Self> {
+        let mut parts = text.trim().split(';');
+        let media = parts.next().unwrap_or_default();
+        let (main, sub) = match media.split_once('/') {
+            Some((_, sub)) if sub.contains('/') => return None,
+            Some((_, "")) => return None,
+            Some((main, sub)) => (main.trim(), sub.trim()),
+            None if media.trim() == "*" => ("*", "*"),
+            None => return None,
+        };
+        let mut clause = Self { main, sub, quality: 1.0, parameters: Vec::new() };
+        for parameter in parts {
+            let Some((name, value)) = parameter.split_once('=') else { continue };
+            if value.is_empty() || value.contains('=') {
+                continue;
+            }
+            match name.trim() {
+                "q" => clause.quality = value.parse().ok().filter(|q: &f32| q.is_finite()).unwrap_or(0.0),
+                name => clause.parameters.push((name, value.trim())),
+            }
+        }
+        Some(clause)
+    }
+
+    fn wildcards(&self) -> u8 {
+        u8::from(self.main == "*") * 2 + u8::from(self.sub == "*")
+    }
+
+    fn names(&self, media: MediaType) -> bool {
+        match (self.main, self.sub) {
+            ("*", "*") | ("application", "*") => true,
+            (main, sub) => media.as_str().split_once('/') == Some((main, sub)),
+        }
+    }
+
+    /// What the parameters make of a media type; `None` where they ask for what is not offered.
+    fn accepts(&self, media: MediaType, offer: &Offer) -> Option<Accepted> {
+        let parameter = |name| self.parameters.iter().rfind(|(key, _)| *key == name).map(|(_, value)| *value);
+        match parameter("stream") {
+            None => {}
+            Some("watch") if media.of_watch().is_some() => {}
+            Some(_) => return None,
+        }
+        // The version that objects are asked for in; `v1` is the only one that the options have.
+        if parameter("sv").is_some_and(|version| !offer.transforms || version != "v1") {
+            return None;
+        }
+        let asked = (parameter("as"), parameter("g"), parameter("v"));
+        let transform = match asked {
+            (None, None, None) => None,
+            (Some(shape), Some("meta.k8s.io"), Some(version)) if offer.transforms => {
+                let version = match version {
+                    "v1" => MetaVersion::V1,
+                    "v1beta1" => MetaVersion::V1Beta1,
+                    _ => return None,
+                };
+                let shape = match shape {
+                    "Table" if media != MediaType::Protobuf => Shape::Table,
+                    "PartialObjectMetadata" => Shape::PartialObjectMetadata,
+                    "PartialObjectMetadataList" => Shape::PartialObjectMetadataList,
+                    _ => return None,
+                };
+                Some((shape, version))
+            }
+            _ => return None,
+        };
+        if transform.is_none() && media == MediaType::Protobuf && !offer.protobuf {
+            return None;
+        }
+        Some(Accepted { media, pretty: parameter("pretty") == Some("1"), transform })
+    }
+}
+
+/// How an object was sent.
+///
+/// # Errors
+/// 415 where it was sent in a way that the server cannot read. Without a `Content-Type` it is JSON.
+pub fn sent_object(headers: &HeaderMap) -> Result<MediaType, Status> {
+    let name = match content_type(headers) {
+        "" => Some(MediaType::Json.as_str().to_owned()),
+        text => media_type(text),
+    };
+    let media = MediaType::ALL.into_iter().find(|media| name.as_deref() == Some(media.as_str()));
+    media.ok_or_else(|| Status::unsupported_media_type(&MediaType::ALL.map(MediaType::as_str)))
+}
+
+/// The sorts of patch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PatchType {
+    /// `application/json-patch+json`: a list of operations.
+    Json,
+    /// `application/merge-patch+json`: what is in it replaces what is there.
+    Merge,
+    /// `application/strategic-merge-patch+json`: as above, but lists are merged by key.
+    Strategic,
+    /// `application/apply-patch+yaml`: all that a manager wants.
+    Apply,
+}
+
+impl PatchType {
+    /// All of them, in the order in which a 415 names them.
+    pub const ALL: [Self; 4] = [Self::Json, Self::Merge, Self::Strategic, Self::Apply];
+
+    /// The name in a header.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "application/json-patch+json",
+            Self::Merge => "application/merge-patch+json",
+            Self::Strategic => "application/strategic-merge-patch+json",
+            Self::Apply => "application/apply-patch+yaml",
+        }
+    }
+}
+
+/// Which sort of patch was sent.
+///
+/// # Errors
+/// 415 where it is none of `served`, in two wordings: the router's and, where only what follows the name
+/// is at fault, the handler's.
+pub fn sent_patch(headers: &HeaderMap, served: &[PatchType]) -> Result<PatchType, Status> {
+    let name = content_type(headers).split(';').next().unwrap_or_default();
+    let Some(patch) = served.iter().find(|patch| patch.as_str() == name.trim()) else {
+        return Err(generic(
+            415,
+            StatusReason::UnsupportedMediaType,
+            "415: Unsupported Media Type".to_owned(),
+        ));
+    };
+    if name != patch.as_str() {
+        let names: Vec<&str> = served.iter().map(|patch| patch.as_str()).collect();
+        return Err(Status::unsupported_media_type(&names));
+    }
+    Ok(*patch)
+}
+
+fn content_type(headers: &HeaderMap) -> &str {
+    headers.get(CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("?"))
+}
+
+/// The name of a media type, in lower case; `None` where the header is malformed.
+fn media_type(text: &str) -> Option<String> {
+    let is_token = |text: &str| {
+        let special = |byte: u8| b"()<>@,;:\\\"/[]?=".contains(&byte);
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic() && !special(byte))
+    };
+    let (name, mut rest) = text.split_once(';').unwrap_or((text, ""));
+    let name = name.trim().to_ascii_lowercase();
+    let (main, sub) = name.split_once('/')?;
+    if !is_token(main) || !is_token(sub) {
+        return None;
+    }
+    let mut seen: Vec<String> = Vec::new();
+    loop {
+        rest = rest.trim_start();
+        if rest.is_empty() {
+            return Some(name);
+        }
+        let (key, value) = rest.split_once('=')?;
+        let key = key.trim().to_ascii_lowercase();
+        let value = value.trim_start();
+        let (value, after) = match value.strip_prefix('"') {
+            Some(quoted) => {
+                let (_, after) = quoted.split_once('"')?;
+                (true, after)
+            }
+            None => {
+                let end = value.find([';', ' ', '\t']).unwrap_or(value.len());
+                (is_token(&value[..end]), &value[end..])
+            }
+        };
+        let after = after.trim_start();
+        let next = if after.is_empty() { Some("") } else { after.strip_prefix(';') };
+        if !is_token(&key) || !value || seen.contains(&key) {
+            return None;
+        }
+        seen.push(key);
+        rest = next?;
+    }
+}
+
+/// A failure that a router finds before anybody knows the resource: its details are there, and empty.
+pub(crate) fn generic(code: i32, reason: StatusReason, message: String) -> Status {
+    let (outcome, details) = (Some(Outcome::Failure), Some(Box::default()));
+    Status { outcome, message, reason, details, code, continue_token: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn preferences(accept: &str) -> Preferences {
+        Preferences { accept: accept.to_owned(), ..Default::default() }
+    }
+
+    /// `406 message`, or the content type and what it is turned into.
+    fn shown(outcome: Result<Accepted, Status>, watch: bool) -> String {
+        match outcome {
+            Err(status) => format!("{} {}", status.code, status.message),
+            Ok(accepted) => {
+                let media = accepted.media;
+                let name = if watch { media.of_watch().unwrap() } else { media.as_str() };
+                let shape = accepted.transform.map(|(shape, _)| format!(" {shape:?}")).unwrap_or_default();
+                format!("{name}{shape}")
+            }
+        }
+    }
+
+    #[test]
+    fn accept_is_answered_as_the_real_server_answers_it() {
+        let mut checked = 0;
+        for line in include_str!("testdata/accept.tsv").lines() {
+            let fields: Vec<&str> = line.split('\t').collect();
+            let [endpoint, accept, expected] = fields[..] else { panic!("{line}") };
+            let expected: String = serde_json::from_str(expected).unwrap();
+            let found = match endpoint {
+                "list" => shown(preferences(accept).object(&Offer::COLLECTION), false),
+                "get" => shown(preferences(accept).object(&Offer::OBJECT), false),
+                "watch" => shown(preferences(accept).watch(&Offer::COLLECTION), true),
+                other => panic!("{other}"),
+            };
+            assert_eq!(found, expected, "{endpoint} {accept:?}");
+            checked += 1;
+        }
+        assert!(checked > 100, "{checked} lines");
+    }
+
+    #[test]
+    fn errors_are_written_plainly_or_as_indented_json() {
+        let shown = |accept| {
+            let accepted = preferences(accept).status();
+            (accepted.media, accepted.pretty)
+        };
+        assert_eq!(shown(""), (MediaType::Json, false));
+        assert_eq!(shown("application/*"), (MediaType::Json, false));
+        assert_eq!(shown("application/yaml"), (MediaType::Yaml, false));
+        assert_eq!(shown("application/vnd.kubernetes.protobuf;stream=watch"), (MediaType::Protobuf, false));
+        for accept in ["text/html", "application/json;as=Table;g=meta.k8s.io;v=v1", "application/json;sv=v1"]
+        {
+            assert_eq!(shown(accept), (MediaType::Json, true), "{accept}");
+        }
+    }
+
+    #[test]
+    fn custom_resources_have_protobuf_for_their_metadata_only() {
+        let accepted = |accept| preferences(accept).object(&Offer::CUSTOM).ok().map(|it| it.media);
+        assert_eq!(accepted("application/vnd.kubernetes.protobuf"), None);
+        assert_eq!(
+            accepted("application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"),
+            Some(MediaType::Protobuf)
+        );
+        assert_eq!(accepted("application/vnd.kubernetes.protobuf,application/json"), Some(MediaType::Json));
+    }
+
+    fn sent(text: &str) -> HeaderMap {
+        HeaderMap::from_iter([(CONTENT_TYPE, text.parse().unwrap())])
+    }
+
+    #[test]
+    fn content_types_are_read_as_the_real_server_reads_them() {
+        assert_eq!(sent_object(&HeaderMap::new()).unwrap(), MediaType::Json);
+        for (text, media) in [
+            ("", MediaType::Json),
+            ("application/json; charset=utf-8", MediaType::Json),
+            ("APPLICATION/JSON", MediaType::Json),
+            ("application/json;", MediaType::Json),
+            ("application/json; charset=\"utf-8\" ; a=b", MediaType::Json),
+            ("application/yaml", MediaType::Yaml),
+            ("application/vnd.kubernetes.protobuf", MediaType::Protobuf),
+        ] {
+            assert_eq!(sent_object(&sent(text)).unwrap(), media, "{text}");
+        }
+        for text in [
+            "text/plain",
+            "application/x-yaml",
+            "*/*",
+            "bogus",
+            "application/json;charset",
+            "application/json, application/yaml",
+            "application/json;a=b;a=c",
+        ] {
+            let status = sent_object(&sent(text)).unwrap_err();
+            assert_eq!(
+                status.message,
+                "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+                "{text}"
+            );
+            assert_eq!(status.code, 415);
+        }
+    }
+
+    #[test]
+    fn patches_are_told_apart_by_their_content_type() {
+        let sent_as = |text: &str| sent_patch(&sent(text), &PatchType::ALL);
+        assert_eq!(sent_as("application/merge-patch+json; charset=utf-8").unwrap(), PatchType::Merge);
+        for text in ["", "application/json", "Application/Merge-Patch+json", "application/apply-patch+cbor"] {
+            assert_eq!(sent_as(text).unwrap_err().message, "415: Unsupported Media Type", "{text}");
+        }
+        let status = sent_as("application/merge-patch+json ;x").unwrap_err();
+        assert!(status.message.ends_with("include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml"));
+        let without_apply = &PatchType::ALL[..3];
+        assert_eq!(sent_patch(&sent("application/apply-patch+yaml"), without_apply).unwrap_err().code, 415);
+    }
+
+    #[test]
+    fn tools_of_people_get_indented_json() {
+        let pretty = |agent: &'static str, query| {
+            let headers = HeaderMap::from_iter([(USER_AGENT, agent.parse().unwrap())]);
+            Preferences::read(&headers, &Query::parse(query)).object(&Offer::OBJECT).unwrap().pretty
+        };
+        assert!(pretty("curl/8.5", ""));
+        assert!(!pretty("curl/8.5", "pretty=false"));
+        assert!(!pretty("kubectl/v1.37", ""));
+        assert!(pretty("kubectl/v1.37", "pretty=1"));
+        assert!(!pretty("kubectl/v1.37", "pretty=maybe"));
+    }
+
+    #[test]
+    fn gzip_is_taken_by_its_bare_name() {
+        let gzip = |text: &'static str| {
+            let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, text.parse().unwrap())]);
+            Preferences::read(&headers, &Query::default()).gzip
+        };
+        assert!(gzip("deflate, gzip"));
+        assert!(!gzip("gzip;q=1.0"));
+        assert!(!gzip("identity"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_header_makes_it_panic(accept in "[a-z*/;=,.0-9 \"]{0,40}") {
+            let _ = preferences(&accept).watch(&Offer::COLLECTION);
+            let _ = preferences(&accept).status();
+            let _ = media_type(&accept);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Random texts and digests.
+
+use ring::digest;
+use ring::rand::{SecureRandom as _, SystemRandom};
+
+/// The system has no random numbers to give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the system gives no random numbers")]
+pub struct NoRandomness;
+
+fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
+    let mut bytes = [0; N];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| NoRandomness)?;
+    Ok(bytes)
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A token that nobody can guess: 256 bits, in hexadecimal.
+///
+/// # Errors
+/// Where the system has no random numbers to give.
+pub fn random_token() -> Result<String, NoRandomness> {
+    random::<32>().map(|bytes| hex(&bytes))
+}
+
+/// A uid as objects have them.
+///
+/// # Errors
+/// Where the system has no random numbers to give.
+pub fn random_uid() -> Result<String, NoRandomness> {
+    let mut bytes = random::<16>()?;
+    bytes[6] = bytes[6] & 0x0f | 0x40; // version 4: all of it is random
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let text = hex(&bytes);
+    Ok(format!("{}-{}-{}-{}-{}", &text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..]))
+}
+
+pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
+    let mut out = [0; 32];
+    out.copy_from_slice(digest::digest(&digest::SHA256, bytes).as_ref());
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uids_are_of_version_4_and_differ() {
+        let (one, other) = (random_uid().unwrap(), random_uid().unwrap());
+        assert_ne!(one, other);
+        let parts: Vec<usize> = one.split('-').map(str::len).collect();
+        assert_eq!(parts, [8, 4, 4, 4, 12]);
+        assert_eq!(one.as_bytes()[14], b'4');
+        assert!(b"89ab".contains(&one.as_bytes()[19]));
+    }
+
+    #[test]
+    fn tokens_are_long() {
+        assert_eq!(random_token().unwrap().len(), 64);
+    }
+}

@@ -1,0 +1,538 @@
+//! Respond: answers, in the form that was agreed on and with the headers that clients look at.
+//!
+//! From: the [`Handler`](crate::http::Handler): encoded objects, statuses, streams of events.
+//! To:   the connection.
+//!
+//! - A1: every answer has `Audit-Id` and `Cache-Control: no-cache, private`, unless it says otherwise.
+//! - A2: an answer in one piece of more than [`GZIP_BYTES`] is compressed if the client takes gzip.
+//! - A3: of a stream, nothing is held back: what is ready goes out, and where it is compressed, each
+//!   flush is a gzip member of its own, so that a reader never waits for the next event.
+
+use std::io::Write as _;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use futures_core::Stream;
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER, VARY, WARNING};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http_body::{Body, Frame, SizeHint};
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use watchkeeper_core::{Encoded, Status, StatusReason};
+use watchkeeper_wire::protobuf::wrap;
+use watchkeeper_wire::{Kind, transcode};
+
+use super::go_text::{beginning, is_printable};
+use super::negotiate::{Accepted, MediaType, Preferences, generic};
+use super::yaml;
+
+/// Answers of more bytes than these are compressed, if the client takes gzip.
+pub const GZIP_BYTES: usize = 128 << 10;
+
+/// How many plain bytes become compressed ones at a time; between two pieces other tasks can run.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// How many plain bytes of a stream are gathered for one gzip member, at most.
+const MEMBER_BYTES: usize = 256 << 10;
+
+/// Bytes of the texts of all warnings of an answer together; what does not fit is left out.
+pub const WARNING_BYTES: usize = 4 << 10;
+
+/// Bytes of the text of one warning once the warnings of an answer do not fit.
+pub const LONG_WARNING_BYTES: usize = 256;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+type EventStream = Pin<Box<dyn Stream<Item = Result<Bytes, BoxError>> + Send>>;
+
+/// An answer.
+#[derive(Debug)]
+pub struct Response {
+    /// Its code.
+    pub code: StatusCode,
+    /// Its headers; those that every answer has are added later.
+    pub headers: HeaderMap,
+    content: Content,
+}
+
+enum Content {
+    Whole(Bytes),
+    Stream(EventStream),
+    Members(EventStream),
+}
+
+impl std::fmt::Debug for Content {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Whole(body) => write!(f, "Whole({} bytes)", body.len()),
+            Self::Stream(_) => f.write_str("Stream"),
+            Self::Members(_) => f.write_str("Members"),
+        }
+    }
+}
+
+impl Response {
+    fn whole(code: StatusCode, content_type: &'static str, body: Bytes) -> Self {
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(content_type))]);
+        Self { code, headers, content: Content::Whole(body) }
+    }
+
+    /// An object that is encoded already.
+    pub fn encoded(code: StatusCode, media: MediaType, body: impl Into<Bytes>) -> Self {
+        Self::whole(code, media.as_str(), body.into())
+    }
+
+    /// An object, from its JSON. `kind` is needed for protobuf alone.
+    ///
+    /// # Errors
+    /// 500 where the kind has no protobuf form, which negotiation should have known.
+    pub fn object(code: StatusCode, accepted: Accepted, value: &Value, kind: &Kind) -> Result<Self, Status> {
+        let body = match accepted.media {
+            MediaType::Json => json(value, accepted.pretty),
+            MediaType::Yaml => yaml::write(value).into_bytes(),
+            MediaType::Protobuf => {
+                let message = transcode::to_protobuf(&Encoded::json(json(value, false)), kind)
+                    .map_err(|error| Status::internal_error(&error))?;
+                wrap(kind.api_version(), kind.kind(), &message)
+            }
+        };
+        Ok(Self::encoded(code, accepted.media, body))
+    }
+
+    /// Something that is no kind, as indented JSON whatever the client accepts: `/version`, say.
+    pub fn raw_json(code: StatusCode, value: &impl Serialize) -> Self {
+        Self::encoded(code, MediaType::Json, json(value, true))
+    }
+
+    /// A failure, or the success of a request that has nothing else to tell.
+    pub fn status(status: &Status, preferences: &Preferences) -> Self {
+        let code = u16::try_from(status.code).ok().and_then(|code| StatusCode::from_u16(code).ok());
+        let code = code.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let accepted = preferences.status();
+        // Not by way of a `Value`, so that the fields of JSON stand in Go's order.
+        let text = json(status, accepted.pretty);
+        let body = match accepted.media {
+            MediaType::Json => text,
+            MediaType::Yaml => yaml::write(&serde_json::from_slice(&text).unwrap_or_default()).into_bytes(),
+            MediaType::Protobuf => {
+                let kind = Kind::new("", "v1", "Status");
+                let message = transcode::to_protobuf(&Encoded::json(text), &kind).unwrap_or_default();
+                wrap("v1", "Status", &message)
+            }
+        };
+        let mut response = Self::encoded(code, accepted.media, body);
+        if let Some(wait) = status.retry_after().filter(|wait| !wait.is_zero()) {
+            response.headers.insert(RETRY_AFTER, wait.as_secs().into());
+        }
+        response
+    }
+
+    /// Plain text.
+    pub fn text(code: StatusCode, text: impl Into<Bytes>) -> Self {
+        let mut response = Self::whole(code, "text/plain; charset=utf-8", text.into());
+        response.headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+        response
+    }
+
+    /// What every path is answered with that nobody serves.
+    pub fn page_not_found() -> Self {
+        Self::text(StatusCode::NOT_FOUND, "404 page not found\n")
+    }
+
+    /// A stream that goes out as it comes: a log, a large list.
+    pub fn stream<S>(code: StatusCode, content_type: HeaderValue, stream: S) -> Self
+    where
+        S: Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
+    {
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, content_type)]);
+        Self { code, headers, content: Content::Stream(Box::pin(stream)) }
+    }
+
+    /// A watch. Each item is an event, framed: a line of JSON, or a length and a message. When the stream
+    /// ends, so does the answer; an error breaks it off.
+    ///
+    /// `compressed` is for a [watch list](crate::http::ListOptions::is_watch_list) of a client that takes
+    /// gzip; no other watch is (A3).
+    pub fn watch<S>(media: MediaType, compressed: bool, events: S) -> Self
+    where
+        S: Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
+    {
+        let content_type = media.of_watch().unwrap_or(MediaType::Json.as_str());
+        let mut response = Self::stream(StatusCode::OK, HeaderValue::from_static(content_type), events);
+        if compressed {
+            response.compressed();
+            if let Content::Stream(stream) = response.content {
+                response.content = Content::Members(stream);
+            }
+        }
+        response
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.append(name, value);
+        self
+    }
+
+    /// Adds a `Warning` for each text. Those that do not fit into [`WARNING_BYTES`] are shortened to
+    /// [`LONG_WARNING_BYTES`], and left out if there is no room even so. None is told twice.
+    #[must_use]
+    pub fn with_warnings<T: AsRef<str>>(mut self, texts: &[T]) -> Self {
+        let long: usize = texts.iter().map(|text| text.as_ref().len()).sum();
+        let mut told: Vec<&str> = Vec::new();
+        let mut bytes = 0;
+        for text in texts.iter().map(AsRef::as_ref) {
+            let text = match long > WARNING_BYTES {
+                true => beginning(text, LONG_WARNING_BYTES),
+                false => text,
+            };
+            if told.contains(&text) || bytes + text.len() > WARNING_BYTES {
+                continue;
+            }
+            if let Ok(value) = HeaderValue::from_bytes(warning(text).as_bytes()) {
+                bytes += text.len();
+                told.push(text);
+                self.headers.append(WARNING, value);
+            }
+        }
+        self
+    }
+
+    fn compressed(&mut self) {
+        self.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        self.headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
+    }
+
+    /// The answer as the connection takes it.
+    pub(crate) fn into_http(
+        mut self,
+        audit_id: HeaderValue,
+        gzip: bool,
+        ends: Ends,
+    ) -> http::Response<Outgoing> {
+        let content = match self.content {
+            Content::Whole(body)
+                if gzip && body.len() > GZIP_BYTES && !self.headers.contains_key(CONTENT_ENCODING) =>
+            {
+                self.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+                self.headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
+                let encoder = GzEncoder::new(Vec::new(), Compression::fast());
+                Form::Compressing { left: body, encoder: Some(encoder) }
+            }
+            Content::Whole(body) => Form::Whole(Some(body).filter(|body| !body.is_empty())),
+            Content::Stream(stream) => Form::Stream(stream),
+            Content::Members(stream) => Form::Members { stream, ended: None },
+        };
+        self.headers.entry("audit-id").or_insert(audit_id);
+        let cache = self.headers.entry(CACHE_CONTROL);
+        cache.or_insert(HeaderValue::from_static("no-cache, private"));
+        let mut response = http::Response::new(Outgoing::new(content, ends));
+        *response.status_mut() = self.code;
+        *response.headers_mut() = self.headers;
+        response
+    }
+}
+
+/// The value of a `Warning` header: code 299 of an unnamed agent, and the text in quotes.
+pub(crate) fn warning(text: &str) -> String {
+    let text: String = text.chars().filter(|c| is_printable(*c)).collect();
+    format!("299 - \"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// JSON as Go's encoder writes it: on one line with its end, or indented without.
+fn json(value: &impl Serialize, pretty: bool) -> Vec<u8> {
+    let written = match pretty {
+        true => serde_json::to_vec_pretty(value),
+        false => serde_json::to_vec(value).map(|mut line| {
+            line.push(b'\n');
+            line
+        }),
+    };
+    written.unwrap_or_default() // our types have texts for keys and nothing that fails
+}
+
+/// 404: nobody serves such a resource. The real server says it of groups and versions that it knows of;
+/// elsewhere it says [`Response::page_not_found`].
+pub fn no_such_resource() -> Status {
+    generic(404, StatusReason::NotFound, "the server could not find the requested resource".to_owned())
+}
+
+/// 405: the resource does not take this method.
+pub fn method_not_allowed() -> Status {
+    let message = "the server does not allow this method on the requested resource";
+    generic(405, StatusReason::MethodNotAllowed, message.to_owned())
+}
+
+/// What ends with an answer, and what ends it.
+#[derive(Default)]
+pub(crate) struct Ends {
+    /// Given back once the answer is out.
+    pub(crate) permit: Option<OwnedSemaphorePermit>,
+    /// Ends streams early, and cleanly.
+    pub(crate) stop: Option<CancellationToken>,
+}
+
+/// The body of an answer on its way out.
+pub(crate) struct Outgoing {
+    form: Form,
+    stop: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+enum Form {
+    Whole(Option<Bytes>),
+    Compressing {
+        left: Bytes,
+        encoder: Option<GzEncoder<Vec<u8>>>,
+    },
+    Stream(EventStream),
+    /// `ended` is what the stream said after the last event that went out.
+    Members {
+        stream: EventStream,
+        ended: Option<Result<(), BoxError>>,
+    },
+    Ended,
+}
+
+impl Outgoing {
+    fn new(form: Form, ends: Ends) -> Self {
+        let streams = matches!(form, Form::Stream(_) | Form::Members { .. });
+        let stop = ends.stop.filter(|_| streams).map(|stop| Box::pin(stop.cancelled_owned()));
+        Self { form, stop, _permit: ends.permit }
+    }
+}
+
+impl Form {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BoxError>>> {
+        match self {
+            Self::Ended => Poll::Ready(None),
+            Self::Whole(body) => Poll::Ready(body.take().map(Ok)),
+            Self::Compressing { left, encoder } => Poll::Ready(compress(left, encoder).map(Ok)),
+            Self::Stream(stream) => stream.as_mut().poll_next(context),
+            Self::Members { ended: Some(ended), .. } => {
+                let ended = std::mem::replace(ended, Ok(()));
+                Poll::Ready(ended.err().map(Err))
+            }
+            Self::Members { stream, ended } => {
+                let mut member: Option<GzEncoder<Vec<u8>>> = None;
+                let mut bytes = 0;
+                while bytes < MEMBER_BYTES && ended.is_none() {
+                    match stream.as_mut().poll_next(context) {
+                        Poll::Pending if member.is_none() => return Poll::Pending,
+                        Poll::Pending => break,
+                        Poll::Ready(Some(Ok(event))) => {
+                            let member =
+                                member.get_or_insert_with(|| GzEncoder::new(Vec::new(), Compression::fast()));
+                            bytes += event.len();
+                            infallible(&member.write_all(&event));
+                        }
+                        Poll::Ready(Some(Err(error))) => *ended = Some(Err(error)),
+                        Poll::Ready(None) => *ended = Some(Ok(())),
+                    }
+                }
+                match member {
+                    Some(member) => Poll::Ready(Some(Ok(member.finish().unwrap_or_default().into()))),
+                    None => self.poll(context),
+                }
+            }
+        }
+    }
+}
+
+/// Writing to a vector does not fail.
+fn infallible(outcome: &std::io::Result<()>) {
+    debug_assert!(outcome.is_ok());
+}
+
+/// The next compressed bytes; `None` after the last.
+fn compress(left: &mut Bytes, encoder: &mut Option<GzEncoder<Vec<u8>>>) -> Option<Bytes> {
+    loop {
+        let mut gzip = encoder.take()?;
+        if left.is_empty() {
+            return Some(gzip.finish().unwrap_or_default().into());
+        }
+        let piece = left.len().min(PIECE_BYTES);
+        infallible(&gzip.write_all(&left[..piece]));
+        left.advance(piece);
+        let compressed = std::mem::take(gzip.get_mut());
+        *encoder = Some(gzip);
+        if !compressed.is_empty() {
+            return Some(compressed.into());
+        }
+    }
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if let Some(stop) = &mut self.stop
+            && stop.as_mut().poll(context).is_ready()
+        {
+            self.stop = None;
+            self.form = Form::Ended;
+        }
+        self.form.poll(context).map(|data| data.map(|data| data.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.form, Form::Ended | Form::Whole(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.form {
+            Form::Whole(body) => SizeHint::with_exact(body.as_ref().map_or(0, Bytes::len) as u64),
+            Form::Ended => SizeHint::with_exact(0),
+            _ => SizeHint::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::stream;
+    use http_body_util::BodyExt as _;
+    use watchkeeper_core::GroupResource;
+    use watchkeeper_wire::gzip::Gunzip;
+
+    fn out(response: Response, gzip: bool) -> http::Response<Outgoing> {
+        response.into_http(HeaderValue::from_static("id"), gzip, Ends::default())
+    }
+
+    fn preferences(accept: &str) -> Preferences {
+        let headers = HeaderMap::from_iter([(http::header::ACCEPT, accept.parse().unwrap())]);
+        Preferences::read(&headers, &super::super::Query::default())
+    }
+
+    async fn bytes(response: http::Response<Outgoing>) -> Bytes {
+        response.into_body().collect().await.unwrap().to_bytes()
+    }
+
+    fn not_found() -> Status {
+        Status::not_found(&GroupResource { group: String::new(), resource: "configmaps".into() }, "nope")
+    }
+
+    #[tokio::test]
+    async fn a_status_is_written_as_the_real_server_writes_it() {
+        let line = "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"configmaps \\\"nope\\\" not found\",\"reason\":\"NotFound\",\"details\":{\"name\":\"nope\",\"kind\":\"configmaps\"},\"code\":404}\n";
+        let answer = out(Response::status(&not_found(), &preferences("")), false);
+        assert_eq!(answer.status(), 404);
+        assert_eq!(answer.headers()["content-type"], "application/json");
+        assert_eq!(answer.headers()["cache-control"], "no-cache, private");
+        assert_eq!(answer.headers()["audit-id"], "id");
+        assert_eq!(bytes(answer).await, line);
+
+        let answer = out(Response::status(&not_found(), &preferences("text/html")), false);
+        let pretty = "{\n  \"kind\": \"Status\",\n  \"apiVersion\": \"v1\",\n  \"metadata\": {},\n  \"status\": \"Failure\",\n  \"message\": \"configmaps \\\"nope\\\" not found\",\n  \"reason\": \"NotFound\",\n  \"details\": {\n    \"name\": \"nope\",\n    \"kind\": \"configmaps\"\n  },\n  \"code\": 404\n}";
+        assert_eq!(bytes(answer).await, pretty);
+
+        let answer =
+            out(Response::status(&not_found(), &preferences("application/vnd.kubernetes.protobuf")), false);
+        let body = bytes(answer).await;
+        let begin = b"k8s\0\n\x0c\n\x02v1\x12\x06Status\x12U\n\x06\n\x00\x12\x00\x1a\x00\x12\x07Failure\x1a\x1bconfigmaps";
+        assert!(body.starts_with(begin), "{body:?}");
+        assert_eq!(body.len(), 133 - 2 * ("kube-root-ca.crt".len() - "nope".len())); // of which 133 were recorded
+    }
+
+    #[test]
+    fn a_wait_becomes_a_header() {
+        let status = Status::too_many_requests("later", std::time::Duration::from_secs(7));
+        let answer = out(Response::status(&status, &preferences("")), false);
+        assert_eq!(
+            (answer.status().as_u16(), &answer.headers()["retry-after"]),
+            (429, &HeaderValue::from(7))
+        );
+    }
+
+    #[tokio::test]
+    async fn large_answers_are_compressed_for_those_who_take_it() {
+        let body = Bytes::from(vec![b'x'; GZIP_BYTES + 1]);
+        let object = |length: usize| Response::encoded(StatusCode::OK, MediaType::Json, body.slice(..length));
+        let small = out(object(GZIP_BYTES), true);
+        assert!(!small.headers().contains_key(CONTENT_ENCODING));
+        assert!(!out(object(GZIP_BYTES + 1), false).headers().contains_key(CONTENT_ENCODING));
+        let answer = out(object(GZIP_BYTES + 1), true);
+        assert_eq!(answer.headers()[CONTENT_ENCODING], "gzip");
+        assert_eq!(answer.headers()[VARY], "Accept-Encoding");
+        let mut gunzip = Gunzip::new(1 << 20);
+        gunzip.push(bytes(answer).await);
+        let mut plain = Vec::new();
+        while let Some(chunk) = gunzip.next().unwrap() {
+            plain.extend_from_slice(&chunk);
+        }
+        gunzip.finish().unwrap();
+        assert_eq!(plain, body);
+    }
+
+    #[tokio::test]
+    async fn each_flush_of_a_compressed_watch_is_a_member_of_its_own() {
+        let (sender, receiver) = futures_channel();
+        let answer = out(Response::watch(MediaType::Json, true, receiver), true);
+        assert_eq!(answer.headers()[CONTENT_ENCODING], "gzip");
+        let mut body = answer.into_body();
+        let mut gunzip = Gunzip::default();
+        for flush in [vec!["a\n", "b\n"], vec!["c\n"]] {
+            for event in &flush {
+                sender.send(Bytes::from_static(event.as_bytes())).unwrap();
+            }
+            let frame = body.frame().await.unwrap().unwrap().into_data().unwrap();
+            assert!(frame.starts_with(&[0x1f, 0x8b]));
+            gunzip.push(frame);
+            assert_eq!(gunzip.next().unwrap().unwrap(), flush.concat());
+            assert_eq!(gunzip.next().unwrap(), None);
+        }
+        drop(sender);
+        assert!(body.frame().await.is_none());
+        gunzip.finish().unwrap();
+    }
+
+    /// A channel whose receiver is a stream.
+    fn futures_channel()
+    -> (tokio::sync::mpsc::UnboundedSender<Bytes>, impl Stream<Item = Result<Bytes, BoxError>>) {
+        let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
+        (sender, stream::poll_fn(move |context| receiver.poll_recv(context).map(|event| event.map(Ok))))
+    }
+
+    #[tokio::test]
+    async fn an_error_breaks_a_watch_off_after_what_came_before() {
+        for compressed in [false, true] {
+            let events = stream::iter([Ok(Bytes::from("a\n")), Err("cut".into())]);
+            let mut body = out(Response::watch(MediaType::Json, compressed, events), true).into_body();
+            assert!(body.frame().await.unwrap().is_ok());
+            assert_eq!(body.frame().await.unwrap().unwrap_err().to_string(), "cut");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stream_ends_when_the_server_stops() {
+        let stop = CancellationToken::new();
+        let ends = Ends { stop: Some(stop.clone()), permit: None };
+        let watch = Response::watch(MediaType::Protobuf, false, stream::pending());
+        let answer = watch.into_http(HeaderValue::from_static("id"), false, ends);
+        assert_eq!(answer.headers()[CONTENT_TYPE], "application/vnd.kubernetes.protobuf;stream=watch");
+        let mut body = answer.into_body();
+        stop.cancel();
+        assert!(body.frame().await.is_none());
+    }
+
+    #[test]
+    fn warnings_are_quoted_told_once_and_limited() {
+        let answer = Response::page_not_found().with_warnings(&["unknown field \"a\\b\"", "x\ny", "x\ny"]);
+        let told: Vec<_> = answer.headers.get_all(WARNING).iter().collect();
+        assert_eq!(told, ["299 - \"unknown field \\\"a\\\\b\\\"\"", "299 - \"xy\""]);
+        let many: Vec<String> = (0..100).map(|n| format!("{n}{}", "x".repeat(300))).collect();
+        let answer = Response::page_not_found().with_warnings(&many);
+        let told: Vec<_> = answer.headers.get_all(WARNING).iter().collect();
+        assert_eq!(told.len(), WARNING_BYTES / LONG_WARNING_BYTES);
+    }
+}

@@ -1,0 +1,575 @@
+//! Strict decoding: which fields of a document its kind does not have, which are there twice, and which
+//! have a value of another type.
+//!
+//! From: a document as it was written, and the message of its kind.
+//! To:   [`FieldValidation`](crate::http::FieldValidation), which makes warnings or a refusal of it.
+//!
+//! - D1: findings stand in the order of the text and are told once each; after
+//!   [`STRICT_FINDINGS`] nobody counts.
+//! - D2: nothing is looked at within a field that is unknown, nor within one that holds any JSON.
+//!
+//! Kinds without a message, the custom ones, are free in their fields here: only repetitions are found.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::LazyLock;
+
+use base64::DecodeError;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use watchkeeper_core::Timestamp;
+use watchkeeper_wire::quantity;
+use watchkeeper_wire::schema::{self, Field, Form, Message, Schema, Shape};
+
+use super::document::Node;
+use super::go_text::{Quoted, beginning};
+
+/// How many findings are told of one document.
+pub const STRICT_FINDINGS: usize = 100;
+
+/// How many bytes of the path to a field a finding tells, so that a long name in a body does not become a
+/// hundred long names in an answer.
+pub const FINDING_PATH_BYTES: usize = 1 << 10;
+
+/// Something in a document that strict decoding does not take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Finding {
+    /// The kind has no such field.
+    Unknown {
+        /// `spec.containers[0].bogus`.
+        path: String,
+    },
+    /// The field is there twice; the last one counts.
+    Duplicate {
+        /// `spec.containers[0].image`.
+        path: String,
+    },
+    /// Keys that are in a YAML mapping twice, each with its line.
+    Repeated(Vec<(usize, String)>),
+    /// One of the above in an operation of a JSON patch, and not in an object.
+    InJsonPatch(Box<Finding>),
+}
+
+/// As it stands in the refusal of a request.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { path } => write!(f, "unknown field {}", Quoted(path)),
+            Self::Duplicate { path } => write!(f, "duplicate field {}", Quoted(path)),
+            Self::InJsonPatch(finding) => write!(f, "json patch {finding}"),
+            Self::Repeated(keys) => {
+                f.write_str("yaml: unmarshal errors:")?;
+                keys.iter().try_for_each(|(line, key)| {
+                    write!(f, "\n  line {line}: key {} already set in map", Quoted(key))
+                })
+            }
+        }
+    }
+}
+
+impl Finding {
+    /// As it stands in warnings.
+    pub fn warnings(&self) -> Vec<String> {
+        match self {
+            Self::Repeated(keys) => {
+                let warning = |(line, key): &(usize, String)| {
+                    format!("line {line}: key {} already set in map", Quoted(key))
+                };
+                keys.iter().map(warning).collect()
+            }
+            finding => vec![finding.to_string()],
+        }
+    }
+}
+
+/// Walks a document by the message of its kind.
+///
+/// # Errors
+/// The text of Go's error where a value has another type than its field, which is never only a warning.
+pub(crate) fn inspect(document: &Node, message: Option<&'static Message>) -> Result<Vec<Finding>, String> {
+    let mut inspector = Inspector { schema: schema::builtin(), ..Default::default() };
+    let place = match message {
+        Some(message) => Place::Struct(message),
+        None => Place::Anything,
+    };
+    inspector.value(document, place)?;
+    match inspector.mismatch {
+        Some(mismatch) => Err(mismatch),
+        None => Ok(inspector.findings),
+    }
+}
+
+/// What is odd about the operations of a JSON patch: `found` are their repetitions.
+pub(crate) fn inspect_json_patch(operations: &[Node], found: &[Finding]) -> Vec<Finding> {
+    const FIELDS: [&str; 4] = ["op", "path", "from", "value"];
+    let mut odd = Vec::new();
+    for (position, operation) in operations.iter().enumerate() {
+        let own = |path: &str| {
+            let field = path.strip_prefix(&format!("[{position}]."));
+            field.is_some_and(|field| FIELDS.contains(&field))
+        };
+        // D2: a value holds any JSON, and nobody is strict within it.
+        odd.extend(found.iter().filter(|it| matches!(it, Finding::Duplicate { path } if own(path))).cloned());
+        let Node::Object(fields) = operation else { continue };
+        let unknown = fields.iter().filter(|(name, _)| !FIELDS.contains(&name.as_str()));
+        odd.extend(unknown.map(|(name, _)| Finding::Unknown { path: format!("[{position}].{name}") }));
+        if odd.len() >= STRICT_FINDINGS {
+            break;
+        }
+    }
+    odd.truncate(STRICT_FINDINGS);
+    odd.into_iter().map(|finding| Finding::InJsonPatch(Box::new(finding))).collect()
+}
+
+/// What a name in an object of a message is.
+pub(crate) enum Known<'s> {
+    /// `kind` or `apiVersion`, of a message that is a kind.
+    Type,
+    Field(&'s Field),
+}
+
+/// What a name in an object of this message is; `None` for nothing.
+pub(crate) fn known<'s>(schema: &'s Schema, message: &'s Message, name: &str) -> Option<Known<'s>> {
+    match find(schema, message, name) {
+        Some((field, _)) => Some(Known::Field(field)),
+        None => is_type_field(message, name).then_some(Known::Type),
+    }
+}
+
+/// What a value is decoded into.
+#[derive(Clone, Copy)]
+enum Place {
+    Anything,
+    Struct(&'static Message),
+    One(Form),
+    List(Form),
+    Map(Form),
+}
+
+struct Inspector {
+    schema: &'static Schema,
+    path: String,
+    findings: Vec<Finding>,
+    seen: HashSet<String>,
+    /// The first value of a wrong type.
+    mismatch: Option<String>,
+    /// Go's name of the struct that is being decoded, and the fields that lead there.
+    context: Vec<(&'static str, String)>,
+}
+
+impl Default for Inspector {
+    fn default() -> Self {
+        Self {
+            schema: schema::builtin(),
+            path: String::new(),
+            findings: Vec::new(),
+            seen: HashSet::new(),
+            mismatch: None,
+            context: Vec::new(),
+        }
+    }
+}
+
+impl Inspector {
+    /// An error ends the walk; a mismatch that is only noted lets it go on, as in Go.
+    fn value(&mut self, node: &Node, place: Place) -> Result<(), String> {
+        match (node, place) {
+            (Node::Null, _) => Ok(()),
+            (Node::Object(fields), Place::Anything) => self.map(fields, Place::Anything),
+            (Node::List(items), Place::Anything) => self.list(items, Place::Anything),
+            (_, Place::Anything) => Ok(()),
+            (Node::Object(fields), Place::Struct(message)) => self.fields(fields, message),
+            (Node::Object(fields), Place::Map(form)) => self.map(fields, Place::One(form)),
+            (Node::List(items), Place::List(form)) => self.list(items, Place::One(form)),
+            (node, Place::One(form)) => self.one(node, form),
+            (node, place) => {
+                self.note(node, &self.go_type(place));
+                Ok(())
+            }
+        }
+    }
+
+    fn one(&mut self, node: &Node, form: Form) -> Result<(), String> {
+        match (form, node) {
+            (Form::Message(id), node) => self.value(node, Place::Struct(self.schema.get(id))),
+            (Form::Strings, node) => self.value(node, Place::List(Form::String)),
+            (Form::Bool, Node::Bool(_)) | (Form::String, Node::Text(_)) | (Form::Double, Node::Number(_)) => {
+                Ok(())
+            }
+            (Form::Int32, Node::Number(number)) if is_int32(number) => Ok(()),
+            (Form::Int64, Node::Number(number)) if number.is_i64() => Ok(()),
+            (Form::Int32 | Form::Int64, Node::Number(number)) => {
+                let go_type = self.go_type(Place::One(form));
+                self.note_as(&format!("number {number}"), &go_type);
+                Ok(())
+            }
+            (Form::Bytes, Node::Text(text)) => {
+                if let Err(error) = STANDARD.decode(text.replace(['\r', '\n'], "")) {
+                    let at = match error {
+                        DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => at,
+                        _ => text.len() - text.len() % 4, // Go names the group of four that is not whole
+                    };
+                    self.mismatch.get_or_insert_with(|| format!("illegal base64 data at input byte {at}"));
+                }
+                Ok(())
+            }
+            (Form::Time | Form::MicroTime, Node::Text(text)) => self.time(text, form),
+            (Form::Time | Form::MicroTime, node) => Err(self.mismatch_text(node.go_name(), "string")),
+            (Form::Quantity, Node::Text(text)) if quantity::canonical(text).is_some() => Ok(()),
+            (Form::Quantity, Node::Number(_)) => Ok(()),
+            (Form::Quantity, _) => Err(QUANTITY_FORM.to_owned()),
+            (Form::IntOrString, Node::Text(_)) => Ok(()),
+            (Form::IntOrString, Node::Number(number)) if is_int32(number) => Ok(()),
+            (Form::IntOrString, Node::Number(number)) => {
+                Err(self.mismatch_text(&format!("number {number}"), "int32"))
+            }
+            (Form::IntOrString, node) => Err(self.mismatch_text(node.go_name(), "int32")),
+            // D2: these read themselves, and nobody is strict within them.
+            (
+                Form::RawExtension
+                | Form::FieldsV1
+                | Form::Json
+                | Form::SchemaOrBool(_)
+                | Form::SchemaOrArray(_)
+                | Form::SchemaOrStrings(_),
+                _,
+            ) => Ok(()),
+            (Form::Bool | Form::Int32 | Form::Int64 | Form::Double | Form::String | Form::Bytes, node) => {
+                let go_type = self.go_type(Place::One(form));
+                self.note(node, &go_type);
+                Ok(())
+            }
+        }
+    }
+
+    fn time(&self, text: &str, form: Form) -> Result<(), String> {
+        let (read, layout) = match form {
+            Form::MicroTime => (Timestamp::parse_micro(text).is_ok(), "2006-01-02T15:04:05.000000Z07:00"),
+            _ => (text.parse::<Timestamp>().is_ok(), "2006-01-02T15:04:05Z07:00"),
+        };
+        match read {
+            true => Ok(()),
+            false => Err(format!("parsing time {} as {layout:?}: {}", Quoted(text), time_fault(text))),
+        }
+    }
+
+    fn fields(&mut self, fields: &[(String, Node)], message: &'static Message) -> Result<(), String> {
+        let mut seen: HashSet<&str> = HashSet::new();
+        for (name, value) in fields {
+            let Some((field, inlined)) = find(self.schema, message, name) else {
+                if is_type_field(message, name) {
+                    self.repeated(&mut seen, name);
+                    self.within_field(name, message, &[], |it| it.value(value, Place::One(Form::String)))?;
+                } else {
+                    self.found(name, |path| Finding::Unknown { path });
+                }
+                continue;
+            };
+            self.repeated(&mut seen, name);
+            let place = match field.shape() {
+                Shape::List => Place::List(field.form()),
+                Shape::Map => Place::Map(field.form()),
+                Shape::One | Shape::Optional | Shape::Inline => Place::One(field.form()),
+            };
+            self.within_field(name, message, &inlined, |it| it.value(value, place))?;
+        }
+        Ok(())
+    }
+
+    fn map(&mut self, fields: &[(String, Node)], place: Place) -> Result<(), String> {
+        let mut seen: HashSet<&str> = HashSet::new();
+        for (name, value) in fields {
+            self.repeated(&mut seen, name);
+            let length = self.path.len();
+            self.step(name);
+            let outcome = self.value(value, place);
+            self.path.truncate(length);
+            outcome?;
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, items: &[Node], place: Place) -> Result<(), String> {
+        for (position, item) in items.iter().enumerate() {
+            let length = self.path.len();
+            self.path.push_str(&format!("[{position}]"));
+            let outcome = self.value(item, place);
+            self.path.truncate(length);
+            outcome?;
+        }
+        Ok(())
+    }
+
+    fn within_field(
+        &mut self,
+        name: &str,
+        message: &'static Message,
+        inlined: &[&'static str],
+        walk: impl FnOnce(&mut Self) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let length = self.path.len();
+        self.step(name);
+        let mut step = inlined.join(".");
+        if !step.is_empty() {
+            step.push('.');
+        }
+        step.push_str(name);
+        self.context.push((last_segment(message.name()), step));
+        let outcome = walk(self);
+        self.context.pop();
+        self.path.truncate(length);
+        outcome
+    }
+
+    /// Goes on to a field, in place: a long path is not copied for each of its fields.
+    fn step(&mut self, name: &str) {
+        if !self.path.is_empty() {
+            self.path.push('.');
+        }
+        self.path.push_str(name);
+    }
+
+    /// The path to a field, as far as a finding tells it.
+    fn path_to(&self, name: &str) -> String {
+        let begin = beginning(&self.path, FINDING_PATH_BYTES);
+        let mut path = begin.to_owned();
+        if begin.len() == self.path.len() {
+            if !path.is_empty() {
+                path.push('.');
+            }
+            path.push_str(beginning(name, FINDING_PATH_BYTES));
+        }
+        path
+    }
+
+    fn repeated<'a>(&mut self, seen: &mut HashSet<&'a str>, name: &'a str) {
+        if !seen.insert(name) {
+            self.found(name, |path| Finding::Duplicate { path });
+        }
+    }
+
+    /// D1.
+    fn found(&mut self, name: &str, finding: impl FnOnce(String) -> Finding) {
+        if self.findings.len() >= STRICT_FINDINGS {
+            return;
+        }
+        let finding = finding(self.path_to(name));
+        if self.seen.insert(finding.to_string()) {
+            self.findings.push(finding);
+        }
+    }
+
+    fn note(&mut self, node: &Node, go_type: &str) {
+        self.note_as(node.go_name(), go_type);
+    }
+
+    fn note_as(&mut self, value: &str, go_type: &str) {
+        if self.mismatch.is_none() {
+            self.mismatch = Some(self.mismatch_text(value, go_type));
+        }
+    }
+
+    fn mismatch_text(&self, value: &str, go_type: &str) -> String {
+        match self.context.last() {
+            None => format!("json: cannot unmarshal {value} into Go value of type {go_type}"),
+            Some((owner, _)) => {
+                let steps: Vec<&str> = self.context.iter().map(|(_, step)| step.as_str()).collect();
+                let path = steps.join(".");
+                format!(
+                    "json: cannot unmarshal {value} into Go struct field {owner}.{path} of type {go_type}"
+                )
+            }
+        }
+    }
+
+    /// Go's name of a type, as far as the tables know it: named texts and numbers are plain here.
+    fn go_type(&self, place: Place) -> String {
+        match place {
+            Place::Anything => "interface {}".to_owned(),
+            Place::Struct(message) => {
+                let mut parts = message.name().rsplitn(3, '.');
+                let (name, package) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+                format!("{package}.{name}")
+            }
+            Place::List(form) => format!("[]{}", self.go_type(Place::One(form))),
+            Place::Map(form) => format!("map[string]{}", self.go_type(Place::One(form))),
+            Place::One(form) => match form {
+                Form::Bool => "bool",
+                Form::Int32 => "int32",
+                Form::Int64 => "int64",
+                Form::Double => "float64",
+                Form::String => "string",
+                Form::Bytes => "[]uint8",
+                Form::Time => "v1.Time",
+                Form::MicroTime => "v1.MicroTime",
+                Form::Quantity => "resource.Quantity",
+                Form::IntOrString => "intstr.IntOrString",
+                Form::RawExtension => "runtime.RawExtension",
+                Form::FieldsV1 => "v1.FieldsV1",
+                Form::Json => "v1.JSON",
+                Form::Strings => "[]string",
+                Form::SchemaOrBool(_) => "v1.JSONSchemaPropsOrBool",
+                Form::SchemaOrArray(_) => "v1.JSONSchemaPropsOrArray",
+                Form::SchemaOrStrings(_) => "v1.JSONSchemaPropsOrStringArray",
+                Form::Message(id) => return self.go_type(Place::Struct(self.schema.get(id))),
+            }
+            .to_owned(),
+        }
+    }
+}
+
+/// Where a text stops being a time, as Go says it.
+fn time_fault(text: &str) -> String {
+    let mut rest = text;
+    for part in ["2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05"] {
+        let is_number = part.as_bytes()[0].is_ascii_digit();
+        let fits = |found: &str| match is_number {
+            true => found.bytes().all(|byte| byte.is_ascii_digit()),
+            false => found == part,
+        };
+        match rest.split_at_checked(part.len()) {
+            Some((found, after)) if fits(found) => rest = after,
+            _ => return format!("cannot parse {} as {part:?}", Quoted(rest)),
+        }
+    }
+    format!("cannot parse {} as \"Z07:00\"", Quoted(rest))
+}
+
+const QUANTITY_FORM: &str =
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+
+fn is_int32(number: &serde_json::Number) -> bool {
+    number.as_i64().is_some_and(|number| i32::try_from(number).is_ok())
+}
+
+fn last_segment(name: &'static str) -> &'static str {
+    name.rsplit('.').next().unwrap_or_default()
+}
+
+/// The field that JSON sees under a name, and Go's names of the inlined structs on the way to it.
+fn find<'s>(schema: &'s Schema, message: &'s Message, name: &str) -> Option<(&'s Field, Vec<&'static str>)> {
+    if let Some(field) = message.field(name) {
+        return Some((field, Vec::new()));
+    }
+    // T3 of the schema: messages inline each other without cycles.
+    message.fields().iter().find_map(|inline| match (inline.shape(), inline.form()) {
+        (Shape::Inline, Form::Message(id)) => {
+            let inner = schema.get(id);
+            let (field, mut steps) = find(schema, inner, name)?;
+            steps.insert(0, last_segment(inner.name()));
+            Some((field, steps))
+        }
+        _ => None,
+    })
+}
+
+/// Whether a name is one of the two that every kind has and no message of a kind lists.
+fn is_type_field(message: &Message, name: &str) -> bool {
+    static KINDS: LazyLock<HashSet<&'static str>> =
+        LazyLock::new(|| schema::builtin().kinds().map(|(_, message)| message.name()).collect());
+    matches!(name, "kind" | "apiVersion") && KINDS.contains(message.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::document::read_json;
+
+    fn inspected(kind: (&str, &str, &str), text: &str) -> Result<Vec<String>, String> {
+        let message = schema::builtin().message(kind.0, kind.1, kind.2);
+        let findings = inspect(&read_json(text.as_bytes()).unwrap(), message)?;
+        Ok(findings.iter().map(ToString::to_string).collect())
+    }
+
+    const POD: (&str, &str, &str) = ("", "v1", "Pod");
+    const SERVICE: (&str, &str, &str) = ("", "v1", "Service");
+    const CONFIG_MAP: (&str, &str, &str) = ("", "v1", "ConfigMap");
+
+    #[test]
+    fn custom_kinds_only_have_repetitions() {
+        let found =
+            inspected(("example.com", "v1", "Widget"), r#"{"spec":{"a":1,"b":[{"c":1,"c":2}],"a":3}}"#);
+        assert_eq!(found.unwrap(), [r#"duplicate field "spec.b[0].c""#, r#"duplicate field "spec.a""#]);
+    }
+
+    #[test]
+    fn objects_within_objects_may_name_their_kind() {
+        let text = r#"{"spec":{"volumeClaimTemplates":[{"kind":"PersistentVolumeClaim","apiVersion":"v1","bogus":1}],"kind":1}}"#;
+        let found = inspected(("apps", "v1", "StatefulSet"), text).unwrap();
+        let expected =
+            [r#"unknown field "spec.volumeClaimTemplates[0].bogus""#, r#"unknown field "spec.kind""#];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn values_of_another_type_are_refused_in_gos_words() {
+        let mismatch = |kind, text| inspected(kind, text).unwrap_err();
+        for (kind, text, error) in [
+            (
+                CONFIG_MAP,
+                r#"{"data":{"a":1}}"#,
+                "json: cannot unmarshal number into Go struct field ConfigMap.data of type string",
+            ),
+            (
+                CONFIG_MAP,
+                r#"{"data":[]}"#,
+                "json: cannot unmarshal array into Go struct field ConfigMap.data of type map[string]string",
+            ),
+            (
+                CONFIG_MAP,
+                r#"{"immutable":"x"}"#,
+                "json: cannot unmarshal string into Go struct field ConfigMap.immutable of type bool",
+            ),
+            (CONFIG_MAP, r#"{"binaryData":{"a":"***"}}"#, "illegal base64 data at input byte 0"),
+            (
+                CONFIG_MAP,
+                r#"{"metadata":{"creationTimestamp":"x"}}"#,
+                "parsing time \"x\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"x\" as \"2006\"",
+            ),
+            (
+                CONFIG_MAP,
+                r#"{"metadata":{"generation":1.5}}"#,
+                "json: cannot unmarshal number 1.5 into Go struct field ObjectMeta.metadata.generation of type int64",
+            ),
+            (
+                CONFIG_MAP,
+                r#"{"metadata":7}"#,
+                "json: cannot unmarshal number into Go struct field ConfigMap.metadata of type v1.ObjectMeta",
+            ),
+            (
+                CONFIG_MAP,
+                r#"{"metadata":{"ownerReferences":[{"name":5}]}}"#,
+                "json: cannot unmarshal number into Go struct field OwnerReference.metadata.ownerReferences.name of type string",
+            ),
+            (
+                SERVICE,
+                r#"{"spec":{"ports":[{"port":80,"targetPort":{"x":1}}]}}"#,
+                "json: cannot unmarshal object into Go struct field ServicePort.spec.ports.targetPort of type int32",
+            ),
+        ] {
+            assert_eq!(mismatch(kind, text), error, "{text}");
+        }
+    }
+
+    #[test]
+    fn null_fits_everywhere() {
+        let text = r#"{"metadata":null,"spec":{"containers":null,"nodeName":null,"volumes":[null]}}"#;
+        assert_eq!(inspected(POD, text).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn a_long_path_is_told_in_part_and_costs_little() {
+        let fields = ["\"a\":1"; 10_000].join(",");
+        let text = format!("{{\"{}\":{{{fields}}}}}", "x".repeat(1 << 20));
+        let found = inspected(("example.com", "v1", "Widget"), &text).unwrap();
+        assert_eq!(found, [format!("duplicate field \"{}\"", "x".repeat(FINDING_PATH_BYTES))]);
+    }
+
+    #[test]
+    fn findings_have_a_limit() {
+        let fields: Vec<String> = (0..STRICT_FINDINGS + 5).map(|n| format!("\"u{n}\":1")).collect();
+        let found = inspected(POD, &format!("{{{}}}", fields.join(","))).unwrap();
+        assert_eq!(found.len(), STRICT_FINDINGS);
+    }
+}

@@ -1,0 +1,575 @@
+//! YAML: read into a [`Node`] and written from JSON, both as Kubernetes does it.
+//!
+//! Kubernetes reads YAML 1.1: `yes`, `on` and `y` are true, `010` is eight, and `<<` merges. Then it turns
+//! what it has read into JSON: a number that is a key becomes a text, and `1e3` becomes `1000`.
+//!
+//! - Y1: aliases cannot make a document larger than [`YAML_NODES`] values, whatever its text says.
+//! - Y2: only the first document of a stream is read.
+
+use std::collections::{HashMap, HashSet};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
+use serde_json::{Number, Value};
+
+use super::document::{DOCUMENT_DEPTH, Node};
+use super::strict::STRICT_FINDINGS;
+
+/// How many values a YAML document may have once its aliases are replaced by what they stand for. A body
+/// of 3 MiB cannot write so many out.
+pub const YAML_NODES: usize = 4 << 20;
+
+/// A document, and the keys that are in a mapping twice.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Yaml {
+    pub(crate) node: Node,
+    /// Line and key; no more than [`STRICT_FINDINGS`].
+    pub(crate) repeated: Vec<(usize, String)>,
+}
+
+/// A list or a mapping that is not complete yet.
+enum Open {
+    List { items: Vec<Node>, anchor: usize },
+    Object { mapping: Mapping, anchor: usize, key: Key },
+}
+
+/// The fields of a mapping, and their names once more, to find those that come again.
+#[derive(Default)]
+struct Mapping {
+    fields: Vec<(String, Node)>,
+    names: HashSet<String>,
+}
+
+/// What a mapping waits for.
+enum Key {
+    Due,
+    Read {
+        name: String,
+        line: usize,
+    },
+    /// The value will be merged into the mapping.
+    Merge,
+}
+
+struct Builder {
+    open: Vec<Open>,
+    anchors: HashMap<usize, Node>,
+    nodes: usize,
+    repeated: Vec<(usize, String)>,
+    root: Option<Node>,
+}
+
+/// Reads the first document; an empty stream is null.
+///
+/// # Errors
+/// The text of the error, as near to Go's as it can be had.
+pub(crate) fn read(text: &str) -> Result<Yaml, String> {
+    let mut builder =
+        Builder { open: Vec::new(), anchors: HashMap::new(), nodes: 0, repeated: Vec::new(), root: None };
+    let mut parser = Parser::new_from_str(text);
+    while let Some(event) = parser.next_event() {
+        let (event, span) = event.map_err(|error| shown(&error))?;
+        match event {
+            Event::DocumentEnd | Event::StreamEnd => break,
+            Event::Alias(anchor) => {
+                let node = builder.anchors.get(&anchor).cloned();
+                let node = node.ok_or_else(|| "yaml: anchor value contains itself".to_owned())?;
+                builder.count(size(&node))?; // Y1
+                builder.add(node, Plain::Not, span.start.line(), 0)?;
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                let plain = match (style, &tag) {
+                    (ScalarStyle::Plain, None) if text == "<<" => Plain::Merge,
+                    _ => Plain::Not,
+                };
+                let node = scalar(&text, style, tag.as_deref())?;
+                builder.count(1)?;
+                builder.add(node, plain, span.start.line(), anchor)?;
+            }
+            Event::SequenceStart(anchor, _) => builder.enter(Open::List { items: Vec::new(), anchor })?,
+            Event::MappingStart(anchor, _) => {
+                builder.enter(Open::Object { mapping: Mapping::default(), anchor, key: Key::Due })?;
+            }
+            Event::SequenceEnd | Event::MappingEnd => builder.leave(span.start.line())?,
+            Event::Nothing | Event::StreamStart | Event::DocumentStart(_) => {}
+        }
+    }
+    Ok(Yaml { node: builder.root.unwrap_or(Node::Null), repeated: builder.repeated })
+}
+
+/// What a scalar is besides its value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Plain {
+    Not,
+    /// `<<`, which as a key is no key.
+    Merge,
+}
+
+impl Builder {
+    fn count(&mut self, nodes: usize) -> Result<(), String> {
+        self.nodes = self.nodes.saturating_add(nodes);
+        match self.nodes > YAML_NODES {
+            true => Err("yaml: document contains excessive aliasing".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    fn enter(&mut self, open: Open) -> Result<(), String> {
+        if let Some(Open::Object { key: Key::Due, .. }) = self.open.last() {
+            return Err("yaml: invalid map key".to_owned());
+        }
+        if self.open.len() >= DOCUMENT_DEPTH {
+            return Err(format!("yaml: exceeded max depth of {DOCUMENT_DEPTH}"));
+        }
+        self.count(1)?;
+        self.open.push(open);
+        Ok(())
+    }
+
+    fn leave(&mut self, line: usize) -> Result<(), String> {
+        match self.open.pop() {
+            Some(Open::List { items, anchor }) => self.add(Node::List(items), Plain::Not, line, anchor),
+            Some(Open::Object { mapping, anchor, .. }) => {
+                self.add(Node::Object(mapping.fields), Plain::Not, line, anchor)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn add(&mut self, node: Node, plain: Plain, line: usize, anchor: usize) -> Result<(), String> {
+        if anchor > 0 {
+            self.count(size(&node))?;
+            self.anchors.insert(anchor, node.clone());
+        }
+        match self.open.last_mut() {
+            None => {
+                self.root.get_or_insert(node);
+            }
+            Some(Open::List { items, .. }) => items.push(node),
+            Some(Open::Object { mapping, key, .. }) => match std::mem::replace(key, Key::Due) {
+                Key::Due if plain == Plain::Merge => *key = Key::Merge,
+                Key::Due => *key = Key::Read { name: key_text(&node)?, line },
+                Key::Read { name, line } => {
+                    if !mapping.names.insert(name.clone()) && self.repeated.len() < STRICT_FINDINGS {
+                        self.repeated.push((line, name.clone()));
+                    }
+                    mapping.fields.push((name, node));
+                }
+                Key::Merge => mapping.merge(node)?,
+            },
+        }
+        Ok(())
+    }
+}
+
+impl Mapping {
+    /// Adds fields that are not there yet; those that are written out count for more than those merged,
+    /// be they before or after.
+    fn merge(&mut self, node: Node) -> Result<(), String> {
+        match node {
+            Node::Object(merged) => {
+                let present: HashSet<String> = self.fields.iter().map(|(name, _)| name.clone()).collect();
+                let missing: Vec<_> =
+                    merged.into_iter().filter(|(name, _)| !present.contains(name)).collect();
+                self.fields.splice(0..0, missing); // in front: of two with one name the last one counts
+                Ok(())
+            }
+            Node::List(nodes) if nodes.iter().all(|node| matches!(node, Node::Object(_))) => {
+                nodes.into_iter().try_for_each(|node| self.merge(node))
+            }
+            _ => Err("yaml: map merge requires map or sequence of maps as the value".to_owned()),
+        }
+    }
+}
+
+fn size(node: &Node) -> usize {
+    match node {
+        Node::List(items) => 1 + items.iter().map(size).sum::<usize>(),
+        Node::Object(fields) => 1 + fields.iter().map(|(_, value)| 1 + size(value)).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+/// A key becomes a text.
+fn key_text(node: &Node) -> Result<String, String> {
+    match node {
+        Node::Text(text) => Ok(text.clone()),
+        Node::Number(number) => Ok(number.to_string()),
+        Node::Bool(value) => Ok(value.to_string()),
+        Node::Null => Err("unsupported map key of type: %!s(<nil>), key: <nil>".to_owned()),
+        Node::List(_) | Node::Object(_) => Err("yaml: invalid map key".to_owned()),
+    }
+}
+
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Node, String> {
+    let tag = tag.filter(|tag| tag.is_yaml_core_schema()).map(|tag| tag.suffix.as_str());
+    let text_node = || Node::Text(text.to_owned());
+    match (tag, style) {
+        (Some("str"), _) => Ok(text_node()),
+        (Some("binary"), _) => {
+            let bytes = STANDARD.decode(text.replace(['\n', ' '], ""));
+            let bytes = bytes.map_err(|_| "yaml: !!binary value contains invalid base64 data".to_owned())?;
+            Ok(Node::Text(String::from_utf8_lossy(&bytes).into_owned()))
+        }
+        (Some("int" | "float" | "bool" | "null"), _) | (None, ScalarStyle::Plain) => resolve(text),
+        _ => Ok(text_node()),
+    }
+}
+
+/// What a plain scalar means in YAML 1.1 as Go reads it.
+fn resolve(text: &str) -> Result<Node, String> {
+    let number = |number: f64| match number {
+        // Go writes a number without a fraction as if it had never had one.
+        it if it.fract() == 0.0 && it.abs() < 9e15 => Node::Number((it as i64).into()),
+        it => Number::from_f64(it).map_or(Node::Null, Node::Number),
+    };
+    let node = match text {
+        "" | "~" | "null" | "Null" | "NULL" => Node::Null,
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Node::Bool(true),
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            Node::Bool(false)
+        }
+        ".nan" | ".NaN" | ".NAN" => return Err("json: unsupported value: NaN".to_owned()),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => {
+            return Err("json: unsupported value: +Inf".to_owned());
+        }
+        "-.inf" | "-.Inf" | "-.INF" => return Err("json: unsupported value: -Inf".to_owned()),
+        text => {
+            let plain = text.replace('_', "");
+            let starts_a_number = text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+            match starts_a_number.then(|| integer(&plain)).flatten() {
+                Some(number) => Node::Number(number),
+                None => match float(&plain).filter(|_| starts_a_number) {
+                    Some(value) => number(value),
+                    None => Node::Text(text.to_owned()),
+                },
+            }
+        }
+    };
+    Ok(node)
+}
+
+/// Decimal, `0x`, `0o`, `0b`, and octal by a leading zero.
+fn integer(text: &str) -> Option<Number> {
+    let (negative, digits) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let (radix, digits) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (16, &digits[2..]),
+        [b'0', b'o' | b'O', ..] => (8, &digits[2..]),
+        [b'0', b'b' | b'B', ..] => (2, &digits[2..]),
+        [b'0', _, ..] => (8, &digits[1..]),
+        _ => (10, digits),
+    };
+    if digits.starts_with(['+', '-']) {
+        return None;
+    }
+    match negative {
+        false => u64::from_str_radix(digits, radix).ok().map(Number::from),
+        true => i64::from_str_radix(&format!("-{digits}"), radix).ok().map(Number::from),
+    }
+}
+
+/// `1.5`, `.5`, `1.`, `12e03`; not what Rust would take besides, and not what has no finite value.
+fn float(text: &str) -> Option<f64> {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (mantissa, exponent) =
+        unsigned.split_once(['e', 'E']).map_or((unsigned, None), |(m, e)| (m, Some(e)));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = whole.chars().all(is_digit) && fraction.chars().all(is_digit);
+    let some = !whole.is_empty() || !fraction.is_empty();
+    let exponent = exponent.is_none_or(|exponent| {
+        let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        !digits.is_empty() && digits.chars().all(is_digit)
+    });
+    text.parse().ok().filter(|value: &f64| digits && some && exponent && value.is_finite())
+}
+
+fn shown(error: &ScanError) -> String {
+    match error.marker().line() {
+        0 | 1 => format!("yaml: {}", error.info()),
+        line => format!("yaml: line {line}: {}", error.info()),
+    }
+}
+
+/// Writes JSON as YAML: names in order, lists not indented, texts in quotes where they would mean
+/// something else without. Long lines are not folded, which Go does.
+pub(crate) fn write(value: &Value) -> String {
+    let mut out = String::new();
+    match value {
+        Value::Object(fields) if !fields.is_empty() => write_fields(fields, 0, &mut out),
+        Value::Array(items) if !items.is_empty() => write_items(items, 0, &mut out),
+        value => {
+            write_scalar(value, 0, &mut out);
+            out.push('\n');
+        }
+    }
+    out
+}
+
+fn write_fields(fields: &serde_json::Map<String, Value>, indent: usize, out: &mut String) {
+    let mut names: Vec<&String> = fields.keys().collect();
+    names.sort(); // already so, unless somebody turns on serde_json's `preserve_order`
+    for (position, name) in names.into_iter().enumerate() {
+        if position > 0 {
+            out.extend(std::iter::repeat_n(' ', indent));
+        }
+        write_text(name, None, out);
+        out.push(':');
+        match &fields[name] {
+            Value::Object(inner) if !inner.is_empty() => {
+                out.push('\n');
+                out.extend(std::iter::repeat_n(' ', indent + 2));
+                write_fields(inner, indent + 2, out);
+            }
+            Value::Array(items) if !items.is_empty() => {
+                out.push('\n');
+                out.extend(std::iter::repeat_n(' ', indent));
+                write_items(items, indent, out);
+            }
+            value => {
+                out.push(' ');
+                write_scalar(value, indent + 2, out);
+                out.push('\n');
+            }
+        }
+    }
+}
+
+/// Every line but the first is indented here; the first was by the caller.
+fn write_items(items: &[Value], indent: usize, out: &mut String) {
+    for (position, item) in items.iter().enumerate() {
+        if position > 0 {
+            out.extend(std::iter::repeat_n(' ', indent));
+        }
+        out.push_str("- ");
+        match item {
+            Value::Object(fields) if !fields.is_empty() => write_fields(fields, indent + 2, out),
+            Value::Array(items) if !items.is_empty() => write_items(items, indent + 2, out),
+            value => {
+                write_scalar(value, indent + 2, out);
+                out.push('\n');
+            }
+        }
+    }
+}
+
+fn write_scalar(value: &Value, indent: usize, out: &mut String) {
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+        Value::Number(number) => out.push_str(&number.to_string()),
+        Value::String(text) => write_text(text, Some(indent), out),
+        Value::Array(_) => out.push_str("[]"),
+        Value::Object(_) => out.push_str("{}"),
+    }
+}
+
+/// Writes a text; with an indentation, as a block if it has lines.
+fn write_text(text: &str, indent: Option<usize>, out: &mut String) {
+    const INDICATORS: &str = "-?:,[]{}#&*!|>'\"%@`=";
+    let printable = text.chars().all(|c| c == '\n' || super::go_text::is_printable(c));
+    if let Some(indent) = indent
+        && printable
+        && text.contains('\n')
+        && !text.starts_with([' ', '\n'])
+        && text.lines().all(|line| !line.ends_with(' '))
+    {
+        let chomp = match text.strip_suffix('\n') {
+            None => "|-",
+            Some(rest) if rest.ends_with('\n') => "|+",
+            Some(_) => "|",
+        };
+        out.push_str(chomp);
+        for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
+            out.push('\n');
+            if !line.is_empty() {
+                out.extend(std::iter::repeat_n(' ', indent));
+                out.push_str(line);
+            }
+        }
+        return;
+    }
+    let means_itself = resolve(text).is_ok_and(|node| node == Node::Text(text.to_owned()))
+        && !looks_like_a_date(text)
+        && text != "<<"; // as a key it would merge
+    if !printable || text.contains('\n') || !means_itself {
+        // JSON's strings are YAML's.
+        out.push_str(&Value::from(text).to_string());
+        return;
+    }
+    let starts_plainly = match text.as_bytes() {
+        [b'-' | b'?' | b':', next, ..] => *next != b' ',
+        [_] if INDICATORS.contains(text) => false,
+        _ => !text.starts_with(|c| INDICATORS.contains(c)),
+    };
+    let plain = starts_plainly
+        && !text.starts_with("---")
+        && !text.starts_with("...")
+        && text.trim() == text
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && !text.ends_with(':');
+    match plain {
+        true => out.push_str(text),
+        false => {
+            out.push('\'');
+            out.push_str(&text.replace('\'', "''"));
+            out.push('\'');
+        }
+    }
+}
+
+/// YAML 1.1 has dates; Go puts a text that could be one in quotes.
+fn looks_like_a_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() >= 8 && bytes[..4].iter().all(u8::is_ascii_digit) && bytes[4] == b'-' && text.len() <= 40
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn value(text: &str) -> Value {
+        read(text).unwrap().node.into()
+    }
+
+    #[test]
+    fn scalars_mean_what_go_reads_in_them() {
+        for (text, meaning) in [
+            ("0x10", json!(16)),
+            ("010", json!(8)),
+            ("0o10", json!(8)),
+            ("0b11", json!(3)),
+            ("1_000", json!(1000)),
+            ("1e3", json!(1000)),
+            (".5", json!(0.5)),
+            ("1.", json!(1)),
+            ("08", json!(8)),
+            ("+5", json!(5)),
+            ("-0", json!(0)),
+            ("-9223372036854775808", json!(i64::MIN)),
+            ("18446744073709551615", json!(u64::MAX)),
+            ("18446744073709551616", json!(18446744073709551616.0)),
+            ("1e400", json!("1e400")),
+            ("0.1e", json!("0.1e")),
+            ("0x", json!("0x")),
+            ("1:30", json!("1:30")),
+            ("2020-01-01", json!("2020-01-01")),
+            ("yes", json!(true)),
+            ("N", json!(false)),
+            ("tRUE", json!("tRUE")),
+            ("~", json!(null)),
+            ("", json!(null)),
+            ("'1'", json!("1")),
+            ("!!int \"5\"", json!(5)),
+            ("!!str 5", json!("5")),
+            ("!!binary aGk=", json!("hi")),
+            ("!foo x", json!("x")),
+        ] {
+            assert_eq!(value(&format!("a: {text}")), json!({"a": meaning}), "{text}");
+        }
+        assert_eq!(read("a: .inf").unwrap_err(), "json: unsupported value: +Inf");
+    }
+
+    #[test]
+    fn keys_become_texts_and_repetitions_are_told_with_their_lines() {
+        let yaml = read("1: a\ntrue: b\n1.5: c\nx:\n  k: 1\n  k: 2\n1: d\n").unwrap();
+        assert_eq!(yaml.repeated, [(6, "k".to_owned()), (7, "1".to_owned())]);
+        assert_eq!(Value::from(yaml.node), json!({"1": "d", "true": "b", "1.5": "c", "x": {"k": 2}}));
+        assert!(read("? [a, b]\n: 1\n").is_err());
+        assert!(read("null: 1\n").unwrap_err().starts_with("unsupported map key of type: %!s(<nil>)"));
+    }
+
+    #[test]
+    fn aliases_and_merges_are_followed() {
+        let text = "d: &d {a: 1, b: 2}\ne: *d\nf:\n  <<: *d\n  a: 3\ng:\n  b: 4\n  <<: [*d, {c: 5}]\n";
+        let expected = json!({
+            "d": {"a": 1, "b": 2}, "e": {"a": 1, "b": 2}, "f": {"a": 3, "b": 2}, "g": {"a": 1, "b": 4, "c": 5}
+        });
+        assert_eq!(value(text), expected);
+        assert_eq!(read(text).unwrap().repeated, []);
+    }
+
+    #[test]
+    fn only_the_first_document_is_read() {
+        assert_eq!(value("a: 1\n---\nb: 2\n"), json!({"a": 1}));
+        assert_eq!(value(""), Value::Null);
+        assert_eq!(value("# nothing\n"), Value::Null);
+    }
+
+    #[test]
+    fn a_bomb_of_aliases_is_refused() {
+        let mut text = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
+        for level in 1..20 {
+            let before = format!("*a{}", level - 1);
+            text.push_str(&format!("a{level}: &a{level} [{}]\n", [before.as_str(); 10].join(",")));
+        }
+        assert_eq!(read(&text).unwrap_err(), "yaml: document contains excessive aliasing");
+    }
+
+    #[test]
+    fn a_deep_document_is_refused() {
+        assert!(read(&"[".repeat(DOCUMENT_DEPTH + 1)).unwrap_err().contains("max depth"));
+        assert!(read(&"- ".repeat(DOCUMENT_DEPTH + 1)).unwrap_err().contains("max depth"));
+    }
+
+    #[test]
+    fn broken_text_is_refused() {
+        assert_eq!(read("a: b: c").unwrap_err(), "yaml: mapping values are not allowed in this context");
+        for text in ["a: [", "a: 'x", "*x", "a: b\n  c: d: e\n"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_status_is_written_as_go_writes_it() {
+        let status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 404,
+            "message": "configmaps \"nope\" not found", "reason": "NotFound",
+            "details": {"name": "nope", "kind": "configmaps"}
+        });
+        let expected = "apiVersion: v1\ncode: 404\ndetails:\n  kind: configmaps\n  name: nope\nkind: Status\nmessage: configmaps \"nope\" not found\nmetadata: {}\nreason: NotFound\nstatus: Failure\n";
+        assert_eq!(write(&status), expected);
+        let lines = json!({"message": "406: Not Acceptable\n\nAvailable: application/json", "x": [{"a": "1", "b": []}, "y: z"]});
+        let expected = "message: |-\n  406: Not Acceptable\n\n  Available: application/json\nx:\n- a: \"1\"\n  b: []\n- 'y: z'\n";
+        assert_eq!(write(&lines), expected);
+    }
+
+    fn any_json() -> impl proptest::strategy::Strategy<Value = Value> {
+        use proptest::prelude::*;
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "[ -~\n\u{e4}\t]{0,12}".prop_map(Value::from),
+            "(yes|0x1|1e3|~|- a|a: b|#x|---|2020-01-01|<<|=|a #b|:|\\?|'|\"| |)".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("[ -~]{0,5}", inner, 0..4)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_written_reads_back(value in any_json()) {
+            let text = write(&value);
+            let read = read(&text).map(|yaml| Value::from(yaml.node));
+            proptest::prop_assert_eq!(read, Ok(value), "{}", text);
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "[-a:&*{}\\[\\],#|>'\"!%@?<~. \n0x]{0,40}") {
+            let _ = read(&text);
+        }
+    }
+}

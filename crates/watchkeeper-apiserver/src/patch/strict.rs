@@ -1,0 +1,260 @@
+//! Strict reading: what `fieldValidation=Warn`, the default, and `Strict` have to say of a patch before it is
+//! applied.
+//!
+//! A name that stands twice in an object is legal JSON, and the last one counts, but hardly what was meant; and
+//! an operation of a JSON patch has four fields and no more. Whether that is a warning or an error is up to
+//! the request.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use super::PatchError;
+use super::gofmt::{json_noun, q};
+
+/// More faults than these are not told.
+const MAX_FAULTS: usize = 100;
+
+/// The forms of patches, by their content types.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `application/json-patch+json`; see [`json`](super::json()).
+    Json,
+    /// `application/merge-patch+json`; see [`merge`](super::merge()).
+    Merge,
+    /// `application/strategic-merge-patch+json`; see [`strategic`](super::strategic()).
+    Strategic,
+}
+
+/// Reads a patch strictly and returns its faults, in the words of a warning. Fails with 400 if the patch is not
+/// of its form at all; what `fieldValidation=Ignore` leaves to the functions that apply patches to refuse.
+///
+/// ```
+/// # use watchkeeper_apiserver::patch::{self, Form};
+/// let body = br#"[{"op": "add", "path": "/a", "value": 1, "vlaue": 2}]"#;
+/// assert_eq!(patch::faults(Form::Json, body)?, [r#"json patch unknown field "[0].vlaue""#]);
+///
+/// let refused = patch::faults(Form::Merge, b"[]").expect_err("a list is no merge patch");
+/// let text = "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}";
+/// assert_eq!(refused.to_string(), text);
+/// # Ok::<(), patch::PatchError>(())
+/// ```
+pub fn faults(form: Form, patch: &[u8]) -> Result<Vec<String>, PatchError> {
+    let mut faults = Faults { path: String::new(), found: Vec::new(), seen: HashSet::new() };
+    let shape = match form {
+        Form::Json => Shape::Operations,
+        Form::Merge | Form::Strategic => Shape::Object,
+    };
+    let mut json = serde_json::Deserializer::from_slice(patch);
+    let read = Walk { shape, faults: &mut faults }.deserialize(&mut json);
+    let mismatch = read.and_then(|mismatch| json.end().map(|()| mismatch));
+    match mismatch.map_err(|_| PatchError::BadRequest("invalid JSON patch".to_owned()))? {
+        None => {}
+        Some(mismatch) if form == Form::Strategic => return Err(PatchError::BadRequest(mismatch)),
+        Some(mismatch) => return Err(PatchError::BadRequest(format!("error decoding patch: {mismatch}"))),
+    }
+    let prefix = if form == Form::Json { "json patch " } else { "" };
+    Ok(faults.found.into_iter().map(|fault| format!("{prefix}{fault}")).collect())
+}
+
+struct Faults {
+    /// Where the reader is: `[0].value.a`.
+    path: String,
+    found: Vec<String>,
+    seen: HashSet<String>,
+}
+
+impl Faults {
+    fn add(&mut self, what: &str) {
+        let fault = format!("{what} field {}", q(&self.path));
+        if self.found.len() < MAX_FAULTS && self.seen.insert(fault.clone()) {
+            self.found.push(fault);
+        }
+    }
+
+    /// Goes on at a field of where the reader is; returns what to go back to.
+    fn enter(&mut self, field: &str) -> usize {
+        let length = self.path.len();
+        if length > 0 {
+            self.path.push('.');
+        }
+        self.path.push_str(field);
+        length
+    }
+}
+
+/// What is expected of a value.
+#[derive(Clone, Copy, PartialEq)]
+enum Shape {
+    Anything,
+    Object,
+    Operations,
+    Operation,
+    /// The field of an operation that is text.
+    Text(&'static str),
+}
+
+impl Shape {
+    /// What Go says if the value is of another shape. A null is of every shape.
+    fn mismatch(self, value: &Value) -> Option<String> {
+        let noun = json_noun(value);
+        let into = match (self, value) {
+            (_, Value::Null) | (Self::Anything, _) | (Self::Text(_), Value::String(_)) => return None,
+            (Self::Object, _) => "value of type map[string]interface {}".to_owned(),
+            (Self::Operations, _) => "value of type []handlers.jsonPatchOp".to_owned(),
+            (Self::Operation, _) => "value of type handlers.jsonPatchOp".to_owned(),
+            (Self::Text(field), _) => format!("struct field jsonPatchOp.{field} of type string"),
+        };
+        Some(format!("json: cannot unmarshal {noun} into Go {into}"))
+    }
+}
+
+/// Reads a value, notes its faults, and returns the first mismatch in it.
+struct Walk<'a> {
+    shape: Shape,
+    faults: &'a mut Faults,
+}
+
+impl<'de> DeserializeSeed<'de> for Walk<'_> {
+    type Value = Option<String>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Walk<'_> {
+    type Value = Option<String>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(self.shape.mismatch(&Value::Bool(value)))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
+        Ok(self.shape.mismatch(&value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
+        Ok(self.shape.mismatch(&value.into()))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(self.shape.mismatch(&0.into()))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(self.shape.mismatch(&Value::String(String::new())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        let shape = match self.shape {
+            Shape::Anything => Shape::Anything,
+            Shape::Operations => Shape::Operation,
+            other => {
+                while items.next_element::<IgnoredAny>()?.is_some() {}
+                return Ok(other.mismatch(&Value::Array(Vec::new())));
+            }
+        };
+        let (mut first, length) = (None, self.faults.path.len());
+        for index in 0.. {
+            self.faults.path.push_str(&format!("[{index}]"));
+            let walk = Walk { shape, faults: &mut *self.faults };
+            let Some(mismatch) = items.next_element_seed(walk)? else {
+                break;
+            };
+            self.faults.path.truncate(length);
+            first = first.or(mismatch);
+        }
+        self.faults.path.truncate(length);
+        Ok(first)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
+        if !matches!(self.shape, Shape::Anything | Shape::Object | Shape::Operation) {
+            while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            return Ok(self.shape.mismatch(&Value::Object(serde_json::Map::new())));
+        }
+        let (mut first, mut names) = (None, HashSet::new());
+        while let Some(name) = fields.next_key::<String>()? {
+            let back = self.faults.enter(&name);
+            let shape = match (self.shape, name.as_str()) {
+                (Shape::Operation, "op") => Some(Shape::Text("op")),
+                (Shape::Operation, "path") => Some(Shape::Text("path")),
+                (Shape::Operation, "from") => Some(Shape::Text("from")),
+                (Shape::Operation, "value") | (Shape::Anything | Shape::Object, _) => Some(Shape::Anything),
+                _ => None,
+            };
+            match shape {
+                Some(shape) => {
+                    if !names.insert(name) {
+                        self.faults.add("duplicate");
+                    }
+                    let mismatch = fields.next_value_seed(Walk { shape, faults: &mut *self.faults })?;
+                    first = first.or(mismatch);
+                }
+                None => {
+                    self.faults.add("unknown");
+                    fields.next_value::<IgnoredAny>()?;
+                }
+            }
+            self.faults.path.truncate(back);
+        }
+        Ok(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(form: Form, patch: &str) -> Result<Vec<String>, String> {
+        faults(form, patch.as_bytes()).map_err(|error| format!("{}: {error}", error.code()))
+    }
+
+    #[test]
+    fn a_field_that_stands_twice_is_told_with_its_path() {
+        let patch = r#"{"a": 1, "a": 2, "b": {"c": 1, "c": 2}, "d": [{}, {"e": 1, "e": 1}]}"#;
+        let expected = [r#"duplicate field "a""#, r#"duplicate field "b.c""#, r#"duplicate field "d[1].e""#];
+        assert_eq!(told(Form::Strategic, patch), Ok(expected.map(str::to_owned).to_vec()));
+    }
+
+    #[test]
+    fn an_operation_has_four_fields_and_is_told_of_others_once() {
+        let patch = r#"[{"x": 1, "x": 2, "op": "a", "op": "b", "value": {"a": 1, "a": 2}}, {"Path": 1}]"#;
+        let expected = [
+            r#"json patch unknown field "[0].x""#,
+            r#"json patch duplicate field "[0].op""#,
+            r#"json patch duplicate field "[0].value.a""#,
+            r#"json patch unknown field "[1].Path""#,
+        ];
+        assert_eq!(told(Form::Json, patch), Ok(expected.map(str::to_owned).to_vec()));
+    }
+
+    #[test]
+    fn a_patch_of_another_form_is_refused_by_its_first_mismatch() {
+        let text = "400: error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp";
+        assert_eq!(told(Form::Json, "{}"), Err(text.to_owned()));
+        let text = "400: error decoding patch: json: cannot unmarshal bool into Go struct field jsonPatchOp.path of type string";
+        assert_eq!(told(Form::Json, r#"[{"path": true, "op": 5}]"#), Err(text.to_owned()));
+        let text = "400: json: cannot unmarshal number into Go value of type map[string]interface {}";
+        assert_eq!(told(Form::Strategic, "5"), Err(text.to_owned()));
+        assert_eq!(told(Form::Merge, "{"), Err("400: invalid JSON patch".to_owned()));
+        assert_eq!(told(Form::Merge, "null"), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn what_nests_without_end_is_refused() {
+        let patch = "[".repeat(100_000);
+        assert_eq!(told(Form::Json, &patch), Err("400: invalid JSON patch".to_owned()));
+    }
+}

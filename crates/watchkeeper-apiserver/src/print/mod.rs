@@ -1,0 +1,332 @@
+//! Print: the tables that `kubectl get` shows, made by the server.
+//!
+//! From: objects as JSON, and the rows of `tables/columns.txt`, which say for each resource what
+//!       columns there are and what stands in their cells.
+//! To:   clients that accept a `meta.k8s.io` Table: of a list, of one object, of a watch event.
+//!
+//! - P1: no object makes this fail: what is missing or malformed prints as the zero value that Go
+//!   would have read, or as a placeholder.
+//! - P2: the same objects and the same `now` give the same table.
+
+mod cell;
+mod cells;
+mod columns;
+mod elapsed;
+mod options;
+mod pod;
+mod table;
+mod value;
+
+use serde_json::Value;
+use watchkeeper_core::Timestamp;
+
+use crate::registry::{Resource, Subresource};
+
+pub use columns::{Column, Columns, columns};
+pub use options::{IncludeObject, IncludeObjectError, TableVersion};
+pub use table::{ListMeta, Row, Table};
+
+use cell::Subject;
+use cells::default_storage_class;
+use columns::columns_below;
+use table::{PartialObjectMetadata, RowCondition, RowObject, WithType};
+
+/// How objects are printed: which columns, at what time, with how much of the object.
+#[derive(Debug, Clone, Copy)]
+pub struct Printer<'a> {
+    columns: &'a Columns,
+    now: Timestamp,
+    include: IncludeObject,
+    version: TableVersion,
+    headers: bool,
+    kind: (&'a str, &'a str, &'a str),
+}
+
+impl<'a> Printer<'a> {
+    /// Prints a resource as of `now`, with headers, metadata and as `meta.k8s.io/v1`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use watchkeeper_apiserver::{print::Printer, registry};
+    ///
+    /// let configmaps = registry::builtin().get("", "v1", "configmaps").unwrap();
+    /// let object = json!({"metadata": {"name": "a", "creationTimestamp": "2026-11-15T10:00:00Z"},
+    ///                     "data": {"k": "v"}});
+    /// let printer = Printer::new(configmaps, "2026-11-15T10:05:07Z".parse()?);
+    /// let table = serde_json::to_value(printer.object(&object))?;
+    /// assert_eq!(table["rows"][0]["cells"], json!(["a", 1, "5m7s"]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(resource: &'a Resource, now: Timestamp) -> Self {
+        Self {
+            columns: columns(resource),
+            now,
+            include: IncludeObject::default(),
+            version: TableVersion::default(),
+            headers: true,
+            kind: (&resource.group, &resource.version, &resource.kind),
+        }
+    }
+
+    /// Prints what hangs below an object, instead of the object.
+    #[must_use]
+    pub fn subresource(self, resource: &'a Resource, sub: &'a Subresource) -> Self {
+        let (group, version) = match &sub.group_version {
+            Some((group, version)) => (&**group, &**version),
+            None => (&*resource.group, &*resource.version),
+        };
+        Self { columns: columns_below(resource, sub), kind: (group, version, &sub.kind), ..self }
+    }
+
+    /// How much of its object a row carries.
+    #[must_use]
+    pub fn include(self, include: IncludeObject) -> Self {
+        Self { include, ..self }
+    }
+
+    /// Which version the table is of.
+    #[must_use]
+    pub fn version(self, version: TableVersion) -> Self {
+        Self { version, ..self }
+    }
+
+    /// Without column definitions: for the second event of a watch and those after it.
+    #[must_use]
+    pub fn without_headers(self) -> Self {
+        Self { headers: false, ..self }
+    }
+
+    /// The table of a list.
+    pub fn list(self, items: &'a [Value], metadata: ListMeta) -> Table<'a> {
+        let default_class = default_storage_class(items);
+        self.table(items.iter().map(|item| self.row(item, default_class)).collect(), metadata)
+    }
+
+    /// The table of one object: of a GET, or of a watch event. A bookmark is an object, too.
+    pub fn object(self, object: &'a Value) -> Table<'a> {
+        let version = object["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+        let metadata = ListMeta { resource_version: version.to_owned(), ..ListMeta::default() };
+        self.table(vec![self.row(object, None)], metadata)
+    }
+
+    fn table(self, rows: Vec<Row<'a>>, metadata: ListMeta) -> Table<'a> {
+        Table {
+            kind: "Table",
+            api_version: self.version.api_version(),
+            metadata,
+            column_definitions: self.headers.then_some(self.columns.definitions()),
+            rows,
+        }
+    }
+
+    fn row(self, object: &'a Value, default_class: Option<&str>) -> Row<'a> {
+        let subject = Subject::new(object, self.now, default_class);
+        Row {
+            cells: self.columns.cells().iter().map(|cell| cell.value(&subject)).collect(),
+            conditions: self.completed(object),
+            object: match self.include {
+                IncludeObject::None => None,
+                IncludeObject::Metadata => Some(RowObject::Metadata(PartialObjectMetadata {
+                    kind: "PartialObjectMetadata",
+                    api_version: self.version.api_version(),
+                    metadata: &object["metadata"],
+                })),
+                IncludeObject::Object => Some(RowObject::Object(self.typed(object))),
+            },
+        }
+    }
+
+    fn typed(self, object: &'a Value) -> WithType<'a> {
+        let (group, version, kind) = self.kind;
+        let api_version = watchkeeper_core::GroupVersion::new(group, version).to_string();
+        let fields = object.as_object().into_iter().flatten();
+        let rest = fields.map(|(name, value)| (name.as_str(), value));
+        let rest = rest.filter(|(name, _)| !matches!(*name, "kind" | "apiVersion"));
+        WithType { kind, api_version, rest: rest.collect() }
+    }
+
+    /// Only pods say in their row that they are done.
+    fn completed(self, object: &Value) -> Option<[RowCondition; 1]> {
+        if self.kind != ("", "v1", "Pod") {
+            return None;
+        }
+        let (reason, message) = match object["status"]["phase"].as_str()? {
+            "Succeeded" => ("Succeeded", "The pod has completed successfully."),
+            "Failed" => ("Failed", "The pod failed."),
+            _ => return None,
+        };
+        Some([RowCondition { condition: "Completed", status: "True", reason, message }])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::builtin;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn now() -> Timestamp {
+        "2026-11-15T10:00:00Z".parse().unwrap()
+    }
+
+    fn pods() -> &'static Resource {
+        builtin().get("", "v1", "pods").unwrap()
+    }
+
+    fn read(table: &Table<'_>) -> Value {
+        serde_json::to_value(table).unwrap()
+    }
+
+    #[test]
+    fn a_row_carries_what_was_asked_for() {
+        let pod = json!({"metadata": {"name": "a", "resourceVersion": "7"}, "spec": {}});
+        let object = |include| {
+            let table = read(&Printer::new(pods(), now()).include(include).object(&pod));
+            assert_eq!(table["metadata"], json!({"resourceVersion": "7"}));
+            table["rows"][0]["object"].clone()
+        };
+        assert_eq!(object(IncludeObject::None), Value::Null);
+        let metadata = json!({"name": "a", "resourceVersion": "7"});
+        assert_eq!(
+            object(IncludeObject::Metadata),
+            json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata})
+        );
+        assert_eq!(
+            object(IncludeObject::Object),
+            json!({"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": {}})
+        );
+    }
+
+    #[test]
+    fn a_scale_has_columns_of_its_own_and_a_status_has_not() {
+        let deployments = builtin().get("apps", "v1", "deployments").unwrap();
+        let scale = json!({"metadata": {"name": "web"}, "spec": {"replicas": 3}});
+        let print = |sub| {
+            let sub = deployments.subresource(sub).unwrap();
+            read(&Printer::new(deployments, now()).subresource(deployments, sub).object(&scale))
+        };
+        assert_eq!(print("scale")["rows"][0]["cells"], json!(["web", 3, 0, "<unknown>"]));
+        assert_eq!(print("status")["rows"][0]["cells"][1], "0/3");
+    }
+
+    #[test]
+    fn a_list_keeps_its_place_and_a_watch_says_its_columns_once() {
+        let metadata = ListMeta {
+            resource_version: "9".to_owned(),
+            continue_token: "next".to_owned(),
+            remaining_item_count: Some(3),
+        };
+        let table = read(&Printer::new(pods(), now()).list(&[], metadata));
+        assert_eq!(
+            table["metadata"],
+            json!({"resourceVersion": "9", "continue": "next", "remainingItemCount": 3})
+        );
+        assert_eq!(table["rows"], json!([]));
+        assert_eq!(table["columnDefinitions"].as_array().unwrap().len(), 9);
+        let table = read(
+            &Printer::new(pods(), now()).without_headers().version(TableVersion::V1Beta1).object(&json!({})),
+        );
+        assert_eq!(table["columnDefinitions"], Value::Null);
+        assert_eq!(table["apiVersion"], "meta.k8s.io/v1beta1");
+    }
+
+    #[test]
+    fn a_bookmark_is_a_row_with_nothing_in_it() {
+        let namespaces = builtin().get("", "v1", "namespaces").unwrap();
+        let bookmark = json!({"metadata": {"resourceVersion": "333"}});
+        let table = read(&Printer::new(namespaces, now()).object(&bookmark));
+        assert_eq!(table["rows"][0]["cells"], json!(["", "", "<unknown>"]));
+    }
+
+    #[test]
+    fn a_pod_that_is_done_says_so() {
+        let pod = json!({"status": {"phase": "Failed"}});
+        let table = read(&Printer::new(pods(), now()).object(&pod));
+        assert_eq!(
+            table["rows"][0]["conditions"],
+            json!([{"type": "Completed", "status": "True", "reason": "Failed", "message": "The pod failed."}])
+        );
+    }
+
+    #[test]
+    fn what_has_no_columns_of_its_own_shows_when_it_was_created() {
+        let widgets = Resource::new("example.com", "v1", "widgets");
+        let widget = json!({"metadata": {"name": "w", "creationTimestamp": "2026-11-15T09:00:00Z"}});
+        let table = read(&Printer::new(&widgets, now()).object(&widget));
+        assert_eq!(table["rows"][0]["cells"], json!(["w", "2026-11-15T09:00:00Z"]));
+    }
+
+    /// JSON of any shape, made of the names that the cells look at and of others.
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "[a-zA-Z0-9/.:é -]{0,12}".prop_map(Value::from),
+            Just(json!("2026-11-15T09:00:00Z")),
+        ];
+        let name = prop::sample::select(vec![
+            "metadata",
+            "spec",
+            "status",
+            "name",
+            "containers",
+            "initContainers",
+            "initContainerStatuses",
+            "containerStatuses",
+            "state",
+            "lastState",
+            "terminated",
+            "waiting",
+            "reason",
+            "phase",
+            "conditions",
+            "type",
+            "creationTimestamp",
+            "template",
+            "selector",
+            "matchLabels",
+            "matchExpressions",
+            "ports",
+            "ingress",
+            "loadBalancer",
+            "metrics",
+            "currentMetrics",
+            "resource",
+            "target",
+            "hard",
+            "used",
+            "rules",
+            "host",
+            "subsets",
+            "addresses",
+            "ip",
+            "endpoints",
+            "annotations",
+            "labels",
+            "ownerReferences",
+        ]);
+        leaf.prop_recursive(5, 64, 6, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map(name.clone(), inner, 0..6).prop_map(|fields| fields
+                    .into_iter()
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .collect()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn p1_no_object_makes_printing_fail(object in any_json()) {
+            let items = [object];
+            for resource in builtin() {
+                let printer = Printer::new(resource, now()).include(IncludeObject::Object);
+                let table = printer.list(&items, ListMeta::default());
+                prop_assert!(serde_json::to_vec(&table).is_ok());
+            }
+        }
+    }
+}

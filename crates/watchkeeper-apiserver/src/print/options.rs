@@ -1,0 +1,73 @@
+//! Options: what a client may say about the table that it wants.
+
+use std::str::FromStr;
+
+/// How much of its object a row carries: `includeObject` in the query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum IncludeObject {
+    /// Nothing.
+    None,
+    /// Its metadata: what a client gets that does not say.
+    #[default]
+    Metadata,
+    /// All of it.
+    Object,
+}
+
+/// Why `includeObject` is refused: a 400 of reason `BadRequest` with this message.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "Unable to convert to Table as requested: includeObject: Invalid value: {text:?}: \
+     must be 'Metadata', 'Object', 'None', or empty"
+)]
+pub struct IncludeObjectError {
+    text: String,
+}
+
+impl FromStr for IncludeObject {
+    type Err = IncludeObjectError;
+
+    fn from_str(text: &str) -> Result<Self, IncludeObjectError> {
+        match text {
+            "None" => Ok(Self::None),
+            "Metadata" | "" => Ok(Self::Metadata),
+            "Object" => Ok(Self::Object),
+            _ => Err(IncludeObjectError { text: text.to_owned() }),
+        }
+    }
+}
+
+/// Which version of `meta.k8s.io` a client asked for; they differ in the name only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum TableVersion {
+    /// `meta.k8s.io/v1`.
+    #[default]
+    V1,
+    /// `meta.k8s.io/v1beta1`.
+    V1Beta1,
+}
+
+impl TableVersion {
+    pub(super) fn api_version(self) -> &'static str {
+        match self {
+            Self::V1 => "meta.k8s.io/v1",
+            Self::V1Beta1 => "meta.k8s.io/v1beta1",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_known_words_say_how_much() {
+        assert_eq!("".parse(), Ok(IncludeObject::Metadata));
+        assert_eq!("None".parse(), Ok(IncludeObject::None));
+        assert_eq!(
+            "foo".parse::<IncludeObject>().unwrap_err().to_string(),
+            "Unable to convert to Table as requested: includeObject: Invalid value: \"foo\": \
+             must be 'Metadata', 'Object', 'None', or empty"
+        );
+    }
+}

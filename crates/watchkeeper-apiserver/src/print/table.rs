@@ -1,0 +1,79 @@
+//! Table: what is sent, in the order in which the real server writes its fields.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::columns::Column;
+
+/// A table, ready to be written.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Table<'a> {
+    pub(super) kind: &'static str,
+    pub(super) api_version: &'static str,
+    pub(super) metadata: ListMeta,
+    /// Null where the client has seen them: in a watch after its first event.
+    pub(super) column_definitions: Option<&'a [Column]>,
+    pub(super) rows: Vec<Row<'a>>,
+}
+
+/// What a table takes over from the list or object that it shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListMeta {
+    /// Of the list or the object.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub resource_version: String,
+    /// Where the list goes on.
+    #[serde(rename = "continue", skip_serializing_if = "String::is_empty")]
+    pub continue_token: String,
+    /// How much is left after it, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remaining_item_count: Option<i64>,
+}
+
+/// A row of a table.
+#[derive(Debug, Serialize)]
+pub struct Row<'a> {
+    pub(super) cells: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) conditions: Option<[RowCondition; 1]>,
+    pub(super) object: Option<RowObject<'a>>,
+}
+
+/// What a client may want to know of a row besides its cells: that its object is done.
+#[derive(Debug, Serialize)]
+pub(super) struct RowCondition {
+    #[serde(rename = "type")]
+    pub(super) condition: &'static str,
+    pub(super) status: &'static str,
+    pub(super) reason: &'static str,
+    pub(super) message: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum RowObject<'a> {
+    Metadata(PartialObjectMetadata<'a>),
+    Object(WithType<'a>),
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PartialObjectMetadata<'a> {
+    pub(super) kind: &'static str,
+    pub(super) api_version: &'static str,
+    pub(super) metadata: &'a Value,
+}
+
+/// An object with its kind, which items of lists lack.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WithType<'a> {
+    pub(super) kind: &'a str,
+    pub(super) api_version: String,
+    #[serde(flatten)]
+    pub(super) rest: BTreeMap<&'a str, &'a Value>,
+}

@@ -1,0 +1,287 @@
+//! Selectable fields: what a field selector may name, and where its value stands in an object.
+//!
+//! From: `tables/fields.txt`, or the `selectableFields` of a custom resource.
+//! To:   lists and watches, which refuse other fields in the real server's words.
+//!
+//! ```text
+//! fields <group or -> <version> <plural> <wording>
+//! <label> <form> <path>...
+//! -metadata.namespace
+//! ```
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde_json::Value;
+use watchkeeper_core::FieldSelector;
+
+use super::path::at;
+use super::table::TableError;
+use super::{Resource, Text};
+
+/// What a field selector may name in a resource: name and namespace, and what is listed here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fields {
+    /// Further fields.
+    pub own: Vec<SelectableField>,
+    /// Whether `metadata.namespace` may be named. Most resources without namespaces allow it too.
+    pub namespace: bool,
+    /// How others are refused.
+    pub refusal: Refusal,
+}
+
+/// A field that a selector may name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SelectableField {
+    /// What the selector calls it: `spec.nodeName`.
+    pub label: Text,
+    /// How its value is written.
+    pub form: FieldForm,
+    /// Where it stands, the first with a value counting; nowhere if it is always empty.
+    pub paths: Vec<Text>,
+}
+
+/// How the value of a field is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FieldForm {
+    /// As it is; empty if absent.
+    Text,
+    /// As a number; `0` if absent.
+    Int,
+    /// As `true` or `false`, the latter if absent.
+    Bool,
+}
+
+/// How a field is refused: kinds differ in their words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    /// Of most built-in kinds: there are only name and namespace.
+    OnlyMetadata,
+    /// Of built-in kinds with fields of their own, and of custom resources.
+    Label,
+    /// As `Label`, and it names the kind: of jobs.
+    LabelOfKind,
+}
+
+/// Why a field selector is refused: a 400 of reason `BadRequest` with this message.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnsupportedField {
+    /// See [`Refusal::OnlyMetadata`].
+    #[error("\"{label}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")]
+    OnlyMetadata {
+        /// What the selector named.
+        label: String,
+    },
+    /// See [`Refusal::Label`].
+    #[error("field label not supported: {label}")]
+    Label {
+        /// What the selector named.
+        label: String,
+    },
+    /// See [`Refusal::LabelOfKind`].
+    #[error("field label {label:?} not supported for {kind}")]
+    LabelOfKind {
+        /// What the selector named.
+        label: String,
+        /// `Job`.
+        kind: String,
+    },
+}
+
+impl Default for Fields {
+    fn default() -> Self {
+        Self { own: Vec::new(), namespace: true, refusal: Refusal::OnlyMetadata }
+    }
+}
+
+impl Resource {
+    /// Checks that a selector names only fields that this resource has.
+    ///
+    /// # Errors
+    /// Of the first that it has not, in the selector's order.
+    pub fn check_fields(&self, selector: &FieldSelector) -> Result<(), UnsupportedField> {
+        match selector.requirements().iter().find(|it| !self.has_field(it.field())) {
+            None => Ok(()),
+            Some(unknown) => Err(self.refuse(unknown.field())),
+        }
+    }
+
+    /// Whether a selector may name the field.
+    pub fn has_field(&self, label: &str) -> bool {
+        match label {
+            "metadata.name" => true,
+            "metadata.namespace" => self.fields.namespace,
+            _ => self.fields.own.iter().any(|field| field.label == label),
+        }
+    }
+
+    /// The value of a field in an object, or `None` where a selector may not name it.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use watchkeeper_apiserver::registry;
+    ///
+    /// let pods = registry::builtin().get("", "v1", "pods").unwrap();
+    /// let pod = json!({"spec": {"nodeName": "n1"}});
+    /// assert_eq!(pods.field_value(&pod, "spec.nodeName").as_deref(), Some("n1"));
+    /// assert_eq!(pods.field_value(&pod, "spec.hostNetwork").as_deref(), Some("false"));
+    /// assert_eq!(pods.field_value(&pod, "spec.containers"), None);
+    /// ```
+    pub fn field_value<'a>(&self, object: &'a Value, label: &str) -> Option<Cow<'a, str>> {
+        if !self.has_field(label) {
+            return None;
+        }
+        match self.fields.own.iter().find(|field| field.label == label) {
+            Some(field) => Some(field.value(object)),
+            None => Some(text(at(object, label))), // metadata: the label is the path
+        }
+    }
+
+    /// Whether an object is selected. A field that the resource does not have is as good as empty:
+    /// ask [`check_fields`](Self::check_fields) first.
+    pub fn selects(&self, selector: &FieldSelector, object: &Value) -> bool {
+        selector.requirements().iter().all(|it| it.matches(self.field_value(object, it.field()).as_deref()))
+    }
+
+    fn refuse(&self, label: &str) -> UnsupportedField {
+        let label = label.to_owned();
+        match self.fields.refusal {
+            Refusal::OnlyMetadata => UnsupportedField::OnlyMetadata { label },
+            Refusal::Label => UnsupportedField::Label { label },
+            Refusal::LabelOfKind => UnsupportedField::LabelOfKind { label, kind: self.kind.to_string() },
+        }
+    }
+}
+
+impl SelectableField {
+    /// Its value in an object.
+    pub fn value<'a>(&self, object: &'a Value) -> Cow<'a, str> {
+        let mut values = self.paths.iter().map(|path| text(at(object, path)));
+        let value = values.find(|value| !value.is_empty()).unwrap_or_default();
+        match self.form {
+            FieldForm::Int if value.is_empty() => Cow::Borrowed("0"),
+            FieldForm::Bool if value.is_empty() => Cow::Borrowed("false"),
+            _ => value,
+        }
+    }
+}
+
+fn text(value: Option<&Value>) -> Cow<'_, str> {
+    match value {
+        Some(Value::String(text)) => Cow::Borrowed(text),
+        Some(Value::Bool(true)) => Cow::Borrowed("true"),
+        Some(Value::Bool(false)) => Cow::Borrowed("false"),
+        Some(Value::Number(number)) => Cow::Owned(number.to_string()),
+        _ => Cow::Borrowed(""),
+    }
+}
+
+/// Group, version and plural.
+pub(super) type Key = (Text, Text, Text);
+
+pub(super) fn read(text: &'static str) -> Result<HashMap<Key, Fields>, TableError> {
+    let mut read: Vec<(Key, Fields)> = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let fail = |problem: String| TableError { line: at + 1, problem };
+        let words: Vec<&'static str> = line.split(' ').collect();
+        match words[..] {
+            [first, ..] if first.starts_with('#') || line.is_empty() => {}
+            ["fields", group, version, plural, wording] => {
+                let refusal = match wording {
+                    "label" => Refusal::Label,
+                    "kind" => Refusal::LabelOfKind,
+                    other => return Err(fail(format!("unknown wording {other:?}"))),
+                };
+                let group = if group == "-" { "" } else { group };
+                let key = (Text::Borrowed(group), Text::Borrowed(version), Text::Borrowed(plural));
+                read.push((key, Fields { refusal, ..Fields::default() }));
+            }
+            [label, ref rest @ ..] => {
+                let (_, fields) = read.last_mut().ok_or_else(|| fail("no resource yet".to_owned()))?;
+                let form = match rest.first() {
+                    None if label == "-metadata.namespace" => {
+                        fields.namespace = false;
+                        continue;
+                    }
+                    Some(&"text") => FieldForm::Text,
+                    Some(&"int") => FieldForm::Int,
+                    Some(&"bool") => FieldForm::Bool,
+                    _ => return Err(fail(format!("cannot read {line:?}"))),
+                };
+                let paths = rest[1..].iter().copied().map(Text::Borrowed).collect();
+                fields.own.push(SelectableField { label: Text::Borrowed(label), form, paths });
+            }
+            [] => {}
+        }
+    }
+    Ok(read.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::builtin;
+    use serde_json::json;
+
+    fn refusal(group: &str, resource: &str, selector: &str) -> String {
+        let resource = builtin().get(group, "v1", resource).unwrap();
+        let selector = FieldSelector::parse(selector).unwrap();
+        resource.check_fields(&selector).err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn kinds_refuse_a_field_in_their_own_words() {
+        assert_eq!(
+            refusal("", "configmaps", "a=b"),
+            "\"a\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+        );
+        assert_eq!(refusal("", "pods", "spec.nodeName=n,a=b"), "field label not supported: a");
+        assert_eq!(refusal("batch", "jobs", "a!=b"), "field label \"a\" not supported for Job");
+        assert_eq!(
+            refusal("", "nodes", "metadata.namespace=x"),
+            "field label not supported: metadata.namespace"
+        );
+        assert_eq!(refusal("storage.k8s.io", "storageclasses", "metadata.namespace=x"), "");
+        assert_eq!(refusal("", "pods", "spec.nodeName=n,metadata.name=b"), "");
+    }
+
+    #[test]
+    fn the_first_path_with_a_value_counts() {
+        let events = builtin().get("", "v1", "events").unwrap();
+        let event = json!({"source": {"component": ""}, "reportingComponent": "kubelet"});
+        assert_eq!(events.field_value(&event, "source").unwrap(), "kubelet");
+        let event = json!({"source": {"component": "c"}, "reportingComponent": "kubelet"});
+        assert_eq!(events.field_value(&event, "source").unwrap(), "c");
+    }
+
+    #[test]
+    fn absent_values_are_what_go_takes_them_for() {
+        let value = |group, resource, label| {
+            let resource = builtin().get(group, "v1", resource).unwrap();
+            resource.field_value(&json!({}), label).unwrap().into_owned()
+        };
+        assert_eq!(value("", "pods", "status.podIP"), "");
+        assert_eq!(value("", "nodes", "spec.unschedulable"), "false");
+        assert_eq!(value("batch", "jobs", "status.successful"), "0");
+    }
+
+    #[test]
+    fn an_object_is_selected_by_all_of_its_fields() {
+        let pods = builtin().get("", "v1", "pods").unwrap();
+        let pod = json!({"metadata": {"name": "a", "namespace": "ns"},
+                         "status": {"phase": "Running", "podIPs": [{"ip": "1.2.3.4"}]}});
+        let selects = |text| pods.selects(&FieldSelector::parse(text).unwrap(), &pod);
+        assert!(selects("metadata.name=a,status.phase=Running,status.podIP=1.2.3.4,spec.nodeName="));
+        assert!(selects("spec.nodeName!=n1,spec.hostNetwork=false"));
+        assert!(!selects("metadata.name=a,status.phase!=Running"));
+        assert!(selects(""));
+    }
+
+    #[test]
+    fn a_wrong_table_is_refused_with_its_line() {
+        let problem = |text| read(text).expect_err("the table is wrong").to_string();
+        assert_eq!(problem("a text a"), "line 1: no resource yet");
+        assert_eq!(problem("fields - v1 pods rude"), "line 1: unknown wording \"rude\"");
+        assert_eq!(problem("fields - v1 pods label\na float b"), "line 2: cannot read \"a float b\"");
+    }
+}

@@ -1,0 +1,29 @@
+//! Paths: where a value stands in an object's JSON, as `status.podIPs.0.ip`.
+
+use serde_json::Value;
+
+/// The value at a path; null is as good as none. Parts are names in objects and positions in lists, so
+/// a name with a dot in it cannot be told.
+pub(crate) fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
+    let found = path.split('.').try_fold(object, |value, part| match value {
+        Value::Object(fields) => fields.get(part),
+        Value::Array(items) => items.get(part.parse::<usize>().ok()?),
+        _ => None,
+    })?;
+    (!found.is_null()).then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_path_leads_through_objects_and_lists() {
+        let object = json!({"a": {"b": [{"c": 1}, null]}, "n": null});
+        assert_eq!(at(&object, "a.b.0.c"), Some(&json!(1)));
+        for nowhere in ["", "a.c", "a.b.2", "a.b.x", "a.b.1", "a.b.0.c.d", "n", "n.x", "a..b"] {
+            assert_eq!(at(&object, nowhere), None, "{nowhere:?}");
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Shelf: one collection, behind one lock.
+//!
+//! From: [`MemoryStore`](super::MemoryStore), for the writes and reads of one collection.
+//! To:   [`MemoryWatch`](super::MemoryWatch), which reads the history and sleeps on `changed`.
+//!
+//! Logic that needs the lock is in `impl State`. What it drops is handed out and freed after the lock,
+//! and watchers are woken after it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use watchkeeper_core::ObjectKey;
+
+use super::Counter;
+use super::history::{BATCH, Dropped, History, HistoryLimits};
+use super::snapshot::Snapshot;
+use crate::store::{Event, Expect, Range, RangeQuery, ReadError, Revision, Stored, Unversioned, WriteError};
+
+/// How many states are remembered for those who read page by page.
+pub(super) const REMEMBERED: usize = 16;
+
+#[derive(Debug)]
+pub(super) struct Shelf {
+    state: RwLock<State>,
+    /// Told after every change.
+    changed: Arc<Notify>,
+    counter: Arc<Counter>,
+}
+
+#[derive(Debug)]
+struct State {
+    live: Snapshot,
+    history: History,
+    /// States that were read in part, by revision. None is older than the history, so that what they
+    /// alone keep alive is bounded as the history is.
+    remembered: BTreeMap<Revision, Snapshot>,
+}
+
+/// What a write has pushed out, to be freed once the lock is released.
+type Freed = (Dropped, Vec<Snapshot>);
+
+/// What a watcher found from its cursor on.
+pub(super) enum Taken {
+    /// Events, perhaps none of them in scope, and the cursor after them.
+    Events(Vec<Arc<Event>>, u64),
+    /// Nothing new.
+    Nothing,
+    /// The cursor has lagged. The history begins here.
+    Lagged(Revision),
+}
+
+impl Shelf {
+    pub(super) fn new(limits: HistoryLimits, floor: Revision, counter: Arc<Counter>) -> Self {
+        let history = History::new(limits, floor);
+        let state = State { live: Snapshot::default(), history, remembered: BTreeMap::new() };
+        Self { state: RwLock::new(state), changed: Arc::default(), counter }
+    }
+
+    pub(super) fn get(&self, key: &ObjectKey) -> Option<Arc<Stored>> {
+        self.state.read().live.get(key).cloned()
+    }
+
+    pub(super) fn put(&self, value: &Unversioned, expect: Expect) -> Result<Arc<Stored>, WriteError> {
+        let now = Instant::now();
+        let (stored, _freed) = self.state.write().put(&self.counter, value, expect, now)?;
+        self.wake();
+        Ok(stored)
+    }
+
+    pub(super) fn delete(&self, key: &ObjectKey, at: Option<Revision>) -> Result<Arc<Stored>, WriteError> {
+        let now = Instant::now();
+        let (event, _freed) = self.state.write().delete(&self.counter, key, at, now)?;
+        self.wake();
+        Ok(event.departed().expect("a deletion has a previous state").clone())
+    }
+
+    pub(super) fn range(&self, query: &RangeQuery) -> Result<Range, ReadError> {
+        let (snapshot, revision) = match query.at {
+            None => {
+                let state = self.state.read();
+                (state.live.clone(), self.counter.newest()) // M1
+            }
+            Some(revision) => (self.snapshot_at(revision)?, revision),
+        };
+        let (first, end) = match &query.namespace {
+            Some(namespace) => (format!("{namespace}/"), Some(format!("{namespace}0"))), // 0 follows the slash
+            None => (String::new(), None),
+        };
+        let from = query.start.as_deref().unwrap_or_default().max(&first);
+        let limit = query.limit.map_or(usize::MAX, Into::into);
+        let (items, remaining) = snapshot.range(from, end.as_deref(), limit);
+        if remaining > 0 && !self.state.read().remembered.contains_key(&revision) {
+            let _dropped = self.state.write().remember(revision, snapshot);
+        }
+        Ok(Range { items, revision, remaining })
+    }
+
+    /// The state at a revision (T3): a remembered one, or the nearest later one with the changes since
+    /// undone.
+    fn snapshot_at(&self, revision: Revision) -> Result<Snapshot, ReadError> {
+        let state = self.state.read();
+        let current = self.counter.newest(); // M1
+        if revision > current {
+            return Err(ReadError::Future { asked: revision, current });
+        }
+        if revision < state.history.floor() {
+            return Err(state.compacted(revision));
+        }
+        let later = state.remembered.range(revision..).next();
+        let (base, nearest) = later.map_or((current, &state.live), |(base, found)| (*base, found));
+        let (mut cursor, end) = (state.history.first_after(revision), state.history.first_after(base));
+        let mut snapshot = nearest.clone();
+        drop(state);
+
+        let mut undo: Vec<Arc<Event>> = Vec::new();
+        while cursor < end {
+            let state = self.state.read();
+            let Some(events) = state.history.from(cursor) else { return Err(state.compacted(revision)) };
+            let next = end.min(cursor + BATCH as u64);
+            undo.extend((cursor..next).zip(events).map(|(_, event)| event.clone()));
+            cursor = next;
+        }
+        for event in undo.iter().rev() {
+            match event.previous() {
+                Some(previous) => drop(snapshot.insert(previous.clone())),
+                None => drop(snapshot.remove(event.key())),
+            }
+        }
+        Ok(snapshot)
+    }
+
+    /// Opens a cursor after a revision; the oldest revision where that is too old.
+    pub(super) fn cursor_after(&self, revision: Revision) -> Result<u64, Revision> {
+        let state = self.state.read();
+        match state.history.floor() {
+            floor if revision < floor => Err(floor),
+            _ => Ok(state.history.first_after(revision)),
+        }
+    }
+
+    /// Takes the events from a cursor on that are in scope, all that there are or a batch.
+    pub(super) fn take(&self, cursor: u64, in_scope: impl Fn(&Event) -> bool) -> Taken {
+        let state = self.state.read();
+        let Some(events) = state.history.from(cursor) else { return Taken::Lagged(state.history.floor()) };
+        let mut next = cursor;
+        let mut taken = Vec::new();
+        for event in events {
+            next += 1;
+            if in_scope(event) {
+                taken.push(event.clone());
+            }
+        }
+        if next == cursor { Taken::Nothing } else { Taken::Events(taken, next) }
+    }
+
+    /// The revision up to which a cursor has seen everything; `None` if it has lagged.
+    pub(super) fn progress(&self, cursor: u64) -> Option<Revision> {
+        let state = self.state.read();
+        let next = state.history.from(cursor)?.next().map(|event| event.revision().before());
+        Some(next.unwrap_or_else(|| self.counter.newest())) // M1
+    }
+
+    pub(super) fn changed(&self) -> &Arc<Notify> {
+        &self.changed
+    }
+
+    pub(super) fn compact(&self, revision: Revision) {
+        self.drop_in_steps(|history| history.compact(revision));
+    }
+
+    pub(super) fn trim(&self, now: Instant) {
+        self.drop_in_steps(|history| history.trim(now));
+        let mut next = Some(0);
+        while let Some(sequence) = next {
+            let (_cooled, rest) = self.state.write().history.cool_from(sequence, now);
+            next = rest;
+        }
+    }
+
+    /// Drops events a batch a lock (M2), and wakes the watchers that have lagged by it.
+    fn drop_in_steps(&self, step: impl Fn(&mut History) -> (Dropped, bool)) {
+        loop {
+            let mut state = self.state.write();
+            let (dropped, done) = step(&mut state.history);
+            let forgotten = state.forget();
+            drop(state);
+            drop((dropped, forgotten));
+            if done {
+                break;
+            }
+        }
+        self.changed.notify_waiters();
+    }
+
+    fn wake(&self) {
+        self.changed.notify_waiters();
+        self.counter.grown.notify_waiters();
+    }
+
+    #[cfg(test)]
+    pub(super) fn history_len(&self) -> usize {
+        self.state.read().history.len()
+    }
+
+    #[cfg(test)]
+    pub(super) fn remembered(&self) -> usize {
+        self.state.read().remembered.len()
+    }
+}
+
+impl State {
+    fn put(
+        &mut self,
+        counter: &Counter,
+        value: &Unversioned,
+        expect: Expect,
+        now: Instant,
+    ) -> Result<(Arc<Stored>, Freed), WriteError> {
+        let existing = self.live.get(value.key());
+        let as_expected = match (expect, existing) {
+            (Expect::Any, _) | (Expect::Absent, None) => true,
+            (Expect::At(revision), Some(existing)) => existing.modified() == revision,
+            (Expect::Absent, Some(_)) | (Expect::At(_), None) => false,
+        };
+        if !as_expected {
+            return Err(WriteError::Conflict { current: existing.cloned() });
+        }
+        let revision = counter.allocate(); // M1
+        let created = existing.map_or(revision, |existing| existing.created());
+        let stored = Arc::new(value.commit(created, revision));
+        let previous = self.live.insert(stored.clone());
+        Ok((stored.clone(), self.record(Arc::new(Event::put(previous, stored)), now)))
+    }
+
+    fn delete(
+        &mut self,
+        counter: &Counter,
+        key: &ObjectKey,
+        at: Option<Revision>,
+        now: Instant,
+    ) -> Result<(Arc<Event>, Freed), WriteError> {
+        let existing = self.live.get(key);
+        let as_expected = existing.is_some_and(|existing| at.is_none_or(|at| existing.modified() == at));
+        let removed = if as_expected { self.live.remove(key) } else { None };
+        let Some(previous) = removed else {
+            return Err(WriteError::Conflict { current: self.live.get(key).cloned() });
+        };
+        let event = Arc::new(Event::delete(previous, counter.allocate())); // M1
+        Ok((event.clone(), self.record(event, now)))
+    }
+
+    fn record(&mut self, event: Arc<Event>, now: Instant) -> Freed {
+        (self.history.push(event, now), self.forget())
+    }
+
+    fn compacted(&self, asked: Revision) -> ReadError {
+        ReadError::Compacted { asked, oldest: self.history.floor() }
+    }
+
+    fn remember(&mut self, revision: Revision, snapshot: Snapshot) -> Vec<Snapshot> {
+        let mut dropped = vec![];
+        dropped.extend(self.remembered.insert(revision, snapshot));
+        dropped.extend(self.forget());
+        if self.remembered.len() > REMEMBERED {
+            dropped.extend(self.remembered.pop_first().map(|(_, snapshot)| snapshot));
+        }
+        dropped
+    }
+
+    /// Takes out the states that are older than the history.
+    fn forget(&mut self) -> Vec<Snapshot> {
+        let floor = self.history.floor();
+        let mut old = Vec::new();
+        while self.remembered.first_key_value().is_some_and(|(revision, _)| *revision < floor) {
+            old.extend(self.remembered.pop_first().map(|(_, snapshot)| snapshot));
+        }
+        old
+    }
+}

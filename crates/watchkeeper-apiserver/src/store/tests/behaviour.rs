@@ -1,0 +1,193 @@
+//! Writes, reads and watches, one at a time.
+
+use std::num::NonZeroUsize;
+
+use super::*;
+use crate::store::{RangeQuery, ReadError};
+
+fn page(start: Option<&str>, at: Option<Revision>, limit: usize) -> RangeQuery {
+    let (start, limit) = (start.map(str::to_owned), NonZeroUsize::new(limit));
+    RangeQuery { at, start, limit, ..RangeQuery::all(pods()) }
+}
+
+fn keys(items: &[Arc<Stored>]) -> Vec<String> {
+    items.iter().map(|item| format!("{}{:?}", item.key(), item.modified())).collect()
+}
+
+#[test]
+fn an_empty_store_is_at_revision_1_and_the_first_change_is_2_whatever_its_collection() {
+    let store = MemoryStore::default();
+    assert_eq!(now(store.current()).unwrap(), Revision::FIRST);
+    assert_eq!(now(store.range(RangeQuery::all(pods()))).unwrap().revision, Revision::new(1));
+    assert_eq!(put(&store, "n/a"), Revision::new(2));
+    let leases = Collection::from("coordination.k8s.io/leases");
+    let lease = now(store.put(&leases, value("n/a", ""), Expect::Absent)).unwrap();
+    assert_eq!(lease.modified(), Revision::new(3));
+    assert_eq!(now(store.range(RangeQuery::all(pods()))).unwrap().revision, Revision::new(3));
+}
+
+#[test]
+fn a_write_that_expects_something_else_changes_nothing_and_returns_what_is_stored() {
+    let store = MemoryStore::default();
+    assert_eq!(conflict(now(store.put(&pods(), value("n/a", ""), Expect::At(Revision::new(2))))), None);
+    assert_eq!(conflict(now(store.delete(&pods(), &key("n/a"), None))), None);
+    let first = now(store.put(&pods(), value("n/a", "1"), Expect::Absent)).unwrap();
+    let second = now(store.put(&pods(), value("n/a", "2"), Expect::At(first.modified()))).unwrap();
+    assert_eq!((second.created(), second.modified()), (Revision::new(2), Revision::new(3)));
+
+    for expect in [Expect::Absent, Expect::At(first.modified()), Expect::At(Revision::new(4))] {
+        let current = conflict(now(store.put(&pods(), value("n/a", "3"), expect)));
+        assert_eq!(current.as_ref(), Some(&second), "{expect:?}");
+    }
+    assert_eq!(
+        conflict(now(store.delete(&pods(), &key("n/a"), Some(first.modified())))),
+        Some(second.clone())
+    );
+    assert_eq!(now(store.current()).unwrap(), second.modified());
+    assert_eq!(now(store.get(&pods(), &key("n/a"))).unwrap(), Some(second));
+}
+
+#[test]
+fn a_deleted_object_leaves_its_last_state_under_the_revision_of_its_deletion() {
+    let store = MemoryStore::default();
+    let mut watch = watch(&store, Revision::FIRST).unwrap();
+    let stored = now(store.put(&pods(), value("n/a", "x"), Expect::Absent)).unwrap();
+    let last = now(store.delete(&pods(), &key("n/a"), Some(stored.modified()))).unwrap();
+    assert_eq!(
+        last.object().encoded.body.as_ref(),
+        br#"{"metadata":{"name":"a","namespace":"n","resourceVersion":"3"},"data":"x"}"#
+    );
+    assert_eq!(*last, stored.under(Revision::new(3)));
+    assert_eq!(now(store.get(&pods(), &key("n/a"))).unwrap(), None);
+
+    let batch = now(watch.next()).unwrap().unwrap();
+    let deleted = &batch[1];
+    assert_eq!(
+        (deleted.current(), deleted.previous(), deleted.departed()),
+        (None, Some(&stored), Some(&last))
+    );
+    assert_eq!(deleted.revision(), Revision::new(3));
+}
+
+#[test]
+fn all_pages_of_a_list_are_of_one_revision_whatever_is_written_between_them() {
+    let store = MemoryStore::default();
+    for name in ["n/a", "n/b", "n/c", "o/d", "o/e"] {
+        put(&store, name);
+    }
+    let first = now(store.range(page(None, None, 2))).unwrap();
+    assert_eq!((keys(&first.items), first.remaining), (vec!["n/a@2".into(), "n/b@3".into()], 3));
+
+    delete(&store, "n/c");
+    put(&store, "n/bb");
+    put(&store, "o/d");
+    let second = now(store.range(page(Some("n/b\0"), Some(first.revision), 2))).unwrap();
+    assert_eq!((keys(&second.items), second.remaining), (vec!["n/c@4".into(), "o/d@5".into()], 1));
+    let third = now(store.range(page(Some("o/d\0"), Some(first.revision), 2))).unwrap();
+    assert_eq!((keys(&third.items), third.remaining), (vec!["o/e@6".into()], 0));
+    assert_eq!([first.revision, second.revision, third.revision], [Revision::new(6); 3]);
+
+    let inconsistent = now(store.range(page(Some("n/b\0"), None, 2))).unwrap();
+    assert_eq!(keys(&inconsistent.items), ["n/bb@8", "o/d@9"]);
+}
+
+#[test]
+fn a_read_in_the_future_is_refused_and_waiting_for_it_ends_with_its_write() {
+    let store = MemoryStore::default();
+    put(&store, "n/a");
+    let future = Revision::new(3);
+    let refused = now(store.range(page(None, Some(future), 1)));
+    assert!(
+        matches!(refused, Err(ReadError::Future { asked, current }) if asked == future && current.get() == 2)
+    );
+    assert!(matches!(now(store.compact(future)), Err(ReadError::Future { .. })));
+
+    let mut wait = store.wait_for(future);
+    assert!((&mut wait).now_or_never().is_none());
+    put(&store, "n/b");
+    assert_eq!(now(wait).unwrap(), future);
+    assert_eq!(now(store.wait_for(Revision::new(1))).unwrap(), future);
+}
+
+#[test]
+fn a_watch_brings_what_was_before_it_opened_and_what_comes_after_in_one_order() {
+    let store = MemoryStore::default();
+    put(&store, "n/a");
+    put(&store, "n/b");
+    let mut watch = watch(&store, Revision::new(2)).unwrap();
+    put(&store, "n/a");
+    assert_eq!(drain(&mut watch), ["created n/b@3", "updated n/a@4"]);
+    delete(&store, "n/a");
+    assert_eq!(drain(&mut watch), ["deleted n/a@5"]);
+    assert_eq!(drain(&mut watch), Vec::<String>::new());
+}
+
+#[test]
+fn a_watch_of_a_namespace_brings_only_its_own_and_keeps_its_place_among_others() {
+    let store = MemoryStore::default();
+    let query = WatchQuery { collection: pods(), namespace: Some("n".into()), after: Revision::FIRST };
+    let mut watch = now(store.watch(query)).unwrap();
+    for name in ["m/x", "n/a", "n-1/a", "nn/a"] {
+        put(&store, name);
+    }
+    assert_eq!(drain(&mut watch), ["created n/a@3"]);
+    assert_eq!(watch.progress(), Revision::new(5));
+}
+
+#[test]
+fn a_watch_from_the_future_is_silent_until_then() {
+    let store = MemoryStore::default();
+    let mut watch = watch(&store, Revision::new(3)).unwrap();
+    assert_eq!(watch.progress(), Revision::new(3));
+    for name in ["n/a", "n/b", "n/c"] {
+        put(&store, name);
+    }
+    assert_eq!(drain(&mut watch), ["created n/c@4"]);
+}
+
+#[test]
+fn a_bookmark_may_say_what_has_been_yielded_and_no_more() {
+    let store = MemoryStore::default();
+    let mut watch = watch(&store, Revision::FIRST).unwrap();
+    now(store.put(&"nodes".into(), value("n", ""), Expect::Absent)).unwrap();
+    assert_eq!(watch.progress(), Revision::new(2), "nothing of this collection is pending");
+    put(&store, "n/a");
+    put(&store, "n/b");
+    assert_eq!(watch.progress(), Revision::new(2), "both are pending");
+    assert_eq!(drain(&mut watch).len(), 2);
+    assert_eq!(watch.progress(), Revision::new(4));
+}
+
+#[tokio::test]
+async fn a_sleeping_watcher_is_woken_by_a_write_and_a_dropped_poll_loses_nothing() {
+    let store = Arc::new(MemoryStore::default());
+    let mut watch = watch(&store, Revision::FIRST).unwrap();
+    for _ in 0..3 {
+        assert!(watch.next().now_or_never().is_none());
+    }
+    let sleeper = tokio::spawn(async move { watch.next().await.unwrap().unwrap() });
+    tokio::task::yield_now().await;
+    put(&store, "n/a");
+    assert_eq!(format!("{:?}", sleeper.await.unwrap()), "[created n/a@2]");
+}
+
+#[test]
+fn a_write_that_is_never_polled_never_happens() {
+    let store: Box<dyn Store> = Box::new(MemoryStore::default());
+    drop(store.put(&pods(), value("n/a", ""), Expect::Any));
+    assert_eq!(now(store.current()).unwrap(), Revision::FIRST);
+}
+
+#[test]
+fn what_a_dropped_watch_held_is_freed() {
+    let store = MemoryStore::default();
+    let mut watch = watch(&store, Revision::FIRST).unwrap();
+    let stored = now(store.put(&pods(), value("n/a", ""), Expect::Any)).unwrap();
+    let batch: Vec<Arc<Event>> = now(watch.next()).unwrap().unwrap();
+    assert_eq!(Arc::strong_count(&batch[0]), 2, "the batch and the history");
+    drop(batch);
+    drop(watch);
+    assert_eq!(Arc::strong_count(&stored), 3, "this test, the live objects, the history");
+    drop(store);
+    assert_eq!(Arc::strong_count(&stored), 1);
+}

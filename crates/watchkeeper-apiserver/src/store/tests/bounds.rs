@@ -1,0 +1,191 @@
+//! What is bounded, and what happens to those who come too late.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use super::*;
+use crate::store::{HistoryLimits, RangeQuery, ReadError, Shown};
+use bytes::Bytes;
+use watchkeeper_core::Encoding;
+
+fn store(limits: HistoryLimits) -> MemoryStore {
+    MemoryStore::new(limits)
+}
+
+fn at(revision: u64) -> RangeQuery {
+    RangeQuery { at: Some(Revision::new(revision)), ..RangeQuery::all(pods()) }
+}
+
+#[test]
+fn a_history_never_holds_more_events_than_it_may() {
+    let store = store(HistoryLimits { events: 5, ..HistoryLimits::default() });
+    for number in 0..50 {
+        put(&store, &format!("n/{}", number % 7));
+        assert!(store.history_len(&pods()) <= 5, "M3");
+    }
+    assert_eq!(store.history_len(&pods()), 5);
+}
+
+#[test]
+fn a_history_never_holds_more_bytes_than_it_may_but_always_the_newest_event() {
+    let store = store(HistoryLimits { bytes: 20_000, ..HistoryLimits::default() });
+    let text = "x".repeat(4_000);
+    for _ in 0..20 {
+        now(store.put(&pods(), value("n/a", &text), Expect::Any)).unwrap();
+    }
+    assert_eq!(store.history_len(&pods()), 4, "M3");
+    now(store.put(&pods(), value("n/a", &"x".repeat(100_000)), Expect::Any)).unwrap();
+    put(&store, "n/a");
+    assert_eq!(store.history_len(&pods()), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_history_forgets_by_age_a_little_a_write_and_wholly_when_trimmed() {
+    let store = store(HistoryLimits { age: Duration::from_secs(60), ..HistoryLimits::default() });
+    for _ in 0..100 {
+        put(&store, "n/a");
+    }
+    tokio::time::advance(Duration::from_secs(61)).await;
+    put(&store, "n/a");
+    assert_eq!(store.history_len(&pods()), 100 + 1 - 16);
+    store.trim();
+    assert_eq!(store.history_len(&pods()), 1);
+    assert_eq!(now(store.range(at(102))).unwrap().items.len(), 1);
+    assert_eq!(now(store.range(at(101))).unwrap().items[0].modified(), Revision::new(101));
+    assert!(
+        matches!(now(store.range(at(100))), Err(ReadError::Compacted { oldest, .. }) if oldest.get() == 101)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn trimming_forgets_encodings_before_events() {
+    let store = store(HistoryLimits::default());
+    let mut watch = watch(&store, Revision::FIRST).unwrap();
+    put(&store, "n/a");
+    let encode = |event: &Event, text: &'static str| {
+        let bytes = event.encoded(Shown::Current, Encoding::Json, |_| Ok::<_, ()>(Bytes::from(text)));
+        bytes.unwrap().unwrap()
+    };
+    let held = now(watch.next()).unwrap().unwrap();
+    assert_eq!(encode(&held[0], "first"), "first");
+    let again = |after| now(super::watch(&store, after).unwrap().next()).unwrap().unwrap();
+    store.trim();
+    assert_eq!(encode(&again(Revision::FIRST)[0], "second"), "first", "still hot");
+    tokio::time::advance(Duration::from_secs(11)).await;
+    store.trim();
+    assert_eq!(encode(&again(Revision::FIRST)[0], "second"), "second");
+    assert_eq!(encode(&held[0], "second"), "first", "who holds the event keeps what it had");
+}
+
+#[test]
+fn compaction_makes_older_reads_and_watches_fail_in_all_collections_and_says_what_is_left() {
+    let store = store(HistoryLimits::default());
+    for _ in 0..5 {
+        put(&store, "n/a");
+    }
+    now(store.compact(Revision::new(4))).unwrap();
+    assert_eq!(store.history_len(&pods()), 2);
+    assert_eq!(now(store.range(at(4))).unwrap().items[0].modified(), Revision::new(4));
+    let error = now(store.range(at(3))).unwrap_err();
+    assert_eq!(error.to_string(), "revision 3 has left the history, which begins at 4");
+    let error = watch(&store, Revision::new(3)).err().unwrap();
+    assert_eq!(error.to_string(), "revision 3 has left the history, which begins at 4");
+    assert!(watch(&store, Revision::new(4)).is_ok());
+
+    let nodes = RangeQuery { collection: "nodes".into(), ..at(3) };
+    assert!(
+        matches!(now(store.range(nodes)), Err(ReadError::Compacted { .. })),
+        "a collection never seen before"
+    );
+    now(store.compact(Revision::new(2))).unwrap();
+    assert!(
+        matches!(now(store.range(at(3))), Err(ReadError::Compacted { .. })),
+        "what is compacted stays so"
+    );
+}
+
+#[test]
+fn a_watcher_that_falls_behind_is_ended_and_no_other_notices() {
+    let store = store(HistoryLimits { events: 4, ..HistoryLimits::default() });
+    let mut slow = watch(&store, Revision::FIRST).unwrap();
+    let mut quick = watch(&store, Revision::FIRST).unwrap();
+    let mut seen = Vec::new();
+    for _ in 0..6 {
+        put(&store, "n/a");
+        seen.extend(drain(&mut quick));
+    }
+    assert_eq!(drain(&mut slow), ["revision 1 has left the history, which begins at 3", "end"]);
+    assert_eq!(seen.len(), 6);
+    assert_eq!(slow.progress(), Revision::FIRST);
+}
+
+#[tokio::test]
+async fn a_watcher_that_sleeps_while_others_write_is_not_behind() {
+    let store = store(HistoryLimits { events: 1, ..HistoryLimits::default() });
+    let query = WatchQuery { collection: pods(), namespace: Some("quiet".into()), after: Revision::FIRST };
+    let mut watch = now(store.watch(query)).unwrap();
+    for _ in 0..10 {
+        now(store.put(&"nodes".into(), value("n", ""), Expect::Any)).unwrap();
+    }
+    put(&store, "quiet/a");
+    assert_eq!(drain(&mut watch), ["created quiet/a@12"]);
+}
+
+#[test]
+fn states_for_paging_are_few_and_never_older_than_the_history() {
+    let store = store(HistoryLimits { events: 40, ..HistoryLimits::default() });
+    put(&store, "n/a");
+    put(&store, "n/b");
+    let page = RangeQuery { limit: NonZeroUsize::new(1), ..RangeQuery::all(pods()) };
+    for _ in 0..30 {
+        now(store.range(page.clone())).unwrap();
+        put(&store, "n/a");
+        assert!(store.remembered(&pods()) <= 16);
+    }
+    assert_eq!(store.remembered(&pods()), 16);
+    for _ in 0..39 {
+        put(&store, "n/b");
+    }
+    assert_eq!(store.remembered(&pods()), 1, "only the newest is within the last 40 events");
+    put(&store, "n/b");
+    put(&store, "n/b");
+    assert_eq!(store.remembered(&pods()), 0);
+}
+
+#[test]
+fn only_the_newest_1024_events_keep_their_encodings() {
+    let store = store(HistoryLimits::default());
+    put(&store, "n/a");
+    let first = || now(watch(&store, Revision::FIRST).unwrap().next()).unwrap().unwrap().swap_remove(0);
+    let encode = |text: &'static str| {
+        let bytes = first().encoded(Shown::Current, Encoding::Json, |_| Ok::<_, ()>(Bytes::from(text)));
+        bytes.unwrap().unwrap()
+    };
+    encode("first");
+    for _ in 0..1023 {
+        put(&store, "n/b");
+    }
+    assert_eq!(encode("second"), "first");
+    put(&store, "n/b");
+    assert_eq!(encode("third"), "third", "V2");
+}
+
+#[test]
+fn what_takes_many_batches_is_whole_and_in_order() {
+    let store = store(HistoryLimits::default());
+    let mut watch = watch(&store, Revision::FIRST).unwrap();
+    for number in 0..3000 {
+        put(&store, &format!("n/{}", number % 500));
+    }
+    let mut batches = Vec::new();
+    while let Some(batch) = watch.next().now_or_never() {
+        batches.push(batch.unwrap().unwrap());
+    }
+    assert_eq!(batches.iter().map(Vec::len).collect::<Vec<_>>(), [1024, 1024, 952]);
+    assert!(batches.iter().flatten().map(|event| event.revision().get()).eq(2..3002));
+    for revision in [1, 2, 301, 501, 1400] {
+        let items = now(store.range(at(revision))).unwrap().items;
+        assert_eq!(items.len() as u64, (revision - 1).min(500));
+        assert_eq!(items.iter().map(|item| item.modified().get()).max().unwrap_or(1), revision);
+    }
+}

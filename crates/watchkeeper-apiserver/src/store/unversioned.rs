@@ -1,0 +1,153 @@
+//! Unversioned objects: all of an object but the revision, which only the commit knows.
+
+use watchkeeper_core::{Head, HeadBuilder, ObjectKey};
+use watchkeeper_wire::{Annotations, Malformed, json};
+
+use super::place::version_value;
+use super::{Revision, Stored};
+
+/// An object to be written. The commit puts its revision into the body and into the head.
+///
+/// U1: the digits of the revision go between two quotes.
+#[derive(Debug, Clone)]
+pub struct Unversioned {
+    /// The version in it says nothing.
+    head: Head,
+    body: Vec<u8>,
+    /// U1: `body[at - 1]` and `body[at]` are quotes.
+    at: usize,
+}
+
+/// Why a body cannot be given a revision.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoPlace {
+    /// It is not an object of Kubernetes.
+    #[error("the body has no readable metadata")]
+    Malformed(#[from] Malformed),
+    /// Give the place of an empty string, or let it be found.
+    #[error("byte {at} of the body is not within an empty string")]
+    NotEmptyString {
+        /// The place that was given, or where the search ended.
+        at: usize,
+    },
+}
+
+impl Unversioned {
+    /// An object in JSON, without `apiVersion` and `kind`, whose `metadata.resourceVersion` is an
+    /// empty string. `at` is the place of its closing quote. The version of the head is ignored.
+    ///
+    /// # Errors
+    /// [`NoPlace::NotEmptyString`] where there are no two quotes around that place.
+    pub fn new(head: Head, body: Vec<u8>, at: usize) -> Result<Self, NoPlace> {
+        match at.checked_sub(1).and_then(|open| body.get(open..=at)) {
+            Some(br#""""#) => Ok(Self { head, body, at }), // U1
+            _ => Err(NoPlace::NotEmptyString { at }),
+        }
+    }
+
+    /// An object in JSON, without `apiVersion` and `kind`. A `metadata.resourceVersion` that it has is
+    /// replaced, and one that it lacks is put first in the metadata. The head is read from the body,
+    /// with its annotations.
+    ///
+    /// # Errors
+    /// [`NoPlace::Malformed`] where the body is not a JSON object or its metadata cannot be read.
+    pub fn from_json(body: &[u8]) -> Result<Self, NoPlace> {
+        let head = json::read_head(body, Annotations::Keep, &mut HeadBuilder::default())?;
+        let place = version_value(body).ok_or(NoPlace::NotEmptyString { at: body.len() })?;
+        let (before, after) = (&body[..place.value.start], &body[place.value.end..]);
+        let parts = [before, place.prefix.as_bytes(), br#""""#, place.suffix.as_bytes(), after];
+        let at = before.len() + place.prefix.len() + 1;
+        Self::new(head, parts.concat(), at)
+    }
+
+    /// Which object.
+    pub fn key(&self) -> &ObjectKey {
+        self.head.key()
+    }
+
+    /// What of it everybody needs. Its version says nothing.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The body before and after the place for the revision.
+    pub fn around_version(&self) -> (&[u8], &[u8]) {
+        self.body.split_at(self.at)
+    }
+
+    /// Whether writing it would change nothing but the revision.
+    pub fn is_same_as(&self, stored: &Stored) -> bool {
+        self.around_version() == stored.around_version()
+    }
+
+    /// The object as it is stored by the write with this revision.
+    pub fn commit(&self, created: Revision, modified: Revision) -> Stored {
+        Stored::assemble(&self.head, self.around_version(), created, modified)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn committed(body: &str) -> String {
+        let stored =
+            Unversioned::from_json(body.as_bytes()).unwrap().commit(Revision::new(42), Revision::new(42));
+        assert_eq!(stored.object().head.version(), &42.into());
+        String::from_utf8(stored.object().encoded.body.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn a_version_is_replaced_where_it_stands_and_put_first_where_there_is_none() {
+        let table = [
+            (r#"{"metadata":{"name":"a"}}"#, r#"{"metadata":{"resourceVersion":"42","name":"a"}}"#),
+            (r#"{"metadata":{}}"#, r#"{"metadata":{"resourceVersion":"42"}}"#),
+            (r#"{"metadata":{ } }"#, r#"{"metadata":{"resourceVersion":"42" } }"#),
+            (
+                r#"{"spec":{"metadata":{"resourceVersion":"1"}},"metadata":{"name":"a","resourceVersion":"7"}}"#,
+                r#"{"spec":{"metadata":{"resourceVersion":"1"}},"metadata":{"name":"a","resourceVersion":"42"}}"#,
+            ),
+            (
+                r#"{"metadata" : {"resourceVersion" : null, "name":"a\"}"}}"#,
+                r#"{"metadata" : {"resourceVersion" : "42", "name":"a\"}"}}"#,
+            ),
+            (
+                r#"{"data":{"k":"\"metadata\":{"},"metadata":{"labels":{"resourceVersion":"x"},"resourceVersion":""}}"#,
+                r#"{"data":{"k":"\"metadata\":{"},"metadata":{"labels":{"resourceVersion":"x"},"resourceVersion":"42"}}"#,
+            ),
+        ];
+        for (body, expected) in table {
+            assert_eq!(committed(body), expected);
+        }
+    }
+
+    #[test]
+    fn a_body_without_readable_metadata_is_refused() {
+        for body in
+            ["", "[]", "{}", r#"{"metadata":null}"#, r#"{"metadata":{"name":1}}"#, r#"{"metadata":{}"#]
+        {
+            assert!(matches!(Unversioned::from_json(body.as_bytes()), Err(NoPlace::Malformed(_))), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_place_that_is_not_between_two_quotes_is_refused() {
+        let body = br#"{"metadata":{"resourceVersion":""}}"#;
+        let head = HeadBuilder::default().finish();
+        for at in (0..body.len() + 2).chain([usize::MAX]) {
+            let value = Unversioned::new(head.clone(), body.to_vec(), at);
+            assert_eq!(value.is_ok(), at == 32, "{at}");
+        }
+    }
+
+    #[test]
+    fn only_the_version_may_differ_between_objects_that_are_the_same() {
+        let value = |text: &str| Unversioned::from_json(text.as_bytes()).unwrap();
+        let stored = value(r#"{"metadata":{"resourceVersion":"1","name":"a"}}"#)
+            .commit(Revision::new(12), Revision::new(12));
+        assert!(value(r#"{"metadata":{"resourceVersion":"345","name":"a"}}"#).is_same_as(&stored));
+        assert!(value(r#"{"metadata":{"name":"a"}}"#).is_same_as(&stored));
+        assert!(!value(r#"{"metadata":{"name":"a"},"data":{}}"#).is_same_as(&stored));
+    }
+}

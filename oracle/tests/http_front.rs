@@ -1,0 +1,138 @@
+//! The HTTP front, as the real kubectl sees it; and whether what was recorded of the real server still holds.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::path::Path;
+use std::process::Output;
+
+use http::{Method, StatusCode};
+use serde_json::Value;
+use tokio::process::Command;
+use tokio_util::sync::CancellationToken;
+use watchkeeper_apiserver::http::*;
+use watchkeeper_core::Status;
+use watchkeeper_oracle::{Binaries, Cluster};
+
+struct Whoami;
+
+impl Handler for Whoami {
+    async fn handle(&self, request: Request) -> Result<Response, Status> {
+        match request.target {
+            Target::Path(path) if path == "/whoami" => Ok(Response::text(StatusCode::OK, request.user.name)),
+            Target::Path(_) => Ok(Response::page_not_found()),
+            Target::Resource(_) => Err(no_such_resource()),
+        }
+    }
+}
+
+async fn kubectl(kubeconfig: &Path, arguments: &[&str]) -> Output {
+    let kubectl = tokio::task::spawn_blocking(|| Binaries::get().unwrap().path("kubectl")).await.unwrap();
+    let mut command = Command::new(kubectl);
+    command.arg("--kubeconfig").arg(kubeconfig).args(arguments);
+    command.env("KUBECACHEDIR", kubeconfig.with_file_name("cache")).kill_on_drop(true);
+    command.output().await.unwrap()
+}
+
+/// What kubectl says, if it is content.
+async fn said(kubeconfig: &Path, arguments: &[&str]) -> String {
+    let output = kubectl(kubeconfig, arguments).await;
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{arguments:?}: {error}");
+    assert_eq!(error, "", "{arguments:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kubectl_takes_the_kubeconfig_by_token_and_by_certificate() {
+    let directory = tempfile::tempdir().unwrap();
+    let authority = Authority::generate().unwrap();
+    let server = authority.vouch_for_server(&[]).unwrap();
+    let security = Security::Tls(authority.serve(&server).unwrap());
+    let listener = Listener::bind(([127, 0, 0, 1], 0).into(), security).await.unwrap();
+    let token = random_token().unwrap();
+    let authenticator = Authenticator::default().token(&token, User::new("admin", [MASTERS]));
+    let certificate = authority.vouch_for_client("jane", &[MASTERS]).unwrap();
+    let config = |credentials| Kubeconfig {
+        server: listener.url(),
+        authority: Some(authority.certificate().to_owned()),
+        credentials,
+        namespace: None,
+    };
+    let by_token = directory.path().join("token");
+    let by_certificate = directory.path().join("certificate");
+    let by_nothing = directory.path().join("nothing");
+    config(Credentials::Token(token)).write(&by_token).unwrap();
+    config(Credentials::Certificate(certificate)).write(&by_certificate).unwrap();
+    config(Credentials::Token("wrong".to_owned())).write(&by_nothing).unwrap();
+    let stop = CancellationToken::new();
+    let run = tokio::spawn(listener.run(Front::new(Whoami, authenticator), stop.clone()));
+
+    for (kubeconfig, name) in [(&by_token, "admin"), (&by_certificate, "jane")] {
+        let version = said(kubeconfig, &["version"]).await;
+        assert!(version.contains("Server Version: v1.37.1+watchkeeper"), "{version}");
+        let ready = said(kubeconfig, &["get", "--raw", "/readyz?verbose"]).await;
+        assert_eq!(ready, "[+]ping ok\nreadyz check passed\n");
+        assert_eq!(said(kubeconfig, &["get", "--raw", "/whoami"]).await, name);
+    }
+    let refused = kubectl(&by_nothing, &["get", "--raw", "/whoami"]).await;
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(error.contains("You must be logged in to the server"), "{error}");
+    stop.cancel();
+    run.await.unwrap();
+}
+
+/// What the front makes of a list's query is tested against `list_options.tsv`; here the real server is asked
+/// whether it still says what that file says.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_recorded_answers_to_list_options_are_current() {
+    let cluster = Cluster::start().await.unwrap();
+    let recorded = include_str!("../../crates/watchkeeper-apiserver/src/http/testdata/list_options.tsv");
+    for line in recorded.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let path = format!("/api/v1/namespaces/default/configmaps?{}", fields[0]);
+        let response = cluster.request(Method::GET, &path, "application/json").await.unwrap();
+        assert_eq!(response.status().as_str(), fields[1], "{line}");
+        if let [_, _, reason, message, _] = fields[..] {
+            let status: Value = serde_json::from_slice(response.body()).unwrap();
+            assert_eq!(status["reason"].as_str().unwrap_or_default(), reason, "{line}");
+            assert_eq!(status["message"], serde_json::from_str::<Value>(message).unwrap(), "{line}");
+        }
+    }
+}
+
+/// As above, of `field_validation.jsonl`.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_recorded_answers_to_odd_fields_are_current() {
+    let cluster = Cluster::start().await.unwrap();
+    for line in
+        include_str!("../../crates/watchkeeper-apiserver/src/http/testdata/field_validation.jsonl").lines()
+    {
+        let record: Value = serde_json::from_str(line).unwrap();
+        let text = |name: &str| record[name].as_str().unwrap().to_owned();
+        let path = match text("kind").as_str() {
+            "pod" => "/api/v1/namespaces/default/pods",
+            "cm" => "/api/v1/namespaces/default/configmaps",
+            "svc" => "/api/v1/namespaces/default/services",
+            "dep" => "/apis/apps/v1/namespaces/default/deployments",
+            "rev" => "/apis/apps/v1/namespaces/default/controllerrevisions",
+            "crd" => "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+            other => panic!("{other}"),
+        };
+        for validation in ["Strict", "Warn", "Ignore"] {
+            let Some(recorded) = record.get(validation) else { continue };
+            let request = http::Request::post(format!("{path}?dryRun=All&fieldValidation={validation}"))
+                .header("content-type", text("ct"))
+                .body(text("body").into())
+                .unwrap();
+            let response = cluster.send(request).await.unwrap();
+            assert_eq!(u64::from(response.status().as_u16()), recorded[0], "{validation} {line}");
+            let warnings = response.headers().get_all("warning").iter();
+            let warnings: Vec<_> = warnings.map(|it| String::from_utf8_lossy(it.as_bytes())).collect();
+            assert_eq!(serde_json::json!(warnings), recorded[2], "{validation} {line}");
+            if response.status() == StatusCode::BAD_REQUEST {
+                let status: Value = serde_json::from_slice(response.body()).unwrap();
+                assert_eq!(status["message"], recorded[1], "{validation} {line}");
+            }
+        }
+    }
+}
