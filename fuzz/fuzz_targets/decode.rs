@@ -1,0 +1,129 @@
+//! Typed decode of protobuf: what serde_json decodes from the JSON of it.
+
+#![no_main]
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use libfuzzer_sys::fuzz_target;
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
+use watchkeeper_core::Encoded;
+use watchkeeper_fuzz::kind;
+use watchkeeper_wire::transcode::{self, Types};
+use watchkeeper_wire::{Kind, decode};
+
+/// A few fields of a pod, in as many shapes as there are.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PodView {
+    api_version: String,
+    kind: Text,
+    metadata: Option<MetaView>,
+    spec: Option<SpecView>,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+struct MetaView {
+    name: Option<Text>,
+    labels: BTreeMap<String, String>,
+    creation_timestamp: Option<String>,
+    generation: i64,
+    owner_references: Vec<BTreeMap<String, Value>>,
+}
+
+#[derive(Debug, PartialEq, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct SpecView {
+    node_name: String,
+    restart_policy: Option<Restart>,
+    host_network: bool,
+    priority: Option<i32>,
+    containers: Option<Vec<ContainerView>>,
+    termination_grace_period_seconds: Option<u32>,
+}
+
+#[derive(Debug, PartialEq, Deserialize, Default)]
+#[serde(default)]
+struct ContainerView {
+    name: String,
+    ports: Vec<Value>,
+    resources: Resources,
+}
+
+#[derive(Debug, PartialEq, Deserialize, Default)]
+#[serde(default)]
+struct Resources {
+    limits: BTreeMap<String, String>,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct Text(String);
+
+#[derive(Debug, PartialEq, Deserialize)]
+enum Restart {
+    Always,
+    Never,
+    OnFailure,
+}
+
+/// The one kind that nests without end.
+#[derive(Debug, PartialEq, Deserialize)]
+struct CustomView {
+    spec: Option<VersionsView>,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct VersionsView {
+    #[serde(default)]
+    versions: Option<Vec<BTreeMap<String, Any>>>,
+}
+
+/// Any JSON. A number is what it is as a floating-point number, or a whole one would be another in JSON, where it has no
+/// point, than in protobuf.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+enum Any {
+    Number(f64),
+    Object(BTreeMap<String, Any>),
+    Array(Vec<Any>),
+    Other(Value),
+}
+
+fn same<T: DeserializeOwned + PartialEq + Debug>(body: &Encoded, kind: &Kind, json: &[u8]) {
+    match (decode::<T>(body, kind), serde_json::from_slice::<T>(json)) {
+        (Ok(ours), Ok(of_json)) => assert_eq!(ours, of_json),
+        (Err(ours), Ok(of_json)) => {
+            panic!("{ours} {:?}, but JSON has {of_json:?}", std::error::Error::source(&ours))
+        }
+        // serde_json counts levels of JSON, we count messages and then the levels of raw JSON in them.
+        (Ok(_), Err(of_json)) if of_json.to_string().starts_with("recursion limit") => {}
+        (Ok(ours), Err(of_json)) => panic!("{ours:?}, but in JSON: {of_json}"),
+        (Err(_), Err(_)) => {}
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let (kind, message) = kind(data);
+    let pod = Kind::new("", "v1", "Pod");
+    let custom = Kind::new("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let body = Encoded::protobuf(message);
+    for kind in [kind, &pod, &custom] {
+        let mut json = Vec::new();
+        // What nobody asks for is not looked at, so a body that cannot be written may still be decoded.
+        let _ = decode::<IgnoredAny>(&body, kind);
+        let _ = decode::<PodView>(&body, kind);
+        if transcode::to_json(&body, kind, Types::Named, &mut json).is_err() {
+            continue;
+        }
+        same::<Any>(&body, kind, &json);
+        match kind.kind() {
+            "Pod" => same::<PodView>(&body, kind, &json),
+            "CustomResourceDefinition" => same::<CustomView>(&body, kind, &json),
+            _ => {}
+        }
+    }
+});

@@ -1,0 +1,141 @@
+//! A JSON object: its head and its body are those that serde_json sees, less what is cut out.
+
+#![no_main]
+
+use std::collections::BTreeMap;
+
+use libfuzzer_sys::fuzz_target;
+use serde::Deserialize;
+use serde_json::Value;
+use watchkeeper_core::{Head, HeadBuilder, Timestamp};
+use watchkeeper_fuzz::{is_stricter, paths, remove, set};
+use watchkeeper_wire::transcode::{self, Types};
+use watchkeeper_wire::{Annotations, FieldPath, Intake, Kind, Malformed, decode, json};
+
+#[derive(Deserialize)]
+struct Object {
+    metadata: Option<Metadata>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    name: Option<String>,
+    namespace: Option<String>,
+    uid: Option<String>,
+    resource_version: Option<String>,
+    generation: Option<i64>,
+    creation_timestamp: Option<String>,
+    deletion_timestamp: Option<String>,
+    labels: Option<BTreeMap<String, Option<String>>>,
+    annotations: Option<BTreeMap<String, Option<String>>>,
+    owner_references: Option<Vec<Option<Owner>>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct Owner {
+    api_version: Option<String>,
+    kind: Option<String>,
+    name: Option<String>,
+    uid: Option<String>,
+    controller: Option<bool>,
+}
+
+/// A time as a head has it; `Err` if it is none.
+fn time(text: Option<&str>) -> Result<Option<Timestamp>, ()> {
+    let time = text.map(|text| text.parse::<Timestamp>().map_err(drop)).transpose()?;
+    Ok(time.filter(|time| *time != Timestamp::GO_ZERO))
+}
+
+fn pairs(map: Option<&BTreeMap<String, Option<String>>>) -> BTreeMap<&str, &str> {
+    map.into_iter()
+        .flatten()
+        .map(|(key, value)| (key.as_str(), value.as_deref().unwrap_or_default()))
+        .collect()
+}
+
+fn compare_heads(object: &[u8], ours: &Result<Head, Malformed>) {
+    let Ok(Object { metadata: Some(expected) }) = serde_json::from_slice(object) else { return };
+    let times = [time(expected.creation_timestamp.as_deref()), time(expected.deletion_timestamp.as_deref())];
+    let [Ok(created), Ok(deleted)] = times else {
+        assert!(ours.is_err(), "that is no time");
+        return;
+    };
+    let head = match ours {
+        Ok(head) => head,
+        Err(error) => return assert!(is_stricter(&error.problem), "{error}"),
+    };
+    let text = |text: &'_ Option<String>| text.clone().unwrap_or_default();
+    assert_eq!(head.key().name(), text(&expected.name));
+    assert_eq!(head.key().namespace().unwrap_or_default(), text(&expected.namespace));
+    assert_eq!(head.uid(), text(&expected.uid));
+    assert_eq!(head.version().to_string(), text(&expected.resource_version));
+    assert_eq!(head.generation(), expected.generation.unwrap_or_default());
+    assert_eq!((head.created(), head.deleted()), (created, deleted));
+    assert_eq!(head.labels().collect::<BTreeMap<_, _>>(), pairs(expected.labels.as_ref()));
+    assert_eq!(head.annotations().collect::<BTreeMap<_, _>>(), pairs(expected.annotations.as_ref()));
+    let owners: Vec<Owner> =
+        expected.owner_references.unwrap_or_default().into_iter().map(Option::unwrap_or_default).collect();
+    assert_eq!(head.owners().len(), owners.len());
+    for (ours, owner) in head.owners().zip(owners) {
+        let parts = [ours.api_version, ours.kind, ours.name, ours.uid];
+        assert_eq!(
+            parts.map(str::to_owned),
+            [owner.api_version, owner.kind, owner.name, owner.uid].map(|it| text(&it))
+        );
+        assert_eq!(ours.controller, owner.controller.unwrap_or_default());
+    }
+}
+
+fn compare_bodies(object: &[u8], paths: &[FieldPath]) {
+    let Ok(mut expected @ Value::Object(_)) = serde_json::from_slice(object) else { return };
+    for path in paths {
+        remove(&mut expected, &path.segments());
+    }
+    let cut = json::cut(object, &set(paths)).expect("serde_json takes it");
+    assert_eq!(serde_json::from_slice::<Value>(&cut).expect("K1"), expected);
+
+    let intake = Intake { annotations: Annotations::Keep, cut: set(paths), ..Intake::default() };
+    let Ok(kept) = json::read_object(object, &intake, &mut HeadBuilder::default()) else { return };
+    for name in ["apiVersion", "kind"] {
+        remove(&mut expected, &[name]);
+    }
+    assert_eq!(serde_json::from_slice::<Value>(&kept.encoded.body).expect("K1"), expected);
+
+    // What is kept can be handed out again, with its type and as any type.
+    let kind = Kind::new("example.com", "v1", "Widget");
+    expected["apiVersion"] = kind.api_version().into();
+    expected["kind"] = kind.kind().into();
+    let mut typed = Vec::new();
+    transcode::to_json(&kept.encoded, &kind, Types::Named, &mut typed).expect("it is an object");
+    assert_eq!(serde_json::from_slice::<Value>(&typed).expect("it is JSON"), expected);
+    assert_eq!(decode::<Value>(&kept.encoded, &kind).expect("it is JSON"), expected);
+}
+
+fuzz_target!(|data: &[u8]| {
+    let (paths, object) = paths(data);
+    let mut builder = HeadBuilder::default();
+    let head = json::read_head(object, Annotations::Keep, &mut builder);
+    compare_heads(object, &head);
+    compare_bodies(object, &paths);
+
+    // A builder that has been used, and failed, is as good as new.
+    assert_eq!(json::read_head(object, Annotations::Keep, &mut builder), head);
+    let intake = Intake { annotations: Annotations::Keep, cut: set(&paths), ..Intake::default() };
+    let kept = json::read_object(object, &intake, &mut builder);
+    if let Ok(kept) = &kept {
+        assert_eq!(Ok(&kept.head), head.as_ref());
+    }
+    if head.is_ok() && serde_json::from_slice::<Value>(object).is_ok() {
+        assert!(kept.is_ok(), "a body can be cut if its head can be read and it is JSON throughout");
+    }
+    if let Ok((api_version, kind)) = json::read_type(object)
+        && let Ok(value) = serde_json::from_slice::<Value>(object)
+    {
+        assert_eq!(
+            (value["apiVersion"].as_str(), value["kind"].as_str()),
+            (Some(&*api_version), Some(&*kind))
+        );
+    }
+});

@@ -1,0 +1,77 @@
+//! A protobuf object: envelope, head and cutting, which is the same as cutting the JSON of it.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+use watchkeeper_core::{Encoded, HeadBuilder};
+use watchkeeper_fuzz::{remove, set};
+use watchkeeper_wire::protobuf::{self, Cut, Envelope};
+use watchkeeper_wire::transcode::{self, Types};
+use watchkeeper_wire::{Annotations, FieldPath, Kind, schema};
+
+/// Fields that JSON does not show when they are not there.
+const PATHS: [&str; 5] = [
+    "metadata.managedFields",
+    "metadata.annotations[\"a\"]",
+    "metadata.labels",
+    "spec.containers.env.value",
+    "spec.nodeSelector[\"a.b\"]",
+];
+
+fn json_of(message: &[u8], pod: &Kind) -> Option<Value> {
+    let mut json = Vec::new();
+    transcode::to_json(&Encoded::protobuf(message), pod, Types::Omitted, &mut json).ok()?;
+    serde_json::from_slice(&json).ok()
+}
+
+fn cut_paths(message: &[u8], pod: &Kind) {
+    let paths = PATHS.map(|path| path.parse::<FieldPath>().expect("it is a field path"));
+    let all = Cut::compile(schema::builtin(), pod.message().expect("a pod is built in"), &set(&paths));
+    let all = all.expect("a pod has these fields");
+    let Ok(rest) = all.copy(message) else { return };
+    assert!(rest.len() <= message.len());
+    assert_eq!(all.copy(&rest).as_deref(), Ok(&*rest), "nothing is left to be cut");
+    if let Some(mut expected) = json_of(message, pod) {
+        for path in &paths {
+            remove(&mut expected, &path.segments());
+        }
+        let mut found = json_of(&rest, pod).expect("what is left can be read");
+        // A map that has lost all of its entries is gone in protobuf, and is empty in JSON.
+        for path in ["metadata.annotations", "spec.nodeSelector"] {
+            let pointer = format!("/{}", path.replace('.', "/"));
+            for value in [&mut expected, &mut found] {
+                if value
+                    .pointer(&pointer)
+                    .is_some_and(|map| map.as_object().is_some_and(serde_json::Map::is_empty))
+                {
+                    remove(value, &path.split('.').collect::<Vec<_>>());
+                }
+            }
+        }
+        assert_eq!(found, expected);
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let pod = Kind::new("", "v1", "Pod");
+    let message = Envelope::open(data).map_or(data, |envelope| {
+        assert_eq!(&data[envelope.message_offset..][..envelope.message.len()], envelope.message);
+        envelope.message
+    });
+    let mut builder = HeadBuilder::default();
+    let head = protobuf::read_head(message, Annotations::Keep, &mut builder);
+    assert_eq!(protobuf::read_head(message, Annotations::Keep, &mut builder), head);
+    let cut = Cut::managed_fields();
+    match protobuf::read_object(message, Annotations::Keep, &cut, &mut builder) {
+        Ok(object) => {
+            assert_eq!(head.as_ref(), Ok(&object.head));
+            let of_rest = protobuf::read_head(&object.encoded.body, Annotations::Keep, &mut builder);
+            assert_eq!(of_rest, head, "what is cut out is not in a head");
+        }
+        Err(_) => assert!(head.is_err() || cut.copy(message).is_err()),
+    }
+    let wrapped = protobuf::wrap("v1", "Pod", message);
+    assert_eq!(Envelope::open(&wrapped).map(|envelope| envelope.message), Ok(message));
+    cut_paths(message, &pod);
+});

@@ -1,0 +1,48 @@
+//! Statuses in JSON, and statuses of answers that are none.
+
+#![no_main]
+
+use std::time::Duration;
+
+use libfuzzer_sys::fuzz_target;
+use watchkeeper_core::{Status, UnexpectedAnswer};
+
+fn check(status: &Status) {
+    let json = serde_json::to_vec(status).expect("a status can be written");
+    assert_eq!(serde_json::from_slice::<Status>(&json).expect("what is written can be read"), *status);
+    let sure = [
+        status.is_not_found(),
+        status.is_conflict(),
+        status.is_invalid(),
+        status.is_bad_request(),
+        status.is_unauthorized(),
+        status.is_forbidden(),
+        status.is_timeout(),
+        status.is_internal_error(),
+        status.is_service_unavailable(),
+    ];
+    assert!(sure.iter().filter(|yes| **yes).count() <= 1, "R1: one reason decides: {status:?}");
+    let _ = (
+        status.is_expired(),
+        status.is_too_large_resource_version(),
+        status.retry_after(),
+        status.to_string(),
+    );
+}
+
+fuzz_target!(|data: &[u8]| {
+    if let Ok(status) = serde_json::from_slice::<Status>(data) {
+        check(&status);
+    }
+    let Some((code, text)) = data.split_first_chunk() else { return };
+    let answer = UnexpectedAnswer {
+        code: u16::from_le_bytes(*code),
+        method: "POST",
+        text: Some(text),
+        retry_after: Some(Duration::from_millis(text.len() as u64)),
+        ..UnexpectedAnswer::default()
+    };
+    let status = Status::from(answer);
+    assert!(status.is_unexpected_server_error());
+    check(&status);
+});
