@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use watchkeeper_core::EventKind;
 
-use super::split::Chunks;
+use super::chunks::Chunks;
 use super::{Cursor, Envelope, Wire};
 use crate::{Frame, Limits, Malformed, Problem};
 

@@ -1,6 +1,7 @@
 //! Protobuf as an API server sends it: envelope, lists, watch frames, heads and cutting, all on
 //! the bytes.
 
+mod chunks;
 mod cursor;
 mod cut;
 mod envelope;
