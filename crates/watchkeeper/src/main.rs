@@ -19,7 +19,7 @@ As a library it has the vocabulary (watchkeeper-core) and the codecs (watchkeepe
 
 /// Kubernetes list-watch: what this version can do so far.
 #[derive(Parser)]
-#[command(name = "watchkeeper", version, about, after_help = SO_FAR)]
+#[command(name = "watchkeeper", version, after_help = SO_FAR)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
