@@ -1,7 +1,22 @@
-//! The parts of an embedded Kubernetes-compatible API server.
+//! An embedded Kubernetes-compatible API server, in process or over the wire.
+//!
+//! ```
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use watchkeeper_apiserver::server::ApiServer;
+//!
+//! let server = ApiServer::builder().start().await?; // TLS on a free port of the loopback, in memory
+//! println!("{}\n{}", server.url(), server.kubeconfig().render());
+//! server.stop().await;
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! | module | what it is |
 //! |---|---|
+//! | [`server`] | the whole: a builder, and a handle that stops it |
+//! | [`api`] | which part answers a request |
+//! | [`read`] | get, list and watch |
+//! | [`write`](mod@write) | create, update, patch and delete |
 //! | [`store`] | objects as bytes under one revision counter, with watches; in memory |
 //! | [`registry`] | what is served, as rows: resources, verbs, subresources, field selectors |
 //! | [`discovery`] | the documents by which clients find the resources |
@@ -9,12 +24,17 @@
 //! | [`patch`] | JSON, merge and strategic merge patches |
 //! | [`http`] | listening, TLS, who is asking, what for, and in which encoding |
 //!
-//! What joins them, the handler that answers a request for a resource out of the store, is not built
-//! yet.
+//! Not built yet: defaults and the validation of specs, `managedFields` and server-side apply,
+//! conversion between versions of one kind, events that expire, fault hooks. There are no controllers
+//! here: a namespace that is deleted stays in `Terminating` until somebody finalizes it.
 
+pub mod api;
 pub mod discovery;
 pub mod http;
 pub mod patch;
 pub mod print;
+pub mod read;
 pub mod registry;
+pub mod server;
 pub mod store;
+pub mod write;

@@ -1,20 +1,25 @@
 //! The `watchkeeper` command.
 
+mod apiserver;
 mod transcode;
 
+use std::error::Error;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 /// What there is to see before there is a cluster to watch.
 const SO_FAR: &str = "\
-Watchkeeper is being built from the bytes up. This version reads and writes what an API server sends:
+Watchkeeper is being built from the bytes up. This version has an API server in memory, and the codecs:
 
+  watchkeeper apiserver --write-kubeconfig kube.yaml
+                                       a server for kubectl and client-go; no controllers yet
   watchkeeper transcode pod.bin        a protobuf body, from etcd or from the wire, as JSON
   watchkeeper transcode pod.json -o protobuf > pod.bin
 
-Not built yet: up, apiserver, serve, get, watch, tree, events, api-resources, api-versions, completion.
-As a library it has the vocabulary (watchkeeper-core) and the codecs (watchkeeper-wire): see README.md.
+Not built yet: up, serve, get, watch, tree, events, api-resources, api-versions, completion.
+As a library it has the vocabulary (watchkeeper-core), the codecs (watchkeeper-wire) and the server
+(watchkeeper-apiserver): see README.md.
 ";
 
 /// Kubernetes list-watch: what this version can do so far.
@@ -27,6 +32,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run an API server in memory until it is interrupted
+    Apiserver(apiserver::Arguments),
     /// Turn a Kubernetes object into its other encoding
     Transcode(transcode::Arguments),
     /// Print the version
@@ -34,24 +41,26 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().command {
-        None => transcode::print(SO_FAR.as_bytes()),
+    let outcome: Result<(), Box<dyn Error>> = match Arguments::parse().command {
+        None => transcode::print(SO_FAR.as_bytes()).map_err(Into::into),
         Some(Command::Version) => {
             transcode::print(concat!("watchkeeper ", env!("CARGO_PKG_VERSION"), "\n").as_bytes())
+                .map_err(Into::into)
         }
-        Some(Command::Transcode(arguments)) => transcode::run(&arguments),
+        Some(Command::Apiserver(arguments)) => apiserver::run(&arguments).map_err(Into::into),
+        Some(Command::Transcode(arguments)) => transcode::run(&arguments).map_err(Into::into),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", chain(&error));
+            eprintln!("error: {}", chain(&*error));
             ExitCode::FAILURE
         }
     }
 }
 
 /// An error and what caused it, on one line.
-fn chain(error: &dyn std::error::Error) -> String {
+fn chain(error: &dyn Error) -> String {
     match error.source() {
         Some(source) => format!("{error}: {}", chain(source)),
         None => error.to_string(),

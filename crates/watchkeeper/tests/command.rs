@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::io::Write;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output, Stdio};
 
 fn watchkeeper(arguments: &[&str], input: &[u8]) -> Output {
@@ -28,7 +30,7 @@ fn without_arguments_it_says_what_it_can_do_and_what_not_yet() {
     let output = watchkeeper(&[], b"");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success());
-    assert!(text.contains("transcode") && text.contains("Not built yet: up"), "{text}");
+    assert!(text.contains("apiserver") && text.contains("Not built yet: up"), "{text}");
 }
 
 #[test]
@@ -80,4 +82,38 @@ fn a_command_that_does_not_exist_is_refused_with_a_hint() {
     assert_eq!(output.status.code(), Some(2));
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(text.contains("transcode"), "{text}");
+}
+
+#[test]
+fn the_api_server_says_where_it_is_and_stops_when_it_is_told_to() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kube.yaml");
+    let mut server = Command::new(env!("CARGO_BIN_EXE_watchkeeper"))
+        .args(["apiserver", "--memory", "--listen", "127.0.0.1:0", "--write-kubeconfig"])
+        .arg(&kubeconfig)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let url = lines.next().unwrap();
+    assert!(url.starts_with("API server  https://127.0.0.1:"), "{url}");
+    assert_eq!(lines.next().unwrap(), format!("kubeconfig  {}", kubeconfig.display()));
+    assert_eq!(fs::metadata(&kubeconfig).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(fs::read_to_string(&kubeconfig).unwrap().contains(&url["API server  ".len()..]));
+
+    let told = Command::new("kill").arg(server.id().to_string()).status().unwrap();
+    assert!(told.success());
+    assert!(server.wait().unwrap().success());
+}
+
+#[test]
+fn a_port_that_is_taken_is_one_clear_line() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let text = complaint(&watchkeeper(
+        &["apiserver", "--listen", &address, "--write-kubeconfig", "unused.yaml"],
+        b"",
+    ));
+    assert!(text.starts_with(&format!("error: cannot start the API server on {address}: ")), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
 }

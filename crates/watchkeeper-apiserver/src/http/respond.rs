@@ -336,7 +336,12 @@ impl Form {
                     }
                 }
                 match member {
-                    Some(member) => Poll::Ready(Some(Ok(member.finish().unwrap_or_default().into()))),
+                    Some(mut member) => {
+                        // Flushed first: Go's reader hands over the last block of a member only once it has
+                        // seen the next one's header, unless the block was flushed.
+                        infallible(&member.flush());
+                        Poll::Ready(Some(Ok(member.finish().unwrap_or_default().into())))
+                    }
                     None => self.poll(context),
                 }
             }

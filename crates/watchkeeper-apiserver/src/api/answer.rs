@@ -1,0 +1,57 @@
+//! Answers: what a write came to, as the client likes it.
+
+use crate::http::{Preferences, Response};
+use crate::write::{Answer, Written};
+use http::StatusCode;
+use watchkeeper_core::Status;
+use watchkeeper_wire::Kind;
+
+use super::Api;
+use super::resource::Asked;
+use crate::read::{Encoder, Page};
+
+impl Api {
+    pub(super) async fn answer(
+        &self,
+        asked: &Asked,
+        encoder: &Encoder,
+        preferences: &Preferences,
+        written: Written,
+        warnings: &[String],
+    ) -> Result<Response, Status> {
+        let code = StatusCode::from_u16(written.code).map_err(Status::internal_error)?;
+        let response = match written.answer {
+            Answer::Stored(stored) => encoder.object(code, &stored)?,
+            Answer::Value(value) => {
+                let own =
+                    |name: &str| value.get(name).and_then(|it| it.as_str()).unwrap_or_default().to_owned();
+                let (api_version, kind) = (own("apiVersion"), own("kind"));
+                let kind = match kind.as_str() {
+                    "" => asked.kind(),
+                    kind if kind == asked.row.kind => asked.row.group_version_kind().into(),
+                    kind => {
+                        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+                        Kind::new(group, version, kind)
+                    }
+                };
+                // What is not stored has the names of the store all the same, unless it is of another kind.
+                let value = match kind.kind() == asked.row.kind {
+                    true => asked.scope.view.shown(value),
+                    false => value,
+                };
+                encoder.value(code, value, &kind)?
+            }
+            Answer::List(items) => {
+                let revision = self.revision().await?;
+                encoder.page(code, &Page { items, revision, continue_token: None, remaining: None })?
+            }
+            // The status of a success does not say its code.
+            Answer::Status(status) => {
+                let mut response = Response::status(&status, preferences);
+                response.code = code;
+                response
+            }
+        };
+        Ok(response.with_warnings(&[warnings, &written.warnings].concat()))
+    }
+}

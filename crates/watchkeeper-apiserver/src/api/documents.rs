@@ -1,0 +1,149 @@
+//! Documents: the answers to paths that name no resource.
+
+use crate::discovery::{self, Aggregated, Document, Root};
+use crate::http::{Accepted, MediaType, Offer, Request, Response, method_not_allowed, no_such_resource};
+use http::header::{ACCEPT, CACHE_CONTROL, ETAG, IF_NONE_MATCH, VARY};
+use http::{HeaderValue, Method, StatusCode};
+use serde_json::{Value, json};
+use watchkeeper_core::Status;
+use watchkeeper_wire::Kind;
+
+use super::Api;
+
+/// A legacy document: no kind with a table, and never a collection.
+const OFFER: Offer = Offer { transforms: false, ..Offer::OBJECT };
+
+impl Api {
+    pub(super) async fn document(&self, path: &str, request: Request) -> Result<Response, Status> {
+        if path.trim_matches('/') == "metrics" {
+            return Ok(Response::text(StatusCode::OK, self.metrics.render(self.revision().await?)));
+        }
+        self.discover(path, &request)
+    }
+
+    fn discover(&self, path: &str, request: &Request) -> Result<Response, Status> {
+        let registry = &*self.registry;
+        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+        let known = match parts[..] {
+            [""] => {
+                let paths = self.paths();
+                return Ok(Response::raw_json(StatusCode::OK, &json!({ "paths": paths })));
+            }
+            ["api"] => return self.root(request, Root::Api),
+            ["apis"] => return self.root(request, Root::Apis),
+            ["api", version] => discovery::api_resource_list(registry, "", version),
+            ["apis", group] => discovery::api_group(registry, group),
+            ["apis", group, version] => discovery::api_resource_list(registry, group, version),
+            ["openapi", "v3"] => Some(discovery::openapi_index(registry)),
+            ["openapi", "v3", "api", version] => discovery::openapi(registry, "", version),
+            ["openapi", "v3", "apis", group, version] => discovery::openapi(registry, group, version),
+            _ => None,
+        };
+        match known {
+            None if self.is_version_of_known_group(&parts) => Err(no_such_resource()),
+            None => Ok(Response::page_not_found()),
+            Some(_) if !matches!(request.method, Method::GET | Method::HEAD) => Err(method_not_allowed()),
+            Some(document) if parts[0] == "openapi" => Ok(tagged(&document, request)),
+            Some(document) => plain(&document, request),
+        }
+    }
+
+    fn root(&self, request: &Request, root: Root) -> Result<Response, Status> {
+        if !matches!(request.method, Method::GET | Method::HEAD) {
+            return Err(method_not_allowed());
+        }
+        if let Some(form) = aggregated_form(request) {
+            let document = discovery::aggregated(&self.registry, root, form);
+            return Ok(tagged(&document, request)
+                .with_header(VARY, HeaderValue::from_static("Accept"))
+                .with_header(CACHE_CONTROL, HeaderValue::from_static("public")));
+        }
+        let document = match root {
+            Root::Api => discovery::api_versions(&self.registry, &self.address),
+            Root::Apis => discovery::api_group_list(&self.registry),
+        };
+        plain(&document, request)
+            .map(|response| response.with_header(VARY, HeaderValue::from_static("Accept")))
+    }
+
+    fn is_version_of_known_group(&self, parts: &[&str]) -> bool {
+        match parts {
+            ["api", _] => true,
+            ["apis", group, _] => self.registry.groups().any(|known| known == *group),
+            _ => false,
+        }
+    }
+
+    /// What there is to ask for.
+    fn paths(&self) -> Vec<String> {
+        let mut paths = vec!["/api".to_owned(), "/apis".to_owned()];
+        for group in self.registry.groups() {
+            let base = if group.is_empty() { "/api".to_owned() } else { format!("/apis/{group}") };
+            paths
+                .extend(self.registry.versions(group).into_iter().map(|version| format!("{base}/{version}")));
+            paths.extend((!group.is_empty()).then_some(base));
+        }
+        paths.extend(
+            ["/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version"].map(str::to_owned),
+        );
+        paths.sort_unstable();
+        paths
+    }
+}
+
+/// The aggregated form that the client prefers to the older documents, if it does.
+fn aggregated_form(request: &Request) -> Option<Aggregated> {
+    let accept = request.headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let mut forms = accept.split(',').filter_map(|clause| {
+        let mut parts = clause.split(';').map(str::trim);
+        let media = parts.next().unwrap_or_default();
+        let parameters: Vec<(&str, &str)> = parts.filter_map(|part| part.split_once('=')).collect();
+        let parameter = |name| parameters.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
+        let asked = (parameter("g"), parameter("v"), parameter("as"));
+        match (media, asked) {
+            (
+                "application/json",
+                (Some("apidiscovery.k8s.io"), Some(version), Some("APIGroupDiscoveryList")),
+            ) => match version {
+                "v2" => Some(Some(Aggregated::V2)),
+                "v2beta1" => Some(Some(Aggregated::V2Beta1)),
+                _ => None,
+            },
+            (_, (None, None, None)) => Some(None), // the older documents, in some encoding
+            _ => None,
+        }
+    });
+    forms.next().flatten()
+}
+
+/// A document with its tag, or only the word that the client has it already.
+fn tagged(document: &Document, request: &Request) -> Response {
+    let seen = request.headers.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let mut response = match seen.split(',').any(|tag| tag.trim() == document.etag || tag.trim() == "*") {
+        true => Response::encoded(StatusCode::NOT_MODIFIED, MediaType::Json, Vec::new()),
+        false => Response::encoded(StatusCode::OK, MediaType::Json, document.body.clone()),
+    };
+    response.headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static(document.content_type));
+    if let Ok(etag) = HeaderValue::from_str(&document.etag) {
+        response.headers.insert(ETAG, etag);
+    }
+    response
+}
+
+/// A document in whichever encoding the client accepts.
+fn plain(document: &Document, request: &Request) -> Result<Response, Status> {
+    let accepted = request.preferences.object(&OFFER)?;
+    if accepted == (Accepted { media: MediaType::Json, pretty: false, transform: None }) {
+        let mut body = document.body.to_vec();
+        body.push(b'\n');
+        return Ok(Response::encoded(StatusCode::OK, MediaType::Json, body));
+    }
+    let value: Value = serde_json::from_slice(&document.body).map_err(Status::internal_error)?;
+    let kind = Kind::new("", "v1", value["kind"].as_str().unwrap_or_default());
+    let media = if kind.message().is_none() && accepted.media == MediaType::Protobuf {
+        MediaType::Json
+    } else {
+        accepted.media
+    };
+    Response::object(StatusCode::OK, Accepted { media, ..accepted }, &value, &kind)
+}

@@ -1,0 +1,39 @@
+//! Metrics: how often what was asked, and how it ended.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::http::Verb;
+use crate::store::Revision;
+use parking_lot::Mutex;
+
+/// Requests by verb and code. Both are few, so that nothing a client sends makes this grow.
+#[derive(Debug, Default)]
+pub(super) struct Metrics {
+    requests: Mutex<BTreeMap<(&'static str, i32), u64>>,
+}
+
+impl Metrics {
+    pub(super) fn count(&self, verb: Verb, code: i32) {
+        *self.requests.lock().entry((verb.as_str(), code)).or_default() += 1;
+    }
+
+    /// The text of `/metrics`.
+    pub(super) fn render(&self, revision: Revision) -> String {
+        let mut text = String::from(
+            "# HELP apiserver_request_total Requests for resources, by verb and code.\n\
+             # TYPE apiserver_request_total counter\n",
+        );
+        for ((verb, code), count) in self.requests.lock().iter() {
+            let verb = verb.to_uppercase();
+            let _ = writeln!(text, "apiserver_request_total{{verb=\"{verb}\",code=\"{code}\"}} {count}");
+        }
+        let _ = write!(
+            text,
+            "# HELP watchkeeper_store_revision The revision of the newest change.\n\
+             # TYPE watchkeeper_store_revision gauge\n\
+             watchkeeper_store_revision {revision}\n"
+        );
+        text
+    }
+}

@@ -1,0 +1,66 @@
+//! API: what a request asks for, found, done and written down.
+//!
+//! From: the [`Front`](crate::http::Front), which has read the request and knows who asks.
+//! To:   [`read`](crate::read) and the [`Writer`], by resource and verb; discovery for plain paths.
+//!
+//! What is wrong is said in the order of the real server: the path, the resource, the verb, the name,
+//! what the client accepts, the options, the body, and then what the store says.
+
+mod answer;
+mod documents;
+mod metrics;
+mod resource;
+
+use std::sync::Arc;
+
+use crate::http::{Handler, Request, Response, Target};
+use crate::registry::Registry;
+use crate::store::Store;
+use crate::write::Writer;
+use watchkeeper_core::Status;
+
+use crate::read::Reader;
+use metrics::Metrics;
+
+/// Answers every request that the front does not answer itself.
+pub struct Api {
+    registry: Arc<Registry>,
+    reader: Reader,
+    writer: Writer,
+    metrics: Metrics,
+    /// `host:port`, for the oldest of the discovery documents.
+    address: String,
+}
+
+impl Api {
+    /// Serves the resources of a registry out of a store. `address` is where clients find this server.
+    pub fn new(registry: Arc<Registry>, store: Arc<dyn Store>, address: impl Into<String>) -> Self {
+        Self {
+            registry,
+            reader: Reader::new(store.clone()),
+            writer: Writer::new(store),
+            metrics: Metrics::default(),
+            address: address.into(),
+        }
+    }
+}
+
+impl Handler for Api {
+    async fn handle(&self, request: Request) -> Result<Response, Status> {
+        match &request.target {
+            Target::Path(path) => {
+                let path = path.clone();
+                self.document(&path, request).await
+            }
+            Target::Resource(target) => {
+                let (target, verb) = (target.clone(), target.verb);
+                let outcome = self.resource(&target, request).await;
+                let code = outcome
+                    .as_ref()
+                    .map_or_else(|status| status.code, |response| i32::from(response.code.as_u16()));
+                self.metrics.count(verb, code);
+                outcome
+            }
+        }
+    }
+}

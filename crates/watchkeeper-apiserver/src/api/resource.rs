@@ -1,0 +1,255 @@
+//! Resource requests: by the row of the registry and the verb.
+
+use std::sync::Arc;
+
+use crate::http::{
+    Accepted, AtVersion, DeleteOptions, GetOptions, IncludeObject, ListOptions, Offer, PatchType, Request,
+    ResourceRequest, Response, Verb, WriteOptions, decode_delete_options, decode_object, method_not_allowed,
+    no_such_resource, sent_object, sent_patch,
+};
+use crate::registry::{self, Resource, Subresource};
+use crate::write::{Call, scale_of};
+use crate::{print, store};
+use bytes::Bytes;
+use http::StatusCode;
+use serde_json::Value;
+use watchkeeper_core::Status;
+use watchkeeper_wire::Kind;
+
+use super::Api;
+use crate::read::{Encoder, Scope, View, core_event, watch_body};
+
+/// The patches that are served; an apply is not yet.
+const PATCHES: [PatchType; 3] = [PatchType::Json, PatchType::Merge, PatchType::Strategic];
+
+/// A request whose resource is known.
+pub(super) struct Asked {
+    pub(super) row: Arc<Resource>,
+    pub(super) sub: Option<Subresource>,
+    pub(super) scope: Scope,
+}
+
+impl Asked {
+    /// The writer knows events by the names of the core group only.
+    fn call<'a>(&'a self, api: &'a Api) -> Call<'a> {
+        let owner = match self.scope.view {
+            View::NewEvent => api.registry.get("", "v1", "events"),
+            _ => None,
+        };
+        Call {
+            resource: owner.unwrap_or(&self.row),
+            subresource: self.sub.as_ref().map(|sub| &*sub.name),
+            namespace: self.scope.namespace.as_deref(),
+            name: self.scope.name.as_deref(),
+        }
+    }
+
+    /// The kind of what goes in and out.
+    pub(super) fn kind(&self) -> Kind {
+        match &self.sub {
+            Some(sub) => sub.group_version_kind(&self.row).into(),
+            None => self.row.group_version_kind().into(),
+        }
+    }
+
+    fn encoder(&self, api: &Api, request: &Request, accepted: Accepted) -> Result<Encoder, Status> {
+        let encoder = Encoder::new(&api.registry, &self.row, accepted, include(request)?);
+        Ok(match &self.sub {
+            Some(sub) => encoder.below(sub),
+            None => encoder,
+        })
+    }
+
+    fn offer(&self, collection: bool) -> Offer {
+        let protobuf = self.kind().message().is_some();
+        let base = if collection { Offer::COLLECTION } else { Offer::OBJECT };
+        Offer { protobuf, ..base }
+    }
+}
+
+impl Api {
+    pub(super) async fn resource(
+        &self,
+        target: &ResourceRequest,
+        request: Request,
+    ) -> Result<Response, Status> {
+        let Some(asked) = self.find(target)? else {
+            return match self.registry.groups().any(|group| group == target.group) {
+                true => Err(no_such_resource()),
+                false => Ok(Response::page_not_found()),
+            };
+        };
+        let verbs = asked.sub.as_ref().map_or(asked.row.verbs, |sub| sub.verbs);
+        if !served(target.verb).is_some_and(|verb| verbs.contains(verb)) {
+            return Err(method_not_allowed());
+        }
+        target.check()?;
+        match target.verb {
+            Verb::Get => self.get(&asked, request).await,
+            Verb::List => self.list(&asked, request).await,
+            Verb::Watch => self.watch(&asked, request, target.watch_path).await,
+            Verb::Create | Verb::Update => self.put(&asked, request, target.verb).await,
+            Verb::Patch => self.patch(&asked, request).await,
+            Verb::Delete | Verb::DeleteCollection => self.delete(&asked, request, target.verb).await,
+            Verb::Connect => Err(method_not_allowed()),
+        }
+    }
+
+    /// The row, and which of its objects; `None` where the path leads nowhere.
+    fn find(&self, target: &ResourceRequest) -> Result<Option<Asked>, Status> {
+        let Some(row) = self.registry.get(&target.group, &target.version, &target.resource) else {
+            return Ok(None);
+        };
+        let sub = match target.subresource.as_str() {
+            "" => None,
+            name => match row.subresource(name) {
+                Some(sub) => Some(sub.clone()),
+                None => return Ok(None),
+            },
+        };
+        let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        // The path of a namespace names it twice.
+        let is_namespaces = row.group.is_empty() && row.name == "namespaces";
+        let namespace = text(&target.namespace).filter(|_| !is_namespaces);
+        let all = namespace.is_none() && row.is_namespaced();
+        match target.verb {
+            Verb::List | Verb::Watch if all => {}
+            _ if all && target.name.is_empty() => return Err(method_not_allowed()), // it can only be read
+            _ if namespace.is_some() != row.is_namespaced() => return Ok(None),
+            _ => {}
+        }
+        let view = View::of(&self.registry, row);
+        let scope = Scope { resource: row.clone(), namespace, name: text(&target.name), view };
+        Ok(Some(Asked { row: row.clone(), sub, scope }))
+    }
+
+    async fn get(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
+        let accepted = request.preferences.object(&asked.offer(false))?;
+        let encoder = asked.encoder(self, &request, accepted)?;
+        let stored = self.reader.get(&asked.scope, &GetOptions::read(&request.query)?).await?;
+        match &asked.sub {
+            None => encoder.object(StatusCode::OK, &stored),
+            Some(sub) if sub.kind == "Scale" => {
+                let scale =
+                    scale_of(&asked.row, &asked.scope.view.value(&stored)?).ok_or_else(no_such_resource)?;
+                encoder.value(StatusCode::OK, scale, &asked.kind())
+            }
+            Some(sub) if sub.kind == asked.row.kind => encoder.object(StatusCode::OK, &stored),
+            Some(_) => Err(no_such_resource()),
+        }
+    }
+
+    async fn list(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
+        let accepted = request.preferences.object(&asked.offer(true))?;
+        let encoder = asked.encoder(self, &request, accepted)?;
+        let page = self.reader.list(&asked.scope, &ListOptions::read(&request.query)?).await?;
+        encoder.page(StatusCode::OK, &page)
+    }
+
+    async fn watch(&self, asked: &Asked, request: Request, by_path: bool) -> Result<Response, Status> {
+        let mut options = ListOptions::read(&request.query)?;
+        if by_path && !options.watch {
+            options.watch = true;
+            let from_version = matches!(options.resource_version, AtVersion::At(_));
+            options.send_initial_events = options.send_initial_events.or((!from_version).then_some(true));
+        }
+        let accepted = request.preferences.watch(&asked.offer(true))?;
+        let encoder = asked.encoder(self, &request, accepted)?;
+        let following = self.reader.watch(&asked.scope, &options).await?;
+        let compressed = options.is_watch_list() && request.preferences.gzip;
+        Ok(Response::watch(accepted.media, compressed, watch_body(following, encoder)))
+    }
+
+    async fn put(&self, asked: &Asked, request: Request, verb: Verb) -> Result<Response, Status> {
+        let accepted = request.preferences.object(&asked.offer(false))?;
+        let encoder = asked.encoder(self, &request, accepted)?;
+        let options = match verb {
+            Verb::Create => WriteOptions::of_create(&request.query)?,
+            _ => WriteOptions::of_update(&request.query)?,
+        };
+        let media = sent_object(&request.headers)?;
+        let (user, preferences) = (request.user, request.preferences);
+        let body = request.body.read().await?;
+        let decoded = decode_object(&body, media, asked.kind().name(), options.field_validation)?;
+        let mut value = decoded.value;
+        if asked.scope.view == View::NewEvent {
+            value = core_event(value);
+            value["apiVersion"] = "v1".into();
+        }
+        let call = asked.call(self);
+        let written = match verb {
+            Verb::Create => self.writer.create(&call, value, &options, &user).await?,
+            _ => self.writer.update(&call, value, &options, &user).await?,
+        };
+        self.answer(asked, &encoder, &preferences, written, &decoded.warnings).await
+    }
+
+    async fn patch(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
+        let accepted = request.preferences.object(&asked.offer(false))?;
+        let encoder = asked.encoder(self, &request, accepted)?;
+        let form = sent_patch(&request.headers, &PATCHES)?;
+        let options = WriteOptions::of_patch(&request.query, form)?;
+        let (user, preferences) = (request.user, request.preferences);
+        let mut body = request.body.read().await?;
+        if asked.scope.view == View::NewEvent && form != PatchType::Json {
+            body = core_patch(body);
+        }
+        let written = self.writer.patch(&asked.call(self), form, body, &options, &user).await?;
+        self.answer(asked, &encoder, &preferences, written, &[]).await
+    }
+
+    async fn delete(&self, asked: &Asked, request: Request, verb: Verb) -> Result<Response, Status> {
+        let collection = verb == Verb::DeleteCollection;
+        let accepted = request.preferences.object(&asked.offer(collection))?;
+        let encoder = asked.encoder(self, &request, accepted)?;
+        let list = if collection { ListOptions::read(&request.query)? } else { ListOptions::default() };
+        let media = sent_object(&request.headers);
+        let (query, preferences) = (request.query, request.preferences);
+        let body = request.body.read().await?;
+        let options = match body.is_empty() {
+            true => DeleteOptions::of_query(&query)?,
+            false => DeleteOptions::of_body(decode_delete_options(&body, media?)?)?,
+        };
+        let call = asked.call(self);
+        let written = match collection {
+            true => self.writer.delete_collection(&call, &list, &options).await?,
+            false => self.writer.delete(&call, &options).await?,
+        };
+        self.answer(asked, &encoder, &preferences, written, &[]).await
+    }
+
+    pub(super) async fn revision(&self) -> Result<store::Revision, Status> {
+        self.reader.store().current().await.map_err(Status::internal_error)
+    }
+}
+
+/// The verb as the registry has it; it knows no connections.
+fn served(verb: Verb) -> Option<registry::Verb> {
+    Some(match verb {
+        Verb::Get => registry::Verb::Get,
+        Verb::List => registry::Verb::List,
+        Verb::Watch => registry::Verb::Watch,
+        Verb::Create => registry::Verb::Create,
+        Verb::Update => registry::Verb::Update,
+        Verb::Patch => registry::Verb::Patch,
+        Verb::Delete => registry::Verb::Delete,
+        Verb::DeleteCollection => registry::Verb::DeleteCollection,
+        Verb::Connect => return None,
+    })
+}
+
+fn include(request: &Request) -> Result<print::IncludeObject, Status> {
+    Ok(match IncludeObject::read(&request.query)? {
+        IncludeObject::None => print::IncludeObject::None,
+        IncludeObject::Metadata => print::IncludeObject::Metadata,
+        IncludeObject::Object => print::IncludeObject::Object,
+    })
+}
+
+/// A merge patch of a new event by the names of the core group; what is no JSON the writer refuses.
+fn core_patch(body: Bytes) -> Bytes {
+    match serde_json::from_slice::<Value>(&body) {
+        Ok(patch) => core_event(patch).to_string().into(),
+        Err(_) => body,
+    }
+}

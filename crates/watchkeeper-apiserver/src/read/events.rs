@@ -1,0 +1,63 @@
+//! Events: one object, and two groups with their own names for its fields.
+//!
+//! The store has the names of the core group. Fields that are not in the table are called the same in
+//! both.
+
+use serde_json::Value;
+
+/// The group whose events have new names.
+pub const EVENTS_GROUP: &str = "events.k8s.io";
+
+/// What the core group calls a field, and what the new group calls it.
+const NAMES: [(&str, &str); 7] = [
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("reportingComponent", "reportingController"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+];
+
+/// An event, or a patch of one, by the names of the core group.
+pub fn core_event(value: Value) -> Value {
+    renamed(value, |name| NAMES.iter().find(|(_, new)| *new == name).map(|(core, _)| *core))
+}
+
+/// An event by the names of `events.k8s.io`.
+pub fn new_event(value: Value) -> Value {
+    renamed(value, |name| NAMES.iter().find(|(core, _)| *core == name).map(|(_, new)| *new))
+}
+
+fn renamed(value: Value, name_of: impl Fn(&str) -> Option<&'static str>) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields = fields.into_iter().map(|(name, value)| match name_of(&name) {
+                Some(other) => (other.to_owned(), value),
+                None => (name, value),
+            });
+            Value::Object(fields.collect())
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_event_is_the_same_after_a_visit_to_the_other_group() {
+        let core = json!({"metadata": {"name": "a"}, "involvedObject": {"kind": "Pod"}, "message": "m",
+                          "count": 3, "reason": "r", "series": {"count": 2}});
+        let new = new_event(core.clone());
+        assert_eq!(new["regarding"]["kind"], "Pod");
+        assert_eq!(
+            (&new["note"], &new["deprecatedCount"], &new["reason"]),
+            (&json!("m"), &json!(3), &json!("r"))
+        );
+        assert_eq!(new.get("message"), None);
+        assert_eq!(core_event(new), core);
+    }
+}

@@ -1,0 +1,216 @@
+//! Following: a watch, as it goes on.
+//!
+//! From: the store: what there is, then batches of changes.
+//! To:   [`watch_body`](super::watch_body()), which writes them, or a [`StoreSource`](super::StoreSource).
+//!
+//! - F1: initial events come in the order of their keys, each under its own version, and changes after
+//!   them in the order of their revisions.
+//! - F2: an object that leaves the selection is deleted, and one that enters it is added.
+//! - F3: a failure is the last step. A watcher that is too slow for the history fails as one that
+//!   begins too late does; nobody waits for it.
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::http::{AtVersion, ListOptions};
+use crate::store::{BoxWatch, Event, RangeQuery, Revision, Shown, Stored, WatchError, WatchQuery};
+use futures_util::StreamExt as _;
+use tokio::time::{Instant, Sleep, sleep_until};
+use watchkeeper_core::{EventKind, Status};
+
+use super::{Reader, Scope, Selection, unreadable};
+
+/// How often a bookmark is sent, less up to a quarter.
+pub const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+
+/// How long before its end a watch says how far it has got.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// How long a watch lasts that does not say; up to twice as long.
+const MINIMUM: Duration = Duration::from_secs(1800);
+
+/// The longest watch, so that no number of seconds overflows a clock.
+const MAXIMUM: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// A change as this watch tells it.
+#[derive(Debug, Clone)]
+pub struct Notice {
+    /// Added, modified or deleted.
+    pub kind: EventKind,
+    /// Which state it shows.
+    pub shown: Shown,
+    /// The change, shared with all watches.
+    pub event: Arc<Event>,
+}
+
+/// What a watch has to tell next.
+#[derive(Debug)]
+pub enum Step {
+    /// Some of what there was at the beginning, in the order of the keys (F1).
+    Initial(Vec<Arc<Stored>>),
+    /// Changes, oldest first; never empty.
+    Changes(Vec<Notice>),
+    /// Everything up to a revision has been told.
+    Bookmark {
+        /// The revision.
+        revision: Revision,
+        /// Whether this ends the initial events.
+        initial_events_end: bool,
+    },
+    /// Nothing comes after this (F3).
+    Failed(Box<Status>),
+}
+
+/// A watch that is open.
+pub struct Following {
+    selection: Selection,
+    initial: std::vec::IntoIter<Arc<Stored>>,
+    /// The bookmark that ends the initial events.
+    initial_end: Option<Revision>,
+    /// `None` once it has ended.
+    watch: Option<BoxWatch>,
+    /// What went wrong, to be told once.
+    failure: Option<Box<Status>>,
+    bookmarks: bool,
+    deadline: Instant,
+    /// Rings for the next bookmark or at the deadline.
+    alarm: Pin<Box<Sleep>>,
+}
+
+/// How many initial events make a step.
+const INITIAL_STEP: usize = 256;
+
+impl Following {
+    pub(super) async fn open(reader: &Reader, scope: &Scope, options: &ListOptions) -> Result<Self, Status> {
+        let selection = Selection::new(scope, options)?;
+        let lasts = options.timeout.unwrap_or_else(|| MINIMUM + MINIMUM.mul_f64(chance())).min(MAXIMUM);
+        let deadline = Instant::now() + lasts;
+        let mut following = Self {
+            selection,
+            initial: Vec::new().into_iter(),
+            initial_end: None,
+            watch: None,
+            failure: None,
+            bookmarks: options.allow_watch_bookmarks,
+            deadline,
+            alarm: Box::pin(sleep_until(deadline)),
+        };
+        following.set_alarm();
+        if let Err(status) = following.begin(reader, scope, options).await {
+            following.failure = Some(Box::new(status));
+        }
+        Ok(following)
+    }
+
+    async fn begin(&mut self, reader: &Reader, scope: &Scope, options: &ListOptions) -> Result<(), Status> {
+        let collection = scope.collection()?;
+        let after = match (options.send_initial_events, options.resource_version) {
+            (Some(true), version) => {
+                reader.wait(version).await?;
+                let query =
+                    RangeQuery { namespace: scope.namespace.clone(), ..RangeQuery::all(collection.clone()) };
+                let mut range = reader.store().range(query).await.map_err(|error| unreadable(&error))?;
+                range.items.retain(|stored| self.selection.matches(stored));
+                self.initial = range.items.into_iter();
+                self.initial_end = self.bookmarks.then_some(range.revision);
+                range.revision
+            }
+            (_, AtVersion::At(number)) => Revision::new(number),
+            (_, AtVersion::Unset | AtVersion::Any) => {
+                reader.store().current().await.map_err(|error| unreadable(&error))?
+            }
+        };
+        let query = WatchQuery { collection, namespace: scope.namespace.clone(), after };
+        self.watch = Some(reader.store().watch(query).await.map_err(|error| broken(&error))?);
+        Ok(())
+    }
+
+    /// What to tell next; `None` once the watch has ended. Dropping this future loses nothing.
+    pub async fn next(&mut self) -> Option<Step> {
+        let initial: Vec<_> = self.initial.by_ref().take(INITIAL_STEP).collect();
+        if !initial.is_empty() {
+            return Some(Step::Initial(initial));
+        }
+        if let Some(revision) = self.initial_end.take() {
+            return Some(Step::Bookmark { revision, initial_events_end: true });
+        }
+        if let Some(status) = self.failure.take() {
+            self.watch = None;
+            return Some(Step::Failed(status));
+        }
+        loop {
+            let watch = self.watch.as_mut()?;
+            tokio::select! {
+                biased;
+                () = self.alarm.as_mut() => {
+                    let revision = watch.progress();
+                    if Instant::now() >= self.deadline {
+                        self.watch = None;
+                        return None;
+                    }
+                    self.set_alarm();
+                    return Some(Step::Bookmark { revision, initial_events_end: false });
+                }
+                batch = watch.next() => match batch {
+                    Some(Ok(events)) => {
+                        let notices: Vec<_> = events.into_iter().filter_map(|event| self.notice(event)).collect();
+                        if !notices.is_empty() {
+                            return Some(Step::Changes(notices));
+                        }
+                    }
+                    Some(Err(error)) => {
+                        self.watch = None;
+                        return Some(Step::Failed(Box::new(broken(&error)))); // F3
+                    }
+                    None => {
+                        self.watch = None;
+                        return None;
+                    }
+                },
+            }
+        }
+    }
+
+    /// A change as this watch sees it (F2).
+    fn notice(&self, event: Arc<Event>) -> Option<Notice> {
+        let matches =
+            |stored: Option<&Arc<Stored>>| stored.is_some_and(|stored| self.selection.matches(stored));
+        let (kind, shown) = match (matches(event.previous()), matches(event.current())) {
+            (false, false) => return None,
+            (false, true) => (EventKind::Added, Shown::Current),
+            (true, true) => (EventKind::Modified, Shown::Current),
+            (true, false) => (EventKind::Deleted, Shown::Departed),
+        };
+        Some(Notice { kind, shown, event })
+    }
+
+    /// Sets the alarm for the next bookmark, for the last words, or for the end.
+    fn set_alarm(&mut self) {
+        let now = Instant::now();
+        let mut at = self.deadline;
+        if self.bookmarks {
+            let next = now + BOOKMARK_EVERY.mul_f64(1.0 - chance() / 4.0);
+            let last = self.deadline.checked_sub(LAST_WORDS).filter(|last| *last > now);
+            at = [Some(next), last].into_iter().flatten().filter(|it| *it < at).min().unwrap_or(at);
+        }
+        self.alarm.as_mut().reset(at);
+    }
+}
+
+/// What a watch that broke is told.
+fn broken(error: &WatchError) -> Status {
+    match error {
+        WatchError::Compacted { after, oldest } => {
+            Status::expired(format!("too old resource version: {after} ({oldest})"))
+        }
+        error => Status::internal_error(error),
+    }
+}
+
+/// At least 0 and less than 1. It spreads load; nobody gains by guessing it.
+fn chance() -> f64 {
+    let bits = RandomState::new().build_hasher().finish() >> 32;
+    bits as f64 / (1u64 << 32) as f64
+}

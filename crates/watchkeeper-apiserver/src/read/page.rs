@@ -1,0 +1,115 @@
+//! Page: a list, or as much of it as was asked for.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use crate::http::{AtVersion, ListOptions, VersionMatch};
+use crate::store::{RangeQuery, ReadError, Revision, Stored};
+use watchkeeper_core::Status;
+
+use super::{ContinueToken, Reader, Scope, Selection, unreadable};
+
+/// What a list found.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// In the order of their keys.
+    pub items: Vec<Arc<Stored>>,
+    /// The revision of the state that they are of.
+    pub revision: Revision,
+    /// Where the next page begins, if there is one (L2).
+    pub continue_token: Option<String>,
+    /// How many objects are left, where a selector does not make that a guess.
+    pub remaining: Option<u64>,
+}
+
+/// How many objects are looked at in one step when most may not be selected.
+const STEP: usize = 512;
+
+/// 410: the page before has left the history.
+const TOKEN_EXPIRED: &str = "The provided continue parameter is too old to display a consistent list result. \
+    You can start a new list without the continue parameter, or use the continue token in this response to \
+    retrieve the remainder of the results. Continuing with the provided token results in an inconsistent \
+    list - objects that were created, modified, or deleted between the time the first chunk was returned \
+    and now may show up in the list.";
+
+pub(super) async fn read(reader: &Reader, scope: &Scope, options: &ListOptions) -> Result<Page, Status> {
+    let selection = Selection::new(scope, options)?;
+    let collection = scope.collection()?;
+    let token = match options.continue_token.as_str() {
+        "" => None,
+        text => Some(
+            ContinueToken::decode(text)
+                .map_err(|error| Status::bad_request(format!("invalid continue token: {error}")))?,
+        ),
+    };
+    if token.is_some() && matches!(options.resource_version, AtVersion::At(_)) {
+        return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+    }
+    let prefix = scope.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
+    // A list of any version comes out of what is at hand, whole.
+    let limit = match (options.resource_version, &token) {
+        (AtVersion::Any, None) => None,
+        _ => options.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
+    };
+    let (at, start) = match &token {
+        Some(token) => (token.at, Some(format!("{prefix}{}", token.start))),
+        None => (exact(options), None),
+    };
+    match at {
+        Some(at) => reader.wait(AtVersion::At(at.get())).await?,
+        None => reader.wait(options.resource_version).await?,
+    }
+    let mut query =
+        RangeQuery { namespace: scope.namespace.clone(), at, start, ..RangeQuery::all(collection) };
+    let mut items: Vec<Arc<Stored>> = Vec::new();
+    let everything = selection.is_everything();
+    loop {
+        let wanted = limit.map(|limit| limit - items.len());
+        let step = wanted.map(|wanted| if everything { wanted } else { wanted.max(STEP) });
+        query.limit = step.and_then(NonZeroUsize::new);
+        let range = reader.store().range(query.clone()).await.map_err(|error| match (&error, &token) {
+            (ReadError::Compacted { .. }, Some(token)) => {
+                let replacement = ContinueToken { at: None, start: token.start.clone() };
+                let continue_token = Some(replacement.encode());
+                Status { continue_token, ..Status::expired(TOKEN_EXPIRED) }
+            }
+            _ => unreadable(&error),
+        })?;
+        let (found, mut left) = (range.items.len(), range.remaining);
+        let mut last = None;
+        for (position, stored) in range.items.into_iter().enumerate() {
+            last = Some(stored.key().as_str().to_owned());
+            if everything || selection.matches(&stored) {
+                items.push(stored);
+            }
+            if limit == Some(items.len()) {
+                left += found - position - 1;
+                break;
+            }
+        }
+        let full = limit.is_none_or(|limit| items.len() >= limit);
+        let Some(last) = last.filter(|_| left > 0) else {
+            return Ok(Page { items, revision: range.revision, continue_token: None, remaining: None });
+        };
+        let start = format!("{last}\0");
+        if full {
+            let relative = start.strip_prefix(&prefix).unwrap_or(&start).to_owned();
+            let token = ContinueToken { at: Some(range.revision), start: relative };
+            let remaining = everything.then_some(left as u64);
+            let continue_token = Some(token.encode());
+            return Ok(Page { items, revision: range.revision, continue_token, remaining });
+        }
+        (query.at, query.start) = (Some(range.revision), Some(start)); // L1
+    }
+}
+
+/// The one revision that a first page must be of, if it must.
+fn exact(options: &ListOptions) -> Option<Revision> {
+    let AtVersion::At(number) = options.resource_version else { return None };
+    let exact = match options.resource_version_match {
+        Some(VersionMatch::Exact) => true,
+        Some(VersionMatch::NotOlderThan) => false,
+        None => options.limit.is_some(), // as it was before there was a match to say
+    };
+    exact.then_some(Revision::new(number))
+}

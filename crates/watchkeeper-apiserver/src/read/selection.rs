@@ -1,0 +1,56 @@
+//! Selection: which objects a list or a watch is about.
+
+use crate::http::ListOptions;
+use crate::store::Stored;
+use watchkeeper_core::{FieldSelector, LabelSelector, Status};
+
+use super::Scope;
+
+/// What a list or a watch lets through, besides its namespace.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    scope: Scope,
+    labels: LabelSelector,
+    fields: FieldSelector,
+    /// Whether the fields are all in the head, so that no body is read.
+    head_only: bool,
+}
+
+impl Selection {
+    /// The selection of a request.
+    ///
+    /// # Errors
+    /// 400 where the resource does not have a field.
+    pub fn new(scope: &Scope, options: &ListOptions) -> Result<Self, Status> {
+        let fields = options.field_selector.clone();
+        scope.resource.check_fields(&fields).map_err(|error| Status::bad_request(error.to_string()))?;
+        let own = |label: &str| scope.resource.fields.own.iter().any(|field| field.label == label);
+        let head_only = !fields.requirements().iter().any(|it| own(it.field()));
+        Ok(Self { scope: scope.clone(), labels: options.label_selector.clone(), fields, head_only })
+    }
+
+    /// Whether everything in the namespace is selected.
+    pub fn is_everything(&self) -> bool {
+        self.labels.is_everything() && self.fields.is_everything() && self.scope.name.is_none()
+    }
+
+    /// Whether an object is selected.
+    pub fn matches(&self, stored: &Stored) -> bool {
+        let head = &stored.object().head;
+        let key = head.key();
+        if self.scope.name.as_deref().is_some_and(|name| name != key.name())
+            || !self.labels.matches(|label| head.label(label))
+        {
+            return false;
+        }
+        if self.head_only {
+            return self.fields.matches(|field| match field {
+                "metadata.name" => Some(key.name()),
+                "metadata.namespace" => Some(key.namespace().unwrap_or_default()),
+                _ => None,
+            });
+        }
+        let value = self.scope.view.value(stored).unwrap_or_default();
+        self.scope.resource.selects(&self.fields, &value)
+    }
+}

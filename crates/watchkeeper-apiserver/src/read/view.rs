@@ -1,0 +1,61 @@
+//! View: how a resource shows what is stored.
+//!
+//! Several resources can share a collection. One of them shows the stored bytes as they are; the
+//! others may have other names for the same fields.
+
+use std::sync::Arc;
+
+use crate::registry::{Registry, Resource};
+use crate::store::Stored;
+use serde_json::Value;
+use watchkeeper_core::Status;
+
+use super::events::{EVENTS_GROUP, new_event};
+
+/// How a resource shows what is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// As it is. What is encoded for one watcher serves all.
+    Own,
+    /// As it is, under another version.
+    Other,
+    /// An event by the names of `events.k8s.io`.
+    NewEvent,
+}
+
+impl View {
+    /// The view of a resource: the first row of a collection owns it.
+    pub fn of(registry: &Registry, resource: &Arc<Resource>) -> Self {
+        let owner = registry.iter().find(|row| row.storage.is_some() && row.storage == resource.storage);
+        match owner {
+            Some(owner) if !Arc::ptr_eq(owner, resource) => match &*resource.group {
+                EVENTS_GROUP => Self::NewEvent,
+                _ => Self::Other,
+            },
+            _ => Self::Own,
+        }
+    }
+
+    /// Whether bodies are shown byte for byte.
+    pub fn is_verbatim(self) -> bool {
+        !matches!(self, Self::NewEvent)
+    }
+
+    /// A stored object as this view shows it, without `apiVersion` and `kind`.
+    ///
+    /// # Errors
+    /// 500 where what is stored is not JSON, which only a broken store can cause.
+    pub fn value(self, stored: &Stored) -> Result<Value, Status> {
+        let value: Value =
+            serde_json::from_slice(&stored.object().encoded.body).map_err(Status::internal_error)?;
+        Ok(self.shown(value))
+    }
+
+    /// An object in the form of the store as this view shows it.
+    pub fn shown(self, value: Value) -> Value {
+        match self {
+            Self::Own | Self::Other => value,
+            Self::NewEvent => new_event(value),
+        }
+    }
+}

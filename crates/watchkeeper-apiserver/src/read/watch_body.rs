@@ -1,0 +1,165 @@
+//! Watch bodies: the steps of a [`Following`] as frames.
+//!
+//! From: [`Following`].
+//! To:   [`Response::watch`](crate::http::Response::watch): one chunk a step.
+//!
+//! - B1: an object that all watchers see alike is encoded once an event and format
+//!   ([`Event::encoded`](crate::store::Event::encoded)); here it is only framed.
+
+use crate::http::{MediaType, Shape};
+use crate::store::{Revision, Stored};
+use bytes::Bytes;
+use futures_core::Stream;
+use futures_util::stream;
+use serde_json::{Value, json};
+use watchkeeper_core::{Bookmark, BoxError, Encoded, Encoding, EventKind, Status};
+use watchkeeper_wire::{Kind, protobuf, transcode};
+
+use super::encode::{partial, partial_message};
+use super::list_body::put_bytes;
+use super::{Encoder, Following, Notice, Step, View};
+
+/// The body of a watch. It ends after an error, and when the watch does. In a shape that no event has,
+/// it ends instead of its first event.
+pub fn watch_body(
+    following: Following,
+    encoder: Encoder,
+) -> impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static {
+    let shapeless = matches!(encoder.accepted.transform, Some((Shape::PartialObjectMetadataList, _)));
+    let state = (following, Frames { encoder, headers_sent: false });
+    stream::unfold(state, move |(mut following, mut frames)| async move {
+        let step = following.next().await.filter(|_| !shapeless)?;
+        Some((Ok(frames.of(&step)), (following, frames)))
+    })
+}
+
+/// Writes frames.
+struct Frames {
+    encoder: Encoder,
+    /// Only the first table of a watch has its columns.
+    headers_sent: bool,
+}
+
+impl Frames {
+    fn of(&mut self, step: &Step) -> Bytes {
+        let mut out = Vec::new();
+        let written = match step {
+            Step::Initial(items) => items.iter().try_for_each(|stored| {
+                let object = self.object(stored)?;
+                self.frame(&mut out, EventKind::Added, &object);
+                Ok(())
+            }),
+            Step::Changes(notices) => notices.iter().try_for_each(|notice| {
+                if let Some(object) = self.change(notice)? {
+                    self.frame(&mut out, notice.kind, &object);
+                }
+                Ok(())
+            }),
+            Step::Bookmark { revision, initial_events_end } => {
+                self.bookmark(*revision, *initial_events_end).map(|object| {
+                    self.frame(&mut out, EventKind::Bookmark, &object);
+                })
+            }
+            Step::Failed(status) => Err((**status).clone()),
+        };
+        if let Err(status) = written {
+            let object = self.status(&status);
+            self.frame(&mut out, EventKind::Error, &object);
+        }
+        out.into()
+    }
+
+    fn change(&mut self, notice: &Notice) -> Result<Option<Bytes>, Status> {
+        let Notice { shown, event, .. } = notice;
+        if self.encoder.accepted.transform.is_none() && self.encoder.view == View::Own {
+            return event.encoded(*shown, self.encoding(), |stored| self.encoder.bare(stored)); // B1
+        }
+        event.state(*shown).map(|stored| self.object(stored)).transpose()
+    }
+
+    fn object(&mut self, stored: &Stored) -> Result<Bytes, Status> {
+        match self.encoder.accepted.transform {
+            None => self.encoder.bare(stored),
+            Some(_) => self.transformed(self.encoder.view.value(stored)?),
+        }
+    }
+
+    fn transformed(&mut self, value: Value) -> Result<Bytes, Status> {
+        match self.encoder.accepted.transform {
+            Some((Shape::Table, version)) => {
+                let mut printer = self.encoder.printer(version);
+                if std::mem::replace(&mut self.headers_sent, true) {
+                    printer = printer.without_headers();
+                }
+                Ok(serde_json::to_vec(&printer.object(&value)).map_err(Status::internal_error)?.into())
+            }
+            Some((_, version)) => Ok(match self.encoding() {
+                Encoding::Json => partial(value, version).to_string().into(),
+                Encoding::Protobuf => partial_message(&value, version)?.into(),
+            }),
+            None => Ok(value.to_string().into()),
+        }
+    }
+
+    fn bookmark(&mut self, revision: Revision, initial_events_end: bool) -> Result<Bytes, Status> {
+        let mut metadata = json!({"resourceVersion": revision.to_string()});
+        if initial_events_end {
+            metadata["annotations"] = json!({ Bookmark::INITIAL_EVENTS_END: "true" });
+        }
+        let kind = &self.encoder.kind;
+        let value = json!({"kind": kind.kind(), "apiVersion": kind.api_version(), "metadata": metadata});
+        if self.encoder.accepted.transform.is_some() {
+            return self.transformed(value);
+        }
+        Ok(match self.encoding() {
+            Encoding::Json => value.to_string().into(),
+            Encoding::Protobuf => {
+                let message = transcode::to_protobuf(&Encoded::json(value.to_string().into_bytes()), kind)
+                    .map_err(|error| Status::internal_error(&error))?;
+                protobuf::wrap(kind.api_version(), kind.kind(), &message).into()
+            }
+        })
+    }
+
+    fn status(&self, status: &Status) -> Bytes {
+        let text = serde_json::to_vec(status).unwrap_or_default(); // texts and numbers: it does not fail
+        match self.encoding() {
+            Encoding::Json => text.into(),
+            Encoding::Protobuf => {
+                let message = transcode::to_protobuf(&Encoded::json(text), &Kind::new("", "v1", "Status"));
+                protobuf::wrap("v1", "Status", &message.unwrap_or_default()).into()
+            }
+        }
+    }
+
+    fn encoding(&self) -> Encoding {
+        match self.encoder.accepted.media {
+            MediaType::Protobuf => Encoding::Protobuf,
+            _ => Encoding::Json,
+        }
+    }
+
+    /// Appends an event: a line of JSON, or a message after its length.
+    fn frame(&self, out: &mut Vec<u8>, kind: EventKind, object: &[u8]) {
+        match self.encoding() {
+            Encoding::Json => {
+                out.reserve(object.len() + 40);
+                out.extend_from_slice(br#"{"type":""#);
+                out.extend_from_slice(kind.to_string().as_bytes());
+                out.extend_from_slice(br#"","object":"#);
+                out.extend_from_slice(object);
+                out.extend_from_slice(b"}\n");
+            }
+            Encoding::Protobuf => {
+                let mut raw = Vec::with_capacity(object.len() + 8);
+                put_bytes(&mut raw, 1, object);
+                let start = out.len();
+                out.extend_from_slice(&[0; 4]);
+                put_bytes(out, 1, kind.to_string().as_bytes());
+                put_bytes(out, 2, &raw);
+                let length = u32::try_from(out.len() - start - 4).unwrap_or(u32::MAX);
+                out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+            }
+        }
+    }
+}

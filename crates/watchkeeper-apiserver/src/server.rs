@@ -1,0 +1,249 @@
+//! Server: an API server in this process, from nothing to ready in milliseconds.
+//!
+//! - S1: when [`start`](Builder::start) returns, requests are answered and the namespaces that every
+//!   cluster has are there.
+//! - S2: every task belongs to the server: [`stop`](ApiServer::stop) returns once all have ended, and
+//!   dropping the server cuts them off.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::http::{
+    Anonymous, Authenticator, Authority, CertificateError, Credentials, Front, Kubeconfig, ListenError,
+    Listener, MASTERS, NoRandomness, Security, User, random_token, random_uid,
+};
+use crate::registry::{self, Registry};
+use crate::store::{Collection, Expect, HistoryLimits, MemoryStore, NoPlace, Store, Unversioned, WriteError};
+use serde_json::json;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use watchkeeper_core::Timestamp;
+
+use crate::api::Api;
+use crate::read::{Reader, Scope, StoreSource, View};
+
+/// The namespaces that every cluster has.
+pub const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+/// How often the history is trimmed that no write trims.
+const TRIM_EVERY: Duration = Duration::from_secs(60);
+
+/// Why a server could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// Choose another address.
+    #[error("the server cannot listen")]
+    Listen(#[from] ListenError),
+    /// The system has no random numbers, or an address is no name for a certificate.
+    #[error("the server cannot have a certificate")]
+    Certificate(#[from] CertificateError),
+    /// The system has no random numbers.
+    #[error("the server cannot have a token")]
+    Random(#[from] NoRandomness),
+    /// The store does not take what every cluster has.
+    #[error("the first namespaces cannot be written")]
+    Store(#[from] WriteError),
+    /// A bug: what every cluster has is malformed.
+    #[error("the first namespaces cannot be encoded")]
+    Encode(#[from] NoPlace),
+}
+
+/// How a server is to be.
+#[must_use]
+pub struct Builder {
+    address: SocketAddr,
+    plain: bool,
+    token: Option<String>,
+    anonymous: Anonymous,
+    history: HistoryLimits,
+    store: Option<Arc<dyn Store>>,
+}
+
+impl Builder {
+    /// Where to listen; by default on loopback, on any port that is free.
+    pub fn listen(mut self, address: SocketAddr) -> Self {
+        self.address = address;
+        self
+    }
+
+    /// Without TLS, which is for loopback only.
+    pub fn plain_http(mut self) -> Self {
+        self.plain = true;
+        self
+    }
+
+    /// The token of the administrator; by default a random one.
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+
+    /// What becomes of those who give nothing; by default they are refused.
+    pub fn anonymous(mut self, anonymous: Anonymous) -> Self {
+        self.anonymous = anonymous;
+        self
+    }
+
+    /// How much history the store in memory keeps. It says nothing to a store of one's own.
+    pub fn history(mut self, limits: HistoryLimits) -> Self {
+        self.history = limits;
+        self
+    }
+
+    /// What to keep objects in; by default memory.
+    pub fn store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Starts the server (S1). If dropped half-way, nothing runs on.
+    ///
+    /// # Errors
+    /// See [`StartError`].
+    pub async fn start(self) -> Result<ApiServer, StartError> {
+        let stop = CancellationToken::new();
+        let mut tasks = JoinSet::new();
+        let store = match self.store {
+            Some(store) => store,
+            None => {
+                let memory = Arc::new(MemoryStore::new(self.history));
+                tasks.spawn(trim(memory.clone(), stop.clone()));
+                memory
+            }
+        };
+        create_namespaces(&*store).await?;
+        let (security, ca_pem) = match self.plain {
+            true => (Security::Plain, None),
+            false => {
+                let authority = Authority::generate()?;
+                let ip = self.address.ip();
+                let names =
+                    if ip.is_loopback() || ip.is_unspecified() { Vec::new() } else { vec![ip.to_string()] };
+                let identity = authority.vouch_for_server(&names)?;
+                (Security::Tls(authority.serve(&identity)?), Some(authority.certificate().to_owned()))
+            }
+        };
+        let listener = Listener::bind(self.address, security).await?;
+        let (address, url) = (listener.address(), listener.url());
+        let token = match self.token {
+            Some(token) => token,
+            None => random_token()?,
+        };
+        let admin = User::new("kubernetes-admin", [MASTERS]);
+        let authenticator = Authenticator::default().token(&token, admin).anonymous(self.anonymous);
+        let registry = Arc::new(registry::builtin().clone());
+        let api = Api::new(registry.clone(), store.clone(), address.to_string());
+        let running = stop.clone();
+        tasks.spawn(async move { listener.run(Front::new(api, authenticator), running).await });
+        Ok(ApiServer { address, url, token, ca_pem, store, registry, stop, tasks })
+    }
+}
+
+/// A server that is running.
+pub struct ApiServer {
+    address: SocketAddr,
+    url: String,
+    token: String,
+    ca_pem: Option<String>,
+    store: Arc<dyn Store>,
+    registry: Arc<Registry>,
+    stop: CancellationToken,
+    tasks: JoinSet<()>,
+}
+
+impl ApiServer {
+    /// A server with TLS on loopback, in memory, with a random token.
+    pub fn builder() -> Builder {
+        Builder {
+            address: (Ipv4Addr::LOCALHOST, 0).into(),
+            plain: false,
+            token: None,
+            anonymous: Anonymous::Refused,
+            history: HistoryLimits::default(),
+            store: None,
+        }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `https://127.0.0.1:6443`.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The token of the administrator.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Who vouches for it, in PEM; `None` without TLS.
+    pub fn ca_pem(&self) -> Option<&str> {
+        self.ca_pem.as_deref()
+    }
+
+    /// What a client needs to know, to be [rendered](Kubeconfig::render) or [written](Kubeconfig::write).
+    pub fn kubeconfig(&self) -> Kubeconfig {
+        Kubeconfig {
+            server: self.url.clone(),
+            authority: self.ca_pem.clone(),
+            credentials: Credentials::Token(self.token.clone()),
+            namespace: None,
+        }
+    }
+
+    /// What it keeps objects in.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// The objects of a resource, for a reflector of this process; `None` where there is no such resource.
+    pub fn source(
+        &self,
+        group: &str,
+        version: &str,
+        resource: &str,
+        namespace: Option<&str>,
+    ) -> Option<StoreSource> {
+        let resource = self.registry.get(group, version, resource)?.clone();
+        let view = View::of(&self.registry, &resource);
+        let scope = Scope { resource, namespace: namespace.map(str::to_owned), name: None, view };
+        Some(StoreSource::new(Reader::new(self.store.clone()), scope))
+    }
+
+    /// Stops, and returns once everything has ended (S2). If dropped half-way, what is left is cut off.
+    pub async fn stop(mut self) {
+        self.stop.cancel();
+        while self.tasks.join_next().await.is_some() {}
+    }
+}
+
+async fn trim(store: Arc<MemoryStore>, stop: CancellationToken) {
+    let mut ticks = tokio::time::interval(TRIM_EVERY);
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        store.trim();
+    }
+}
+
+async fn create_namespaces(store: &dyn Store) -> Result<(), StartError> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or_default(), nanos: 0 };
+    for name in NAMESPACES {
+        let namespace = json!({
+            "metadata": {"name": name, "uid": random_uid()?, "creationTimestamp": now.to_string(),
+                "labels": {"kubernetes.io/metadata.name": name}},
+            "spec": {"finalizers": ["kubernetes"]},
+            "status": {"phase": "Active"},
+        });
+        let value = Unversioned::from_json(namespace.to_string().as_bytes())?;
+        match store.put(&Collection::from("namespaces"), value, Expect::Absent).await {
+            Ok(_) | Err(WriteError::Conflict { .. }) => {} // a store of one's own may have them
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}

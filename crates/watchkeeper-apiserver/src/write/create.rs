@@ -1,0 +1,123 @@
+//! Create: what becomes of an object that is posted.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::http::{WriteOptions, random_uid};
+use crate::registry::Resource;
+use crate::store::{Expect, WriteError};
+use serde_json::{Value, json};
+use watchkeeper_core::{Status, Timestamp};
+
+use super::draft::Draft;
+use super::refusal::{check, no_randomness, unavailable, unexplained};
+use super::{Answer, Call, Writer, Written, metadata, name, namespace, pod, strategy};
+
+/// How many names are made up before the client is told to try again.
+const NAMES_TRIED: usize = 8;
+
+impl Writer {
+    pub(super) async fn create_object(
+        &self,
+        call: &Call<'_>,
+        body: Value,
+        options: &WriteOptions,
+    ) -> Result<Written, Status> {
+        let mut draft = Draft::read(body, call.resource)?;
+        place(&mut draft, call)?;
+        let prefix = draft.text("generateName").to_owned();
+        let is_generated = draft.text("name").is_empty() && !prefix.is_empty();
+        let said = if is_generated { &prefix } else { draft.text("name") };
+        self.check_namespace(call, said).await?;
+        for _ in 0..NAMES_TRIED {
+            if is_generated {
+                draft.set_meta("name", Some(name::generate(&prefix)?.into()));
+            }
+            begin(&mut draft, call.resource)?;
+            match self.create_draft(call, &draft, options.dry_run).await {
+                Err(status) if is_generated && status.is_already_exists() => {}
+                done => return done,
+            }
+        }
+        let taken = draft.text("name");
+        Err(Status::generate_name_conflict(&call.resource.group_resource(), taken, Duration::from_secs(1)))
+    }
+
+    /// Stores a new object under its name, which must be free.
+    async fn create_draft(&self, call: &Call<'_>, draft: &Draft, dry_run: bool) -> Result<Written, Status> {
+        let collection = call.collection()?;
+        let value = draft.unversioned()?;
+        let taken = || Status::already_exists(&call.resource.group_resource(), draft.text("name"));
+        if dry_run {
+            return match self.store.get(&collection, value.key()).await.map_err(unavailable)? {
+                Some(_) => Err(taken()),
+                None => Ok(Written::new(201, Answer::Value(draft.typed(call.resource)))),
+            };
+        }
+        match self.store.put(&collection, value, Expect::Absent).await {
+            Ok(stored) => Ok(Written::new(201, Answer::Stored(stored))),
+            Err(WriteError::Conflict { .. }) => Err(taken()),
+            Err(error) => Err(unavailable(error)),
+        }
+    }
+}
+
+/// Puts an object into the namespace of the path: 400 where it says another.
+pub(super) fn place(draft: &mut Draft, call: &Call<'_>) -> Result<(), Status> {
+    let namespace = call.namespace.filter(|_| call.resource.is_namespaced()).unwrap_or_default();
+    if call.resource.is_namespaced() && namespace.is_empty() {
+        return Err(Status::bad_request("an empty namespace may not be set during creation"));
+    }
+    let said = draft.text("namespace");
+    if !said.is_empty() && !namespace.is_empty() && said != namespace {
+        let message = "the namespace of the provided object does not match the namespace sent on the request";
+        return Err(Status::bad_request(message));
+    }
+    let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
+    draft.set_meta("namespace", namespace.map(Into::into));
+    Ok(())
+}
+
+/// Gives a new object what the server gives, and checks it.
+pub(super) fn begin(draft: &mut Draft, resource: &Resource) -> Result<(), Status> {
+    let mut faults = name::name_faults(resource, draft);
+    faults.extend(metadata::metadata_faults(draft));
+    if !strategy::is_custom(resource) {
+        faults.extend(metadata::finalizer_faults(draft));
+    }
+    check(resource, draft.text("name"), faults)?;
+    // A text that is no version passes, and is overwritten, as on the real server.
+    if draft.text("resourceVersion").parse::<u64>().is_ok_and(|version| version != 0) {
+        return Err(unexplained("resourceVersion should not be set on objects to be created"));
+    }
+    draft.set_meta("resourceVersion", None);
+    draft.set_meta("uid", Some(random_uid().map_err(no_randomness)?.into()));
+    draft.set_meta("creationTimestamp", Some(now().to_string().into()));
+    draft.set_meta("deletionTimestamp", None);
+    draft.set_meta("deletionGracePeriodSeconds", None);
+    if resource.counts_generation {
+        draft.set_meta("generation", Some(1.into()));
+    }
+    if strategy::has_status(resource) && !strategy::keeps_first_status(resource) {
+        let had_status = draft.part("status").is_some();
+        draft.set_part("status", first_status(draft, resource).or_else(|| had_status.then(|| json!({}))));
+    }
+    if resource.group.is_empty() && resource.name == "namespaces" {
+        namespace::begin(draft);
+    }
+    Ok(())
+}
+
+fn first_status(draft: &Draft, resource: &Resource) -> Option<Value> {
+    match (&*resource.group, &*resource.name) {
+        ("", "pods") => Some(json!({"phase": "Pending", "qosClass": pod::quality_of_service(draft)})),
+        ("", "persistentvolumes" | "persistentvolumeclaims") => Some(json!({"phase": "Pending"})),
+        ("", "services") => Some(json!({"loadBalancer": {}})),
+        _ => None,
+    }
+}
+
+/// This moment, to the second.
+pub(super) fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: 0 }
+}

@@ -1,0 +1,218 @@
+//! Delete: whether an object goes at once, and what holds it if it does not.
+
+use std::sync::Arc;
+
+use crate::http::{DeleteOptions, ListOptions, Propagation, method_not_allowed};
+use crate::registry::{Resource, Verb};
+use crate::store::{Expect, RangeQuery, Stored, WriteError};
+use serde_json::Value;
+use watchkeeper_core::{Outcome, Status, StatusDetails, Timestamp};
+
+use super::create::now;
+use super::draft::Draft;
+use super::modify::ATTEMPTS;
+use super::refusal::{MODIFIED, unavailable};
+use super::{Answer, Call, Writer, Written, namespace, pod, strategy};
+
+/// Dependents are deleted before the object goes.
+const FOREGROUND: &str = "foregroundDeletion";
+/// Dependents are let go before the object goes.
+const ORPHAN: &str = "orphan";
+
+/// What a deletion comes to.
+enum Step {
+    /// Nothing holds the object.
+    Remove,
+    /// Something holds it: it says so from now on, or has done so already.
+    Hold(Box<Draft>),
+}
+
+impl Writer {
+    pub(super) async fn delete_object(
+        &self,
+        call: &Call<'_>,
+        options: &DeleteOptions,
+    ) -> Result<Written, Status> {
+        let (collection, key) = (call.collection()?, call.key()?);
+        let mut current = self.store.get(&collection, &key).await.map_err(unavailable)?;
+        for _ in 0..ATTEMPTS {
+            let stored = current.ok_or_else(|| call.not_found())?;
+            let old = Draft::of(&stored)?;
+            check_preconditions(call, &old, options)?;
+            let outcome = match decide(call, &old, options)? {
+                Step::Hold(new) if *new == old => return Ok(held(Answer::Stored(stored), options)),
+                Step::Hold(new) if options.dry_run => {
+                    return Ok(held(Answer::Value(new.typed(call.resource)), options));
+                }
+                Step::Remove if options.dry_run => return Ok(gone(call, stored)),
+                Step::Hold(new) => {
+                    let written =
+                        self.store.put(&collection, new.unversioned()?, Expect::At(stored.modified())).await;
+                    written.map(|stored| held(Answer::Stored(stored), options))
+                }
+                Step::Remove => {
+                    let deleted = self.store.delete(&collection, &key, Some(stored.modified())).await;
+                    deleted.map(|last| gone(call, last))
+                }
+            };
+            match outcome {
+                Ok(written) => return Ok(written),
+                Err(WriteError::Conflict { current: found }) => current = found,
+                Err(error) => return Err(unavailable(error)),
+            }
+        }
+        Err(call.conflict(MODIFIED))
+    }
+
+    pub(super) async fn delete_objects(
+        &self,
+        call: &Call<'_>,
+        list: &ListOptions,
+        options: &DeleteOptions,
+    ) -> Result<Written, Status> {
+        let resource = call.resource;
+        if !resource.verbs.contains(Verb::DeleteCollection) {
+            return Err(method_not_allowed());
+        }
+        resource
+            .check_fields(&list.field_selector)
+            .map_err(|error| Status::bad_request(error.to_string()))?;
+        let namespace = call.namespace.filter(|_| resource.is_namespaced()).map(str::to_owned);
+        let query = RangeQuery { namespace, ..RangeQuery::all(call.collection()?) };
+        let mut found = self.store.range(query).await.map_err(unavailable)?.items;
+        found.retain(|stored| selects(resource, list, stored));
+        if let Some(limit) = list.limit {
+            found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        }
+        for stored in &found {
+            let key = stored.key();
+            let one = Call { namespace: key.namespace(), name: Some(key.name()), ..*call };
+            match self.delete_object(&one, options).await {
+                Err(status) if status.is_not_found() => {} // somebody else was faster
+                outcome => drop(outcome?),
+            }
+        }
+        Ok(Written::new(200, Answer::List(found)))
+    }
+}
+
+fn selects(resource: &Resource, list: &ListOptions, stored: &Stored) -> bool {
+    list.label_selector.matches(|key| stored.object().head.label(key))
+        && (list.field_selector.is_everything()
+            || serde_json::from_slice::<Value>(&stored.object().encoded.body)
+                .is_ok_and(|object| resource.selects(&list.field_selector, &object)))
+}
+
+fn held(answer: Answer, options: &DeleteOptions) -> Written {
+    // 202 only where the client used the old way to ask for the deletion of dependents.
+    let code = if options.orphan_dependents == Some(false) { 202 } else { 200 };
+    Written::new(code, answer)
+}
+
+fn gone(call: &Call<'_>, last: Arc<Stored>) -> Written {
+    if strategy::returns_deleted(call.resource) {
+        return Written::new(200, Answer::Stored(last));
+    }
+    let resource = call.resource.group_resource();
+    let details = StatusDetails {
+        name: last.key().name().to_owned(),
+        group: resource.group,
+        kind: resource.resource,
+        uid: last.object().head.uid().to_owned(),
+        ..Default::default()
+    };
+    let details = Some(Box::new(details));
+    Written::new(
+        200,
+        Answer::Status(Status { outcome: Some(Outcome::Success), details, ..Default::default() }),
+    )
+}
+
+fn check_preconditions(call: &Call<'_>, old: &Draft, options: &DeleteOptions) -> Result<(), Status> {
+    let (uid, version) = (old.text("uid"), old.text("resourceVersion"));
+    if let Some(said) = options.uid.as_deref().filter(|said| *said != uid) {
+        return Err(call.conflict(format_args!(
+            "the UID in the precondition ({said}) does not match the UID in record ({uid}). \
+             The object might have been deleted and then recreated"
+        )));
+    }
+    if let Some(said) = options.resource_version.as_deref().filter(|said| *said != version) {
+        return Err(call.conflict(format_args!(
+            "the ResourceVersion in the precondition ({said}) does not match the ResourceVersion in record \
+             ({version}). The object might have been modified"
+        )));
+    }
+    Ok(())
+}
+
+fn decide(call: &Call<'_>, old: &Draft, options: &DeleteOptions) -> Result<Step, Status> {
+    let mut new = old.clone();
+    if call.is("", "namespaces") {
+        namespace::check_mortal(call, old.text("name"))?;
+        namespace::terminate(&mut new);
+        let is_held = !new.spec_finalizers().is_empty() || !new.finalizers().is_empty();
+        return Ok(if is_held { Step::Hold(Box::new(new)) } else { Step::Remove });
+    }
+    set_finalizers(call.resource, &mut new, options);
+    let is_graceful = call.is("", "pods");
+    let before = old.meta("deletionGracePeriodSeconds").and_then(Value::as_i64);
+    if !old.is_being_deleted() {
+        let seconds = if is_graceful { pod::grace_seconds(old, options.grace_period_seconds) } else { 0 };
+        if seconds == 0 && new.finalizers().is_empty() {
+            return Ok(Step::Remove);
+        }
+        mark(&mut new, now(), seconds);
+        if old.generation() > 0 {
+            new.set_meta("generation", Some(old.generation().saturating_add(1).into()));
+        }
+        return Ok(Step::Hold(Box::new(new)));
+    }
+    let seconds = match (is_graceful, before, options.grace_period_seconds) {
+        (true, Some(before), Some(asked)) if asked < before => {
+            let asked = asked.max(0); // a grace period only ever gets shorter
+            let end = old.text("deletionTimestamp").parse::<Timestamp>().unwrap_or_else(|_| now());
+            let begun = Timestamp { seconds: end.seconds.saturating_sub(before), nanos: 0 };
+            mark(&mut new, begun, asked);
+            asked
+        }
+        (true, Some(before), _) => before.max(1), // it is on its way: nothing to do
+        _ => 0,
+    };
+    match seconds == 0 && new.finalizers().is_empty() {
+        true => Ok(Step::Remove),
+        false => Ok(Step::Hold(Box::new(new))),
+    }
+}
+
+/// Says until when an object may take to end.
+fn mark(draft: &mut Draft, from: Timestamp, seconds: i64) {
+    let end = Timestamp { seconds: from.seconds.saturating_add(seconds), ..from };
+    draft.set_meta("deletionTimestamp", Some(end.to_string().into()));
+    draft.set_meta("deletionGracePeriodSeconds", Some(seconds.into()));
+}
+
+/// Has the object held for the sake of its dependents, or no longer.
+fn set_finalizers(resource: &Resource, draft: &mut Draft, options: &DeleteOptions) {
+    let has = |name| draft.finalizers().contains(&name);
+    let asked = options.propagation.or(options.orphan_dependents.map(|orphan| match orphan {
+        true => Propagation::Orphan,
+        false => Propagation::Background,
+    }));
+    let (orphan, foreground) = match asked {
+        Some(Propagation::Orphan) => (true, false),
+        Some(Propagation::Foreground) => (false, true),
+        Some(Propagation::Background) => (false, false),
+        None if has(ORPHAN) => (true, false),
+        None if has(FOREGROUND) => (false, true),
+        None => (strategy::orphans_by_default(resource), false),
+    };
+    let mut finalizers: Vec<String> = draft.finalizers().into_iter().map(str::to_owned).collect();
+    for (name, is_wanted) in [(ORPHAN, orphan), (FOREGROUND, foreground)] {
+        match is_wanted {
+            true if finalizers.iter().all(|it| it != name) => finalizers.push(name.to_owned()),
+            true => {}
+            false => finalizers.retain(|it| it != name),
+        }
+    }
+    draft.set_meta("finalizers", (!finalizers.is_empty()).then(|| finalizers.into()));
+}

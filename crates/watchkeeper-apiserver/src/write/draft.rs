@@ -1,0 +1,180 @@
+//! Draft: an object on its way into the store.
+
+use crate::registry::Resource;
+use crate::store::{Stored, Unversioned};
+use serde_json::{Map, Value};
+use watchkeeper_core::{Encoded, Status};
+use watchkeeper_wire::transcode::{self, Types};
+use watchkeeper_wire::{DecodeError, Kind};
+
+use super::event::{show_event, store_event};
+
+/// An object without `apiVersion` and `kind`, as JSON. It has the form in which its kind is written (W4).
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Draft {
+    fields: Map<String, Value>,
+}
+
+impl Draft {
+    /// Takes an object that a client has sent: 400 where it is none.
+    pub(super) fn read(body: Value, resource: &Resource) -> Result<Self, Status> {
+        let unfit = |why: &dyn std::fmt::Display| {
+            Status::bad_request(format!(
+                "{} in version {:?} cannot be handled as a {}: {why}",
+                resource.kind, resource.version, resource.kind
+            ))
+        };
+        let kind = Kind::new(&resource.group, &resource.version, &resource.kind);
+        let value = match kind.message() {
+            Some(_) => as_written(&body, &kind).map_err(|error| unfit(&error))?,
+            None => body,
+        };
+        let Value::Object(fields) = value else { return Err(unfit(&"it is not an object")) };
+        let mut draft = Self { fields };
+        store_event(resource, &mut draft.fields);
+        draft.fields.remove("apiVersion");
+        draft.fields.remove("kind");
+        match draft.fields.get("metadata") {
+            None | Some(Value::Null | Value::Object(_)) => {}
+            Some(_) => return Err(unfit(&"its metadata is not an object")),
+        }
+        let metadata = draft.metadata_mut();
+        metadata.retain(|name, value| {
+            let is_empty = match value {
+                Value::Null => true,
+                Value::String(text) => text.is_empty(),
+                Value::Array(items) => items.is_empty(),
+                Value::Object(fields) => fields.is_empty(),
+                Value::Bool(_) | Value::Number(_) => false,
+            };
+            !is_empty && name != "managedFields" && name != "selfLink"
+        });
+        Ok(draft)
+    }
+
+    /// What is stored.
+    pub(super) fn of(stored: &Stored) -> Result<Self, Status> {
+        let fields = serde_json::from_slice(&stored.object().encoded.body).map_err(Status::internal_error)?;
+        Ok(Self { fields })
+    }
+
+    /// What is put into the store: 400 where its metadata is of other types than metadata are.
+    pub(super) fn unversioned(&self) -> Result<Unversioned, Status> {
+        let body = serde_json::to_vec(&self.fields).map_err(Status::internal_error)?;
+        Unversioned::from_json(&body).map_err(|error| Status::bad_request(error.to_string()))
+    }
+
+    /// The whole object, with its type.
+    pub(super) fn typed(&self, resource: &Resource) -> Value {
+        let mut fields = self.fields.clone();
+        show_event(resource, &mut fields);
+        fields.insert("apiVersion".to_owned(), resource.group_version().to_string().into());
+        fields.insert("kind".to_owned(), resource.kind.as_ref().into());
+        Value::Object(fields)
+    }
+
+    /// A text of the metadata; empty where there is none.
+    pub(super) fn text(&self, name: &str) -> &str {
+        self.meta(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// A field of the metadata.
+    pub(super) fn meta(&self, name: &str) -> Option<&Value> {
+        self.fields.get("metadata")?.get(name)
+    }
+
+    /// Sets or removes a field of the metadata.
+    pub(super) fn set_meta(&mut self, name: &str, value: Option<Value>) {
+        set(self.metadata_mut(), name, value);
+    }
+
+    /// `spec`, `status`, `data`, ...
+    pub(super) fn part(&self, name: &str) -> Option<&Value> {
+        self.fields.get(name)
+    }
+
+    /// Sets or removes `spec`, `status`, `data`, ...
+    pub(super) fn set_part(&mut self, name: &str, value: Option<Value>) {
+        set(&mut self.fields, name, value);
+    }
+
+    /// Sets or removes a field of `spec` or `status`.
+    pub(super) fn set_in(&mut self, part: &str, name: &str, value: Option<Value>) {
+        if value.is_some() || self.fields.get(part).is_some_and(Value::is_object) {
+            set(object_in(&mut self.fields, part), name, value);
+        }
+    }
+
+    /// Sets labels or annotations, one by one.
+    pub(super) fn set_pair(&mut self, name: &str, key: &str, value: &str) {
+        object_in(self.metadata_mut(), name).insert(key.to_owned(), value.into());
+    }
+
+    /// Everything but the metadata and the status: what a generation counts.
+    pub(super) fn wanted(&self) -> impl Iterator<Item = (&String, &Value)> {
+        self.fields.iter().filter(|(name, _)| !matches!(name.as_str(), "metadata" | "status"))
+    }
+
+    /// Takes everything but metadata from another, but for one part.
+    pub(super) fn take_all_but(&mut self, part: &str, other: &Self) {
+        self.fields.retain(|name, _| name == "metadata" || name == part);
+        for (name, value) in &other.fields {
+            if name != "metadata" && name != part {
+                self.fields.insert(name.clone(), value.clone());
+            }
+        }
+    }
+
+    /// The generation; 0 where its kind does not count.
+    pub(super) fn generation(&self) -> i64 {
+        self.meta("generation").and_then(Value::as_i64).unwrap_or_default()
+    }
+
+    /// What must be done before the object may go.
+    pub(super) fn finalizers(&self) -> Vec<&str> {
+        texts(self.meta("finalizers"))
+    }
+
+    /// What the controller of namespaces must do before a namespace may go.
+    pub(super) fn spec_finalizers(&self) -> Vec<&str> {
+        texts(self.part("spec").and_then(|spec| spec.get("finalizers")))
+    }
+
+    /// Whether the object is being deleted.
+    pub(super) fn is_being_deleted(&self) -> bool {
+        self.meta("deletionTimestamp").is_some_and(|value| !value.is_null())
+    }
+
+    fn metadata_mut(&mut self) -> &mut Map<String, Value> {
+        object_in(&mut self.fields, "metadata")
+    }
+}
+
+fn texts(list: Option<&Value>) -> Vec<&str> {
+    list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+fn set(fields: &mut Map<String, Value>, name: &str, value: Option<Value>) {
+    match value {
+        Some(value) => fields.insert(name.to_owned(), value),
+        None => fields.remove(name),
+    };
+}
+
+/// The object under a name. What else is there makes way.
+fn object_in<'a>(fields: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<String, Value> {
+    let slot = fields.entry(name).or_insert(Value::Null);
+    if !slot.is_object() {
+        *slot = Value::Object(Map::new());
+    }
+    slot.as_object_mut().expect("it was made an object just now")
+}
+
+/// The form in which Go would write an object: through its message and back, which drops what is left out.
+fn as_written(body: &Value, kind: &Kind) -> Result<Value, DecodeError> {
+    let json = Encoded::json(body.to_string().into_bytes());
+    let message = Encoded::protobuf(transcode::to_protobuf(&json, kind)?);
+    let mut written = Vec::new();
+    transcode::to_json(&message, kind, Types::Omitted, &mut written)?;
+    Ok(serde_json::from_slice(&written).unwrap_or_default())
+}

@@ -1,0 +1,235 @@
+//! Writing: create, update, patch and delete objects as an API server does.
+//!
+//! From: a request that has been routed, and whose body has been decoded ([`decode_object`]).
+//! To:   the [`Store`], one compare-and-put a change; and what to answer with.
+//!
+//! - W1: what is written was decided on what is stored at that moment: a write that finds something else
+//!   there is decided anew, and only a client that named a version is told of the conflict.
+//! - W2: a change that changes nothing is not written, so that it keeps its version and nobody hears of it.
+//! - W3: a dry run does all but the write, and answers as the write would.
+//! - W4: what is stored has the form in which the kind is written (no nulls, no empty optional fields), so
+//!   that equal objects are equal bytes.
+//!
+//! Absent for now: `managedFields` are dropped and apply patches refused (415); no defaulting; of validation
+//! only metadata and what the subresources need; quotas and disruption budgets.
+//!
+//! A future that is dropped half-way has written or has not, as with the store; nothing is written in parts,
+//! but for the deletion of a collection, which is a deletion of each.
+//!
+//! [`decode_object`]: crate::http::decode_object
+
+mod create;
+mod delete;
+mod draft;
+mod event;
+mod metadata;
+mod modify;
+mod name;
+mod namespace;
+mod patched;
+mod pod;
+mod refusal;
+mod review;
+mod revise;
+mod scale;
+mod strategy;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use crate::http::{DeleteOptions, ListOptions, PatchType, User, WriteOptions, method_not_allowed};
+use crate::registry::Resource;
+use crate::store::{Collection, Store, Stored};
+use bytes::Bytes;
+use serde_json::Value;
+use watchkeeper_core::{ObjectKey, Status};
+
+pub use event::show_event;
+pub use scale::scale_of;
+
+/// What a request is about.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// The row of the registry.
+    pub resource: &'a Resource,
+    /// `status`, `scale`, `binding`, ...
+    pub subresource: Option<&'a str>,
+    /// The namespace of the path.
+    pub namespace: Option<&'a str>,
+    /// The name of the path.
+    pub name: Option<&'a str>,
+}
+
+/// What a write came to.
+#[derive(Debug, Clone)]
+pub struct Written {
+    /// 200, 201 or 202.
+    pub code: u16,
+    /// What to answer with.
+    pub answer: Answer,
+    /// Texts for `Warning` headers.
+    pub warnings: Vec<String>,
+}
+
+/// What to answer a write with.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// The object as it is stored now, or as it was when it went.
+    Stored(Arc<Stored>),
+    /// An object that is not stored (dry run, review, scale), with its `apiVersion` and `kind`.
+    Value(Value),
+    /// The objects of a collection that was deleted, as they were before.
+    List(Vec<Arc<Stored>>),
+    /// A status.
+    Status(Status),
+}
+
+impl Written {
+    fn new(code: u16, answer: Answer) -> Self {
+        Self { code, answer, warnings: Vec::new() }
+    }
+}
+
+impl<'a> Call<'a> {
+    /// The collection of the store; 405 where nothing is kept.
+    fn collection(&self) -> Result<Collection, Status> {
+        self.resource.storage.as_deref().map(Collection::from).ok_or_else(method_not_allowed)
+    }
+
+    /// The name of the path; 405 where it has none.
+    fn required_name(&self) -> Result<&'a str, Status> {
+        self.name.filter(|name| !name.is_empty()).ok_or_else(method_not_allowed)
+    }
+
+    /// The object of the path.
+    fn key(&self) -> Result<ObjectKey, Status> {
+        Ok(self.key_of(self.required_name()?))
+    }
+
+    /// An object in the namespace of the path.
+    fn key_of(&self, name: &str) -> ObjectKey {
+        match self.namespace.filter(|_| self.resource.is_namespaced()) {
+            Some(namespace) => ObjectKey::namespaced(namespace, name),
+            None => ObjectKey::cluster(name),
+        }
+    }
+
+    /// Whether this is about objects of a built-in resource.
+    fn is(&self, group: &str, name: &str) -> bool {
+        self.resource.group == group && self.resource.name == name
+    }
+
+    fn not_found(&self) -> Status {
+        Status::not_found(&self.resource.group_resource(), self.name.unwrap_or_default())
+    }
+
+    fn conflict(&self, why: impl std::fmt::Display) -> Status {
+        Status::conflict(&self.resource.group_resource(), self.name.unwrap_or_default(), why)
+    }
+}
+
+/// Writes objects to a store.
+#[derive(Clone)]
+pub struct Writer {
+    store: Arc<dyn Store>,
+}
+
+impl Writer {
+    /// Writes to this store.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store }
+    }
+
+    /// POST. The body is decoded and its kind checked already.
+    ///
+    /// # Errors
+    /// The status to answer with instead.
+    pub async fn create(
+        &self,
+        call: &Call<'_>,
+        body: Value,
+        options: &WriteOptions,
+        user: &User,
+    ) -> Result<Written, Status> {
+        match call.subresource {
+            None if call.is("", "bindings") => self.bind(call, &body, options).await,
+            None if call.resource.storage.is_none() => review::answer(call, body, user),
+            None => self.create_object(call, body, options).await,
+            Some("binding") if call.is("", "pods") => self.bind(call, &body, options).await,
+            Some("eviction") if call.is("", "pods") => self.evict(call, &body, options).await,
+            Some(_) => Err(method_not_allowed()),
+        }
+    }
+
+    /// PUT.
+    ///
+    /// # Errors
+    /// The status to answer with instead.
+    pub async fn update(
+        &self,
+        call: &Call<'_>,
+        body: Value,
+        options: &WriteOptions,
+        user: &User,
+    ) -> Result<Written, Status> {
+        let _ = user; // who writes is for admission and managed fields to ask
+        match call.subresource {
+            Some("scale") => self.update_scale(call, &body, options).await,
+            other if revise::is_endpoint(call.resource, other) => {
+                self.update_object(call, body, options).await
+            }
+            _ => Err(method_not_allowed()),
+        }
+    }
+
+    /// PATCH; the bytes are those of the request.
+    ///
+    /// # Errors
+    /// The status to answer with instead.
+    pub async fn patch(
+        &self,
+        call: &Call<'_>,
+        form: PatchType,
+        patch: Bytes,
+        options: &WriteOptions,
+        user: &User,
+    ) -> Result<Written, Status> {
+        let _ = user; // as above
+        match call.subresource {
+            Some("scale") => self.patch_scale(call, form, &patch, options).await,
+            Some("finalize") => Err(method_not_allowed()),
+            other if revise::is_endpoint(call.resource, other) => {
+                self.patch_object(call, form, &patch, options).await
+            }
+            _ => Err(method_not_allowed()),
+        }
+    }
+
+    /// DELETE of one object.
+    ///
+    /// # Errors
+    /// The status to answer with instead.
+    pub async fn delete(&self, call: &Call<'_>, options: &DeleteOptions) -> Result<Written, Status> {
+        match call.subresource {
+            None => self.delete_object(call, options).await,
+            Some(_) => Err(method_not_allowed()),
+        }
+    }
+
+    /// DELETE of a collection: of each object that is selected, one by one.
+    ///
+    /// # Errors
+    /// The status to answer with instead. What has been deleted by then stays so.
+    pub async fn delete_collection(
+        &self,
+        call: &Call<'_>,
+        list: &ListOptions,
+        options: &DeleteOptions,
+    ) -> Result<Written, Status> {
+        match call.subresource {
+            None => self.delete_objects(call, list, options).await,
+            Some(_) => Err(method_not_allowed()),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Modify: read, decide, compare and write, until nobody has come between (W1).
+
+use std::sync::Arc;
+
+use crate::http::WriteOptions;
+use crate::store::{Expect, Stored, WriteError};
+use serde_json::Value;
+use watchkeeper_core::Status;
+
+use super::create::place;
+use super::draft::Draft;
+use super::refusal::{MODIFIED, unavailable};
+use super::revise::{check_path, is_over, revise, wrong_uid};
+use super::{Answer, Call, Writer, Written, strategy};
+
+/// How often a change is decided anew before the client is told of the conflict. Each time somebody else has
+/// got through.
+pub(super) const ATTEMPTS: usize = 100;
+
+/// What an object has become.
+pub(super) struct Modified {
+    pub(super) draft: Draft,
+    /// None where it was not stored: on a dry run, or because it has gone.
+    pub(super) stored: Option<Arc<Stored>>,
+}
+
+impl Modified {
+    pub(super) fn written(self, call: &Call<'_>) -> Written {
+        let answer = match self.stored {
+            Some(stored) => Answer::Stored(stored),
+            None => Answer::Value(self.draft.typed(call.resource)),
+        };
+        Written::new(200, answer)
+    }
+}
+
+impl Writer {
+    /// Replaces the object of the path by what `change` makes of it: 404 where there is none.
+    pub(super) async fn modify(
+        &self,
+        call: &Call<'_>,
+        dry_run: bool,
+        change: &mut (dyn FnMut(&Draft) -> Result<Draft, Status> + Send),
+    ) -> Result<Modified, Status> {
+        let (collection, key) = (call.collection()?, call.key()?);
+        let mut current = self.store.get(&collection, &key).await.map_err(unavailable)?;
+        for _ in 0..ATTEMPTS {
+            let stored = current.ok_or_else(|| call.not_found())?;
+            let old = Draft::of(&stored)?;
+            let draft = change(&old)?;
+            let is_over = is_over(call, &draft);
+            if !is_over && draft == old {
+                return Ok(Modified { draft, stored: Some(stored) }); // W2
+            }
+            let value = draft.unversioned()?;
+            if dry_run {
+                return Ok(Modified { draft, stored: None }); // W3
+            }
+            let outcome = match is_over {
+                true => self.store.delete(&collection, &key, Some(stored.modified())).await.map(|_| None),
+                false => self.store.put(&collection, value, Expect::At(stored.modified())).await.map(Some),
+            };
+            match outcome {
+                Ok(stored) => return Ok(Modified { draft, stored }),
+                Err(WriteError::Conflict { current: found }) => current = found,
+                Err(error) => return Err(unavailable(error)),
+            }
+        }
+        Err(call.conflict(MODIFIED))
+    }
+
+    pub(super) async fn update_object(
+        &self,
+        call: &Call<'_>,
+        body: Value,
+        options: &WriteOptions,
+    ) -> Result<Written, Status> {
+        call.required_name()?;
+        let mut sent = Draft::read(body.clone(), call.resource)?;
+        place(&mut sent, call)?;
+        check_path(call, &sent)?;
+        let mut replace = |old: &Draft| {
+            let mut new = sent.clone();
+            revise(call, old, &mut new)?;
+            Ok(new)
+        };
+        let outcome = self.modify(call, options.dry_run, &mut replace).await;
+        let creates = call.subresource.is_none() && strategy::creates_on_update(call.resource);
+        match outcome {
+            Err(status) if status.is_not_found() && creates => match sent.text("uid") {
+                "" => self.create_object(call, without_version(body), options).await,
+                uid => Err(wrong_uid(call, uid, "")),
+            },
+            outcome => Ok(outcome?.written(call)),
+        }
+    }
+}
+
+/// The object as if it had never been there.
+fn without_version(mut body: Value) -> Value {
+    if let Some(Value::Object(metadata)) = body.get_mut("metadata") {
+        metadata.remove("resourceVersion");
+    }
+    body
+}

@@ -1,0 +1,143 @@
+//! Patched: what a patch makes of an object, checked as if the result had been sent.
+
+use crate::http::{FieldValidation, MediaType, PatchType, WriteOptions, decode_object};
+use crate::patch::{self, Form};
+use serde_json::Value;
+use watchkeeper_core::{CauseType, GroupKind, GroupVersionKind, Status};
+use watchkeeper_wire::schema;
+
+use super::draft::Draft;
+use super::refusal::{check, fault, invalid_value, unpatchable};
+use super::revise::{check_path, revise};
+use super::{Call, Writer, Written};
+
+impl Writer {
+    pub(super) async fn patch_object(
+        &self,
+        call: &Call<'_>,
+        form: PatchType,
+        patch: &[u8],
+        options: &WriteOptions,
+    ) -> Result<Written, Status> {
+        let kind = call.resource.group_version_kind();
+        let patcher = Patcher::new(form, patch, &kind, options.field_validation)?;
+        let mut warnings = Vec::new();
+        let mut change = |old: &Draft| {
+            let patched = patcher.apply(old.typed(call.resource))?;
+            warnings = patched.warnings;
+            let mut new = Draft::read(patched.value, call.resource)?;
+            check_path(call, &new)?;
+            check_uid(call, old, &new)?;
+            revise(call, old, &mut new)?;
+            Ok(new)
+        };
+        let mut written = self.modify(call, options.dry_run, &mut change).await?.written(call);
+        written.warnings = warnings;
+        Ok(written)
+    }
+}
+
+/// 422 where a patch gives the object another uid. An update that does so is for another object: 409.
+fn check_uid(call: &Call<'_>, old: &Draft, new: &Draft) -> Result<(), Status> {
+    match new.text("uid") {
+        "" => Ok(()),
+        uid if uid == old.text("uid") => Ok(()),
+        uid => {
+            let fault = invalid_value("metadata.uid", uid, "field is immutable");
+            check(call.resource, old.text("name"), vec![fault])
+        }
+    }
+}
+
+/// A patch that has been read.
+pub(super) struct Patcher<'a> {
+    form: Form,
+    patch: &'a [u8],
+    kind: &'a GroupVersionKind,
+    validation: FieldValidation,
+    /// What strict reading has found in the patch itself.
+    faults: Vec<String>,
+}
+
+/// An object that has been patched.
+pub(super) struct Patched {
+    pub(super) value: Value,
+    pub(super) warnings: Vec<String>,
+}
+
+impl<'a> Patcher<'a> {
+    /// Reads a patch for objects of a kind: 415 for forms that the kind does not take.
+    pub(super) fn new(
+        form: PatchType,
+        patch: &'a [u8],
+        kind: &'a GroupVersionKind,
+        validation: FieldValidation,
+    ) -> Result<Self, Status> {
+        let is_known = schema::builtin().message_of(kind).is_some();
+        let form = match form {
+            PatchType::Json => Form::Json,
+            PatchType::Merge => Form::Merge,
+            PatchType::Strategic if is_known => Form::Strategic,
+            PatchType::Strategic | PatchType::Apply => {
+                let mut taken = vec![PatchType::Json, PatchType::Merge];
+                taken.extend(is_known.then_some(PatchType::Strategic));
+                let taken: Vec<&str> = taken.into_iter().map(PatchType::as_str).collect();
+                return Err(Status::unsupported_media_type(&taken));
+            }
+        };
+        let faults = match validation {
+            FieldValidation::Ignore => Vec::new(),
+            _ => patch::faults(form, patch).map_err(|error| unpatchable(&error))?,
+        };
+        Ok(Self { form, patch, kind, validation, faults })
+    }
+
+    /// Applies the patch to an object, which has its type.
+    pub(super) fn apply(&self, object: Value) -> Result<Patched, Status> {
+        let refused = |error| unpatchable(&error);
+        let value = match self.form {
+            Form::Json => patch::json(object, self.patch).map_err(refused)?,
+            Form::Merge => patch::merge(object, self.document()?).map_err(refused)?,
+            Form::Strategic => {
+                let message = schema::builtin().message_of(self.kind);
+                let message = message.ok_or_else(|| Status::internal_error("a kind without fields"))?;
+                patch::strategic(object, self.document()?, schema::builtin(), message).map_err(refused)?
+            }
+        };
+        self.check(&value)
+    }
+
+    /// The patch as JSON.
+    fn document(&self) -> Result<Value, Status> {
+        serde_json::from_slice(self.patch)
+            .map_err(|error| Status::bad_request(format!("error decoding patch: {error}")))
+    }
+
+    /// Reads the result as if it had been sent.
+    fn check(&self, value: &Value) -> Result<Patched, Status> {
+        let text = value.to_string();
+        let unfit = |why: &str| {
+            let message = format!("Invalid value: {text:?}: {why}");
+            let nobody = GroupKind { group: String::new(), kind: String::new() };
+            Status::invalid(&nobody, "", vec![fault(CauseType::FieldValueInvalid, "patch", message)])
+        };
+        let lenient = match self.validation {
+            FieldValidation::Ignore => FieldValidation::Ignore,
+            _ => FieldValidation::Warn,
+        };
+        let decoded = decode_object(text.as_bytes(), MediaType::Json, self.kind, lenient)
+            .map_err(|status| unfit(reason_in(&status.message, &self.kind.kind)))?;
+        let mut warnings = self.faults.clone();
+        warnings.extend(decoded.warnings);
+        if self.validation == FieldValidation::Strict && !warnings.is_empty() {
+            return Err(unfit(&format!("strict decoding error: {}", warnings.join(", "))));
+        }
+        Ok(Patched { value: decoded.value, warnings })
+    }
+}
+
+/// Why an object could not be read, without saying again which.
+fn reason_in<'a>(message: &'a str, kind: &str) -> &'a str {
+    let introduction = format!("cannot be handled as a {kind}: ");
+    message.split_once(&introduction).map_or(message, |(_, reason)| reason)
+}

@@ -1,0 +1,162 @@
+//! Pods: how they come to a node, and how they are asked to leave it.
+
+use crate::http::{DeleteOptions, WriteOptions};
+use crate::registry::{self, Resource};
+use serde_json::{Value, json};
+use watchkeeper_core::{GroupResource, Outcome, Status};
+
+use super::create::now;
+use super::draft::Draft;
+use super::refusal::unexplained;
+use super::revise::check_versions;
+use super::{Answer, Call, Writer, Written};
+
+/// How long a pod may take to end where it does not say.
+const DEFAULT_GRACE_SECONDS: i64 = 30;
+
+impl Writer {
+    /// POST of a binding, below the pod or among the bindings of its namespace.
+    pub(super) async fn bind(
+        &self,
+        call: &Call<'_>,
+        binding: &Value,
+        options: &WriteOptions,
+    ) -> Result<Written, Status> {
+        let name = binding["metadata"]["name"].as_str().unwrap_or_default();
+        if call.name.is_some_and(|path| path != name) {
+            return Err(Status::bad_request("name in URL does not match name in Binding object"));
+        }
+        let call = Call { resource: pods()?, name: Some(name), subresource: Some("binding"), ..*call };
+        let target = check_binding(binding)?;
+        let sent = Draft::read(json!({"metadata": binding["metadata"]}), call.resource)?;
+        let mut change = |pod: &Draft| {
+            check_versions(&call, pod, &sent)?;
+            let mut pod = pod.clone();
+            assign(&mut pod, target)?;
+            for name in ["annotations", "labels"] {
+                let pairs = sent.meta(name).and_then(Value::as_object);
+                for (key, value) in pairs.into_iter().flatten() {
+                    pod.set_pair(name, key, value.as_str().unwrap_or_default());
+                }
+            }
+            Ok(pod)
+        };
+        self.modify(&call, options.dry_run, &mut change).await?;
+        Ok(created())
+    }
+
+    /// POST of an eviction. It deletes the pod: nothing speaks against it yet.
+    pub(super) async fn evict(
+        &self,
+        call: &Call<'_>,
+        eviction: &Value,
+        options: &WriteOptions,
+    ) -> Result<Written, Status> {
+        let name = eviction["metadata"]["name"].as_str().unwrap_or_default();
+        if call.name.is_some_and(|path| path != name) {
+            return Err(Status::bad_request("name in URL does not match name in Eviction object"));
+        }
+        let mut how = match &eviction["deleteOptions"] {
+            Value::Null => DeleteOptions::default(),
+            body => DeleteOptions::of_body(body.clone())?,
+        };
+        how.dry_run |= options.dry_run;
+        self.delete_object(&Call { subresource: None, ..*call }, &how).await?;
+        Ok(created())
+    }
+}
+
+fn pods() -> Result<&'static Resource, Status> {
+    let pods = registry::builtin().get("", "v1", "pods");
+    pods.map(|row| &**row).ok_or_else(|| Status::internal_error("pods are not served"))
+}
+
+/// 201 and nothing to show.
+fn created() -> Written {
+    let status = Status { outcome: Some(Outcome::Success), code: 201, ..Default::default() };
+    Written::new(201, Answer::Status(status))
+}
+
+/// The node that a binding names. Where it names none, the real server finds no better word than 500.
+fn check_binding(binding: &Value) -> Result<&str, Status> {
+    let mut faults = Vec::new();
+    let kind = binding["target"]["kind"].as_str().unwrap_or_default();
+    if !matches!(kind, "" | "Node") {
+        let message = format!("Unsupported value: {kind:?}: supported values: \"Node\", \"<empty>\"");
+        faults.push(format!("target.kind: {message}"));
+    }
+    let target = binding["target"]["name"].as_str().unwrap_or_default();
+    if target.is_empty() {
+        faults.push("target.name: Required value".to_owned());
+    }
+    match faults.as_slice() {
+        [] => Ok(target),
+        [fault] => Err(unexplained(fault)),
+        faults => Err(unexplained(format!("[{}]", faults.join(", ")))),
+    }
+}
+
+/// Puts a pod on a node: 409 where it is on one, or going.
+fn assign(pod: &mut Draft, node: &str) -> Result<(), Status> {
+    let name = pod.text("name");
+    let bindings = GroupResource { group: String::new(), resource: "pods/binding".to_owned() };
+    let conflict = |why: String| Err(Status::conflict(&bindings, name, why));
+    if pod.is_being_deleted() {
+        return conflict(format!("pod {name} is being deleted, cannot be assigned to a host"));
+    }
+    let assigned = node_of(pod);
+    if !assigned.is_empty() {
+        return conflict(format!("pod {name} is already assigned to node {assigned:?}"));
+    }
+    let conditions = pod.part("status").and_then(|status| status["conditions"].as_array().cloned());
+    let mut conditions = conditions.unwrap_or_default();
+    conditions.retain(|condition| condition["type"] != "PodScheduled");
+    conditions.push(json!({
+        "type": "PodScheduled",
+        "status": "True",
+        "lastProbeTime": null,
+        "lastTransitionTime": now().to_string(),
+    }));
+    pod.set_in("spec", "nodeName", Some(node.into()));
+    pod.set_in("status", "conditions", Some(conditions.into()));
+    Ok(())
+}
+
+fn node_of(pod: &Draft) -> &str {
+    pod.part("spec").and_then(|spec| spec["nodeName"].as_str()).unwrap_or_default()
+}
+
+/// How long a pod may take to end: no time at all if it is on no node, or has ended.
+pub(super) fn grace_seconds(pod: &Draft, asked: Option<i64>) -> i64 {
+    let said = || pod.part("spec").and_then(|spec| spec["terminationGracePeriodSeconds"].as_i64());
+    let phase = pod.part("status").and_then(|status| status["phase"].as_str());
+    if node_of(pod).is_empty() || matches!(phase, Some("Failed" | "Succeeded")) {
+        return 0;
+    }
+    match asked.or_else(said).unwrap_or(DEFAULT_GRACE_SECONDS) {
+        seconds if seconds < 0 => 1,
+        seconds => seconds,
+    }
+}
+
+/// How much of its node a pod is sure to get: a word that depends on its requests and limits.
+pub(super) fn quality_of_service(pod: &Draft) -> &'static str {
+    let spec = pod.part("spec");
+    let containers =
+        ["containers", "initContainers"].into_iter().filter_map(|name| spec?.get(name)?.as_array());
+    let amount = |value: &Value| value.as_str().is_some_and(|text| text != "0");
+    let (mut any, mut all) = (false, true);
+    for container in containers.flatten() {
+        for resource in ["cpu", "memory"] {
+            let (request, limit) =
+                (&container["resources"]["requests"][resource], &container["resources"]["limits"][resource]);
+            any |= amount(request) || amount(limit);
+            all &= amount(limit) && (request.is_null() || request == limit);
+        }
+    }
+    match (any, all) {
+        (false, _) => "BestEffort",
+        (true, true) => "Guaranteed",
+        (true, false) => "Burstable",
+    }
+}

@@ -1,0 +1,54 @@
+//! Refusals: the statuses of writing that are not about one kind.
+
+use crate::http::NoRandomness;
+use crate::patch::PatchError;
+use crate::registry::Resource;
+use watchkeeper_core::{CauseType, Outcome, Status, StatusCause, StatusReason};
+
+/// Why an object cannot be written that has been changed meanwhile. Scripts look for this sentence.
+pub(super) const MODIFIED: &str =
+    "the object has been modified; please apply your changes to the latest version and try again";
+
+/// A rule that a field breaks.
+pub(super) fn fault(cause: CauseType, field: &str, message: impl Into<String>) -> StatusCause {
+    StatusCause { cause, field: field.to_owned(), message: message.into() }
+}
+
+/// A value that breaks a rule.
+pub(super) fn invalid_value(field: &str, value: &str, why: &str) -> StatusCause {
+    fault(CauseType::FieldValueInvalid, field, format!("Invalid value: {value:?}: {why}"))
+}
+
+/// 422 where there are faults.
+pub(super) fn check(resource: &Resource, name: &str, faults: Vec<StatusCause>) -> Result<(), Status> {
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(Status::invalid(&resource.group_kind(), name, faults)),
+    }
+}
+
+/// 500 without a reason: what the real server answers where it has no better word.
+pub(super) fn unexplained(message: impl Into<String>) -> Status {
+    Status { outcome: Some(Outcome::Failure), code: 500, message: message.into(), ..Default::default() }
+}
+
+/// 503: the store did not answer. Whatever was asked of it can be asked again.
+pub(super) fn unavailable(error: impl std::fmt::Display) -> Status {
+    Status::service_unavailable(error.to_string())
+}
+
+pub(super) fn no_randomness(error: NoRandomness) -> Status {
+    Status::internal_error(error)
+}
+
+/// A patch that was refused.
+pub(super) fn unpatchable(error: &PatchError) -> Status {
+    let (code, message) = (i32::from(error.code()), error.status_message());
+    let (reason, details) = match error {
+        PatchError::BadRequest(_) => return Status::bad_request(message),
+        PatchError::Unprocessable(_) => (StatusReason::Invalid, Some(Box::default())),
+        PatchError::TooLarge(_) => (StatusReason::RequestEntityTooLarge, None),
+        _ => (StatusReason::Unknown, None),
+    };
+    Status { outcome: Some(Outcome::Failure), code, message, reason, details, ..Default::default() }
+}

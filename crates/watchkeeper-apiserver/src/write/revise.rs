@@ -1,0 +1,171 @@
+//! Revise: what an update may change, and what it may not.
+
+use crate::registry::Resource;
+use serde_json::Value;
+use watchkeeper_core::{CauseType, GroupKind, Status};
+
+use super::draft::Draft;
+use super::metadata::metadata_faults;
+use super::refusal::{MODIFIED, check, fault, unexplained};
+use super::{Call, namespace, strategy};
+
+/// Whether objects of this resource are updated at this endpoint, as a whole or in part.
+pub(super) fn is_endpoint(resource: &Resource, subresource: Option<&str>) -> bool {
+    let Some(name) = subresource else { return true };
+    resource.subresource(name).is_some()
+        && matches!(name, "status" | "finalize" | "ephemeralcontainers" | "resize" | "approval")
+}
+
+/// 400 where an object that was sent is not the one of the path.
+pub(super) fn check_path(call: &Call<'_>, new: &Draft) -> Result<(), Status> {
+    let (path, name) = (call.name.unwrap_or_default(), new.text("name"));
+    if name.is_empty() {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({path} based on URL) was undeterminable: name must be provided"
+        )));
+    }
+    if name != path {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({name}) does not match the name on the URL ({path})"
+        )));
+    }
+    match (call.namespace.unwrap_or_default(), new.text("namespace")) {
+        (_, "") | ("", _) => Ok(()),
+        (path, said) if path == said => Ok(()),
+        _ => Err(Status::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        )),
+    }
+}
+
+/// 409 where an update was made for another object, or for another version of it.
+pub(super) fn check_versions(call: &Call<'_>, old: &Draft, new: &Draft) -> Result<(), Status> {
+    let (uid, version) = (new.text("uid"), new.text("resourceVersion"));
+    if !uid.is_empty() && uid != old.text("uid") {
+        return Err(wrong_uid(call, uid, old.text("uid")));
+    }
+    match version.parse::<u64>() {
+        Ok(0) => Ok(()),
+        Ok(_) if version == old.text("resourceVersion") => Ok(()),
+        Ok(_) => Err(call.conflict(MODIFIED)),
+        Err(_) if version.is_empty() => Ok(()),
+        Err(_) => Err(unexplained(format!("strconv.ParseUint: parsing {version:?}: invalid syntax"))),
+    }
+}
+
+/// 409: the object of that name is another one.
+pub(super) fn wrong_uid(call: &Call<'_>, said: &str, uid: &str) -> Status {
+    let prefix = match (&*call.resource.group, &*call.resource.name) {
+        ("", "endpoints") => "services/endpoints",
+        ("", "nodes") => "minions",
+        ("", "services") => "services/specs",
+        (_, name) => name,
+    };
+    let place = [Some("/registry"), Some(prefix), call.namespace, call.name];
+    let place: Vec<&str> = place.into_iter().flatten().collect();
+    call.conflict(format_args!(
+        "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: \
+         Precondition failed: UID in precondition: {said}, UID in object meta: {uid}",
+        place.join("/"),
+    ))
+}
+
+/// Makes of what was sent what is stored next: parts that this endpoint does not write are as they were.
+pub(super) fn revise(call: &Call<'_>, old: &Draft, new: &mut Draft) -> Result<(), Status> {
+    let resource = call.resource;
+    check_versions(call, old, new)?;
+    if matches!(new.text("resourceVersion"), "" | "0") && strategy::needs_version(resource) {
+        let message = "Invalid value: 0: must be specified for an update";
+        let fault = fault(CauseType::FieldValueInvalid, "metadata.resourceVersion", message);
+        // Here, and only here, the real server says the resource for the kind.
+        let kind = GroupKind { group: resource.group.to_string(), kind: resource.name.to_string() };
+        return Err(Status::invalid(&kind, old.text("name"), vec![fault]));
+    }
+    keep_parts(call, old, new);
+    keep_metadata(call, old, new);
+    if call.is("", "namespaces") {
+        namespace::label(new);
+    }
+    check(resource, old.text("name"), metadata_faults(new))?;
+    check_finalizers(resource, old, new)?;
+    if resource.counts_generation && !old.wanted().eq(new.wanted()) {
+        new.set_meta("generation", Some((old.generation().saturating_add(1)).into()));
+    }
+    Ok(())
+}
+
+fn keep_parts(call: &Call<'_>, old: &Draft, new: &mut Draft) {
+    match call.subresource {
+        Some("status" | "approval") => new.take_all_but("status", old),
+        Some("ephemeralcontainers") => keep_but(old, new, "ephemeralContainers"),
+        Some("resize") => keep_but(old, new, "containers"),
+        _ if strategy::has_status(call.resource) => new.set_part("status", old.part("status").cloned()),
+        _ => {}
+    }
+    if call.is("", "namespaces") && call.subresource.is_none() {
+        let finalizers = old.part("spec").and_then(|spec| spec.get("finalizers")).cloned();
+        new.set_in("spec", "finalizers", finalizers);
+    }
+}
+
+/// Takes everything from the old object but one field of the spec.
+fn keep_but(old: &Draft, new: &mut Draft, field: &str) {
+    let value = new.part("spec").and_then(|spec| spec.get(field)).cloned();
+    new.take_all_but("", old);
+    new.set_in("spec", field, value);
+}
+
+fn keep_metadata(call: &Call<'_>, old: &Draft, new: &mut Draft) {
+    let fixed: [&str; 8] = [
+        "name",
+        "namespace",
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+        "generation",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ];
+    let with_status: &[&str] = match (call.subresource, &*call.resource.group, &*call.resource.name) {
+        (Some("status"), "apps", "deployments") => &["labels"],
+        (Some("status"), "", "pods") => &["ownerReferences"],
+        (Some("ephemeralcontainers" | "resize"), ..) => {
+            &["labels", "annotations", "finalizers", "ownerReferences"]
+        }
+        // Of a custom resource, only the status is written there.
+        (Some("status"), ..) if strategy::is_custom(call.resource) => {
+            &["labels", "annotations", "finalizers", "ownerReferences"]
+        }
+        _ => &[],
+    };
+    for name in fixed.iter().chain(with_status) {
+        new.set_meta(name, old.meta(name).cloned());
+    }
+}
+
+/// 422 where a finalizer is added while the object is being deleted.
+fn check_finalizers(resource: &Resource, old: &Draft, new: &Draft) -> Result<(), Status> {
+    let (before, after) = (old.finalizers(), new.finalizers());
+    let mut added: Vec<&str> = after.into_iter().filter(|finalizer| !before.contains(finalizer)).collect();
+    if added.is_empty() || !old.is_being_deleted() {
+        return Ok(());
+    }
+    added.sort_unstable();
+    let message = format!(
+        "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+        added.iter().map(|finalizer| format!("{finalizer:?}")).collect::<Vec<_>>().join(", ")
+    );
+    let fault = fault(CauseType::FieldValueForbidden, "metadata.finalizers", message);
+    check(resource, new.text("name"), vec![fault])
+}
+
+/// Whether nothing holds an object any more that is being deleted: the update is then its end.
+pub(super) fn is_over(call: &Call<'_>, draft: &Draft) -> bool {
+    let grace = draft.meta("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default();
+    draft.is_being_deleted()
+        && draft.finalizers().is_empty()
+        && match call.is("", "namespaces") {
+            true => draft.spec_finalizers().is_empty(),
+            false => grace == 0,
+        }
+}

@@ -1,0 +1,112 @@
+//! The form in which objects are stored (W4).
+
+use super::*;
+
+async fn stored_as(path: &str, body: &Value) -> Value {
+    let server = Server::start().await;
+    let mut stored = server.post(path, body.clone()).await.unwrap().body;
+    stored["metadata"] = body["metadata"].clone();
+    stored
+}
+
+#[tokio::test]
+async fn what_a_client_has_said_is_stored_to_the_letter() {
+    let body = json!({
+        "metadata": {"name": "a"},
+        "spec": {
+            "containers": [{
+                "name": "c",
+                "image": "i:1",
+                "command": ["sh", "-c", "\u{e4}\n<&>\u{2028}"],
+                "env": [
+                    {"name": "E", "value": "v"},
+                    {"name": "F", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+                ],
+                "ports": [{"containerPort": 80, "protocol": "TCP"}],
+                "livenessProbe": {"httpGet": {"path": "/", "port": "web"}, "periodSeconds": 5},
+                "readinessProbe": {"tcpSocket": {"port": 8080}},
+                "resources": {"limits": {"cpu": "500m", "memory": "1Gi"}, "requests": {"cpu": "250m"}},
+                "securityContext": {"runAsUser": 0, "privileged": false},
+                "volumeMounts": [{"name": "v", "mountPath": "/v", "readOnly": true}],
+            }],
+            "hostNetwork": true,
+            "terminationGracePeriodSeconds": 0,
+            "automountServiceAccountToken": false,
+            "tolerations": [{"operator": "Exists", "tolerationSeconds": 0}],
+            "volumes": [
+                {"name": "v", "emptyDir": {}},
+                {"name": "w", "configMap": {"name": "m", "defaultMode": 420, "optional": false}},
+                {"name": "x", "projected": {"sources": [{"serviceAccountToken": {"path": "t", "expirationSeconds": 3607}}]}},
+            ],
+        },
+        "status": {"phase": "Pending", "qosClass": "Burstable"},
+    });
+    assert_eq!(stored_as("pods", &body).await, body);
+
+    let body = json!({
+        "metadata": {"name": "a"},
+        "spec": {
+            "podSelector": {},
+            "ingress": [{}],
+            "egress": [{"ports": [{"port": 53, "protocol": "UDP", "endPort": 60}], "to": [{"namespaceSelector": {}}]}],
+            "policyTypes": ["Ingress"],
+        },
+    });
+    assert_eq!(stored_as("networkpolicies", &body).await, body);
+    let body =
+        json!({"metadata": {"name": "a"}, "data": {"k": "AAEC/w=="}, "type": "Opaque", "immutable": false});
+    assert_eq!(stored_as("secrets", &body).await, body);
+    let body = json!({"metadata": {"name": "a"}, "data": {"any": [1, 2.5, {"x": null}]}, "revision": 1});
+    assert_eq!(stored_as("controllerrevisions", &body).await, body);
+    let body = json!({
+        "metadata": {"name": "a"},
+        "spec": {"holderIdentity": "h", "leaseDurationSeconds": 15, "renewTime": "2026-11-15T10:00:00.123456Z"},
+    });
+    assert_eq!(stored_as("leases", &body).await, body);
+}
+
+#[tokio::test]
+async fn what_is_empty_and_optional_is_left_out() {
+    let body = json!({
+        "metadata": {"name": "a", "labels": {}, "creationTimestamp": null},
+        "data": null, "binaryData": {},
+    });
+    let server = Server::start().await;
+    let stored = server.post("configmaps", body).await.unwrap().body;
+    assert_eq!(
+        (stored.get("data"), stored.get("binaryData"), stored["metadata"].get("labels")),
+        (None, None, None)
+    );
+}
+
+#[test]
+fn every_kind_that_is_built_in_has_a_form() {
+    for row in registry::builtin().iter().filter(|row| row.storage.is_some()) {
+        let draft = super::super::draft::Draft::read(json!({"metadata": {"name": "a"}}), row).unwrap();
+        let typed = draft.typed(row);
+        let again = super::super::draft::Draft::read(typed, row).unwrap();
+        assert_eq!(draft, again, "{} {}", row.group, row.name);
+        assert!(!super::super::strategy::is_custom(row), "{} {}", row.group, row.name);
+    }
+}
+
+#[tokio::test]
+async fn an_event_written_in_one_group_is_patched_in_the_other_without_a_loss() {
+    let server = Server::start().await;
+    let body = json!({
+        "metadata": {"name": "e"},
+        "involvedObject": {"kind": "Pod", "name": "a", "namespace": "default"},
+        "message": "m", "reason": "r", "count": 3, "type": "Normal", "source": {"component": "c"},
+    });
+    server.post("events", body.clone()).await.unwrap();
+    let resource = registry::builtin().get("events.k8s.io", "v1", "events").unwrap();
+    let call = Call { resource, subresource: None, namespace: Some("default"), name: Some("e") };
+    let patch = json!({"note": "n"}).to_string().into();
+    let options = WriteOptions::default();
+    server.writer.patch(&call, PatchType::Merge, patch, &options, &User::default()).await.unwrap();
+    let stored = server.stored("events/e").await.unwrap();
+    assert_eq!((&stored["message"], &stored["count"]), (&json!("n"), &json!(3)));
+    for name in ["involvedObject", "reason", "type", "source"] {
+        assert_eq!(stored[name], body[name], "{name}");
+    }
+}

@@ -1,0 +1,175 @@
+//! Claims about writing, on a store in memory.
+
+mod create;
+mod custom;
+mod delete;
+mod form;
+mod namespace;
+mod patch;
+mod race;
+mod subresource;
+mod update;
+
+use std::sync::Arc;
+
+use crate::http::{DeleteOptions, ListOptions, PatchType, Propagation, Query, User, WriteOptions};
+use crate::registry::{self, Resource};
+use crate::store::{MemoryStore, Revision, Store};
+use serde_json::{Value, json};
+use watchkeeper_core::Status;
+
+use super::{Answer, Call, Writer, Written};
+
+/// A server with a namespace `default`, to which objects are `configmaps/a` or `pods/a/status`.
+pub(super) struct Server {
+    writer: Writer,
+    store: Arc<dyn Store>,
+    dry: bool,
+}
+
+/// What was answered, as one JSON object; and with which code.
+#[derive(Debug)]
+pub(super) struct Told {
+    code: u16,
+    body: Value,
+    warnings: Vec<String>,
+}
+
+impl Server {
+    async fn start() -> Self {
+        Self::with(Arc::new(MemoryStore::default())).await
+    }
+
+    async fn with(store: Arc<dyn Store>) -> Self {
+        let server = Self { writer: Writer::new(store.clone()), store, dry: false };
+        server.post("namespaces", json!({"metadata": {"name": "default"}})).await.unwrap();
+        server
+    }
+
+    fn dry(&self) -> Self {
+        Self { writer: self.writer.clone(), store: self.store.clone(), dry: true }
+    }
+
+    fn options(&self) -> WriteOptions {
+        WriteOptions { dry_run: self.dry, ..Default::default() }
+    }
+
+    async fn post(&self, path: &str, body: Value) -> Result<Told, Status> {
+        self.post_in("default", path, body).await
+    }
+
+    async fn post_in(&self, namespace: &str, path: &str, body: Value) -> Result<Told, Status> {
+        let user = User::new("me", ["us"]);
+        told(self.writer.create(&call(namespace, path), body, &self.options(), &user).await)
+    }
+
+    async fn put(&self, path: &str, body: Value) -> Result<Told, Status> {
+        told(self.writer.update(&call("default", path), body, &self.options(), &User::default()).await)
+    }
+
+    async fn patch(&self, path: &str, form: PatchType, patch: Value) -> Result<Told, Status> {
+        self.patch_with(path, form, &patch.to_string(), &self.options()).await
+    }
+
+    async fn patch_with(
+        &self,
+        path: &str,
+        form: PatchType,
+        patch: &str,
+        options: &WriteOptions,
+    ) -> Result<Told, Status> {
+        let patch = patch.to_owned().into();
+        told(self.writer.patch(&call("default", path), form, patch, options, &User::default()).await)
+    }
+
+    async fn delete(&self, path: &str) -> Result<Told, Status> {
+        self.delete_with(path, DeleteOptions::default()).await
+    }
+
+    async fn delete_with(&self, path: &str, options: DeleteOptions) -> Result<Told, Status> {
+        let options = DeleteOptions { dry_run: self.dry, ..options };
+        told(self.writer.delete(&call("default", path), &options).await)
+    }
+
+    async fn delete_all(&self, path: &str, query: &str) -> Result<Told, Status> {
+        let list = ListOptions::read(&Query::parse(query)).unwrap();
+        let options = DeleteOptions::default();
+        told(self.writer.delete_collection(&call("default", path), &list, &options).await)
+    }
+
+    /// What is stored under a path.
+    async fn stored(&self, path: &str) -> Option<Value> {
+        let call = call("default", path);
+        let stored = self.store.get(&call.collection().unwrap(), &call.key().unwrap()).await.unwrap()?;
+        Some(serde_json::from_slice(&stored.object().encoded.body).unwrap())
+    }
+
+    async fn revision(&self) -> Revision {
+        self.store.current().await.unwrap()
+    }
+}
+
+fn resource(name: &str) -> &'static Resource {
+    registry::builtin().iter().find(|row| row.name == name).unwrap()
+}
+
+fn call<'a>(namespace: &'a str, path: &'a str) -> Call<'a> {
+    let mut parts = path.split('/');
+    let resource = resource(parts.next().unwrap());
+    let name = parts.next();
+    let namespace = Some(namespace).filter(|_| resource.is_namespaced());
+    Call { resource, name, subresource: parts.next(), namespace }
+}
+
+fn told(written: Result<Written, Status>) -> Result<Told, Status> {
+    let read = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap();
+    written.map(|Written { code, answer, warnings }| {
+        let body = match answer {
+            Answer::Stored(stored) => read(&stored.object().encoded.body),
+            Answer::Value(value) => value,
+            Answer::List(items) => items.iter().map(|it| read(&it.object().encoded.body)).collect(),
+            Answer::Status(status) => serde_json::to_value(status).unwrap(),
+        };
+        Told { code, body, warnings }
+    })
+}
+
+fn config_map(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"k": "v"}})
+}
+
+fn held_config_map(name: &str) -> Value {
+    json!({"metadata": {"name": name, "finalizers": ["example.com/hold"]}, "data": {"k": "v"}})
+}
+
+fn deployment(name: &str) -> Value {
+    json!({
+        "metadata": {"name": name},
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{"name": "c", "image": "i:1"}]},
+            },
+        },
+    })
+}
+
+fn pod(name: &str) -> Value {
+    json!({"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}})
+}
+
+fn bound_pod(name: &str) -> Value {
+    let mut pod = pod(name);
+    pod["spec"]["nodeName"] = "n1".into();
+    pod
+}
+
+fn propagation(how: Propagation) -> DeleteOptions {
+    DeleteOptions { propagation: Some(how), ..Default::default() }
+}
+
+fn grace(seconds: i64) -> DeleteOptions {
+    DeleteOptions { grace_period_seconds: Some(seconds), ..Default::default() }
+}

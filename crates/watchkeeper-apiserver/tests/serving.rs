@@ -1,0 +1,373 @@
+//! A server over the wire.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use watchkeeper_apiserver::server::ApiServer;
+use watchkeeper_core::Encoded;
+use watchkeeper_wire::Kind;
+use watchkeeper_wire::protobuf::Envelope;
+use watchkeeper_wire::transcode::{self, Types};
+
+struct World {
+    server: ApiServer,
+}
+
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+impl World {
+    async fn start() -> Self {
+        Self { server: ApiServer::builder().plain_http().token("t").start().await.unwrap() }
+    }
+
+    async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> Response<Incoming> {
+        let io = TokioIo::new(TcpStream::connect(self.server.address()).await.unwrap());
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.unwrap();
+        tokio::spawn(connection);
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", "k")
+            .header("authorization", "Bearer t");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        sender.send_request(request.body(Full::new(Bytes::from(body))).unwrap()).await.unwrap()
+    }
+
+    async fn bytes(&self, path: &str, accept: &str) -> (StatusCode, HeaderMap, Bytes) {
+        let (head, body) = self.send("GET", path, &[("accept", accept)], String::new()).await.into_parts();
+        (head.status, head.headers, body.collect().await.unwrap().to_bytes())
+    }
+
+    async fn get(&self, path: &str, accept: &str) -> (u16, Value) {
+        let (code, _, body) = self.bytes(path, accept).await;
+        (
+            code.as_u16(),
+            serde_json::from_slice(&body)
+                .unwrap_or_else(|_| String::from_utf8_lossy(&body).into_owned().into()),
+        )
+    }
+
+    async fn write(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
+        let headers = match method {
+            "PATCH" => [("content-type", "application/merge-patch+json")],
+            _ => [("content-type", "application/json")],
+        };
+        let text = if body.is_null() { String::new() } else { body.to_string() };
+        let (head, body) = self.send(method, path, &headers, text).await.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        (
+            head.status.as_u16(),
+            serde_json::from_slice(&body)
+                .unwrap_or_else(|_| String::from_utf8_lossy(&body).into_owned().into()),
+        )
+    }
+
+    /// Three config maps, and the version of the last.
+    async fn maps() -> (Self, String) {
+        let world = Self::start().await;
+        let mut version = String::new();
+        for name in ["a", "b", "c"] {
+            let map = json!({"metadata": {"name": name, "labels": {"name": name}}, "data": {"k": name}});
+            let (code, stored) = world.write("POST", MAPS, map).await;
+            assert_eq!(
+                (code, &stored["kind"], &stored["apiVersion"]),
+                (201, &json!("ConfigMap"), &json!("v1"))
+            );
+            version = stored["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+        }
+        (world, version)
+    }
+
+    async fn watch(&self, query: &str, accept: &str) -> Lines {
+        let response = self
+            .send("GET", &format!("{MAPS}?watch=true&{query}"), &[("accept", accept)], String::new())
+            .await;
+        assert_eq!(response.status(), StatusCode::OK);
+        Lines { body: response.into_body(), read: Vec::new() }
+    }
+}
+
+/// The events of a watch.
+struct Lines {
+    body: Incoming,
+    read: Vec<u8>,
+}
+
+impl Lines {
+    /// More bytes; false at the end.
+    async fn more(&mut self) -> bool {
+        match self.body.frame().await {
+            Some(frame) => {
+                self.read.extend_from_slice(frame.unwrap().data_ref().unwrap());
+                true
+            }
+            None => false,
+        }
+    }
+
+    async fn json(&mut self) -> Option<Value> {
+        loop {
+            if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.read.drain(..=end).collect();
+                return Some(serde_json::from_slice(&line).unwrap());
+            }
+            if !self.more().await {
+                return None;
+            }
+        }
+    }
+
+    async fn message(&mut self) -> Vec<u8> {
+        loop {
+            if let Some(head) = self.read.first_chunk::<4>() {
+                let length = u32::from_be_bytes(*head) as usize;
+                if self.read.len() >= 4 + length {
+                    return self.read.drain(..4 + length).skip(4).collect();
+                }
+            }
+            assert!(self.more().await, "the watch has ended");
+        }
+    }
+}
+
+fn names(list: &Value) -> Vec<&str> {
+    list["items"].as_array().unwrap().iter().map(|item| item["metadata"]["name"].as_str().unwrap()).collect()
+}
+
+fn decoded(body: &[u8], kind: &Kind) -> Value {
+    let envelope = Envelope::open(body).unwrap();
+    let mut out = Vec::new();
+    transcode::to_json(&Encoded::protobuf(envelope.message), kind, Types::Omitted, &mut out).unwrap();
+    serde_json::from_slice(&out).unwrap()
+}
+
+#[tokio::test]
+async fn a_server_begins_with_the_namespaces_of_every_cluster_and_ends_when_told() {
+    let world = World::start().await;
+    let (code, list) = world.get("/api/v1/namespaces", "").await;
+    assert_eq!((code, &list["kind"]), (200, &json!("NamespaceList")));
+    assert_eq!(names(&list), ["default", "kube-node-lease", "kube-public", "kube-system"]);
+    let (code, one) = world.get("/api/v1/namespaces/default", "").await;
+    assert_eq!((code, &one["kind"], &one["status"]["phase"]), (200, &json!("Namespace"), &json!("Active")));
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn an_object_comes_in_every_encoding_and_shape() {
+    let (world, _) = World::maps().await;
+    let one = format!("{MAPS}/a");
+    let (code, headers, body) = world.bytes(&one, PROTOBUF).await;
+    assert_eq!((code, &headers["content-type"]), (StatusCode::OK, &PROTOBUF.parse().unwrap()));
+    assert_eq!(decoded(&body, &Kind::new("", "v1", "ConfigMap"))["data"]["k"], "a");
+    let (_, _, body) = world.bytes(&one, "application/yaml").await;
+    assert!(body.starts_with(b"apiVersion: v1\ndata:\n  k: a\nkind: ConfigMap\n"), "{body:?}");
+    let (_, table) = world.get(&one, TABLE).await;
+    assert_eq!((&table["kind"], &table["rows"][0]["cells"][0]), (&json!("Table"), &json!("a")));
+    let partial = |media: &str, shape: &str| format!("{media};as={shape};v=v1;g=meta.k8s.io");
+    let (_, meta) = world.get(&one, &partial("application/json", "PartialObjectMetadata")).await;
+    assert_eq!(
+        (&meta["kind"], &meta["metadata"]["name"], meta.get("data")),
+        (&json!("PartialObjectMetadata"), &json!("a"), None)
+    );
+    let (_, _, body) = world.bytes(&one, &partial(PROTOBUF, "PartialObjectMetadata")).await;
+    let kind = Kind::new("meta.k8s.io", "v1", "PartialObjectMetadata");
+    assert_eq!(decoded(&body, &kind)["metadata"]["labels"]["name"], "a");
+    let (code, status) = world.get(&one, &partial("application/json", "PartialObjectMetadataList")).await;
+    let message =
+        "you requested PartialObjectMetadataList, but the requested object is not a list (*core.ConfigMap)";
+    assert_eq!((code, &status["message"]), (406, &json!(message)));
+    let (_, _, body) = world.bytes(&format!("{one}?pretty=true"), "").await;
+    assert!(body.starts_with(b"{\n  \"apiVersion\": \"v1\",\n"), "{body:?}");
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_list_comes_in_every_encoding_and_shape_and_in_pages() {
+    let (world, version) = World::maps().await;
+    let (_, list) = world.get(MAPS, "").await;
+    assert_eq!((names(&list), &list["metadata"]["resourceVersion"]), (vec!["a", "b", "c"], &json!(version)));
+    assert_eq!((list["items"][0].get("kind"), &list["apiVersion"]), (None, &json!("v1")));
+    let (_, page) = world.get(&format!("{MAPS}?limit=2"), "").await;
+    assert_eq!((names(&page), &page["metadata"]["remainingItemCount"]), (vec!["a", "b"], &json!(1)));
+    let token = page["metadata"]["continue"].as_str().unwrap();
+    let (_, page) = world.get(&format!("{MAPS}?limit=2&continue={token}"), "").await;
+    assert_eq!((names(&page), page["metadata"].get("continue")), (vec!["c"], None));
+    let (_, _, body) = world.bytes(&format!("{MAPS}?limit=2"), PROTOBUF).await;
+    let list = decoded(&body, &Kind::new("", "v1", "ConfigMapList"));
+    assert_eq!((names(&list), &list["metadata"]["remainingItemCount"]), (vec!["a", "b"], &json!(1)));
+    let (_, table) = world.get(&format!("{MAPS}?includeObject=None"), TABLE).await;
+    assert_eq!(table["rows"].as_array().unwrap().len(), 3);
+    let shape = "as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+    let (_, list) = world.get(MAPS, &format!("application/json;{shape}")).await;
+    assert_eq!(
+        (names(&list), &list["items"][0]["kind"]),
+        (vec!["a", "b", "c"], &json!("PartialObjectMetadata"))
+    );
+    let (_, _, body) = world.bytes(MAPS, &format!("{PROTOBUF};{shape}")).await;
+    assert_eq!(names(&decoded(&body, &Kind::new("meta.k8s.io", "v1", "PartialObjectMetadataList"))).len(), 3);
+    let (_, _, body) = world.bytes(MAPS, "application/yaml").await;
+    assert!(body.starts_with(b"apiVersion: v1\nitems:\n- data:\n"), "{body:?}");
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_watch_comes_as_lines_and_as_tables_with_headers_only_at_first() {
+    let (world, version) = World::maps().await;
+    let mut lines = world.watch(&format!("resourceVersion={version}"), "").await;
+    let mut tables = world.watch("allowWatchBookmarks=true&fieldSelector=metadata.name%3Da", TABLE).await;
+    world.write("PATCH", &format!("{MAPS}/a"), json!({"data": {"k": "z"}})).await;
+    world.write("DELETE", &format!("{MAPS}/a"), Value::Null).await;
+    let event = lines.json().await.unwrap();
+    assert_eq!(
+        (&event["type"], &event["object"]["kind"], &event["object"]["data"]["k"]),
+        (&json!("MODIFIED"), &json!("ConfigMap"), &json!("z"))
+    );
+    assert_eq!(lines.json().await.unwrap()["type"], "DELETED");
+    let first = tables.json().await.unwrap();
+    assert_eq!((&first["type"], &first["object"]["kind"]), (&json!("ADDED"), &json!("Table")));
+    assert!(first["object"]["columnDefinitions"].is_array());
+    let end = tables.json().await.unwrap();
+    assert_eq!((&end["type"], &end["object"]["columnDefinitions"]), (&json!("BOOKMARK"), &Value::Null));
+    let annotations = &end["object"]["rows"][0]["object"]["metadata"]["annotations"];
+    assert_eq!(annotations["k8s.io/initial-events-end"], "true");
+    let changes =
+        [tables.json().await.unwrap()["type"].clone(), tables.json().await.unwrap()["type"].clone()];
+    assert_eq!(changes, ["MODIFIED", "DELETED"]);
+    world.server.stop().await;
+    assert!(lines.json().await.is_none(), "a watch ends with its server");
+}
+
+#[tokio::test]
+async fn a_watch_in_protobuf_is_frames_of_envelopes() {
+    let (world, version) = World::maps().await;
+    let mut frames = world.watch(&format!("resourceVersion={version}"), PROTOBUF).await;
+    world.write("DELETE", &format!("{MAPS}/b"), Value::Null).await;
+    let message = frames.message().await;
+    assert!(message.starts_with(b"\x0a\x07DELETED\x12"), "{message:?}");
+    let start = message.windows(4).position(|window| window == b"k8s\0").unwrap();
+    assert_eq!(decoded(&message[start..], &Kind::new("", "v1", "ConfigMap"))["metadata"]["name"], "b");
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_watch_from_a_lost_version_is_one_error_event_and_not_a_failure() {
+    let (world, _) = World::maps().await;
+    let store = world.server.store();
+    store.compact(store.current().await.unwrap()).await.unwrap();
+    for accept in ["", PROTOBUF] {
+        let mut watch = world.watch("resourceVersion=2", accept).await;
+        if accept == PROTOBUF {
+            assert!(watch.message().await.starts_with(b"\x0a\x05ERROR\x12"));
+        } else {
+            let event = watch.json().await.unwrap();
+            assert_eq!(
+                (&event["type"], &event["object"]["code"], &event["object"]["reason"]),
+                (&json!("ERROR"), &json!(410), &json!("Expired"))
+            );
+            assert!(watch.json().await.is_none());
+        }
+    }
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn one_event_is_read_and_written_by_the_names_of_either_group() {
+    let world = World::start().await;
+    let (core, new) =
+        ("/api/v1/namespaces/default/events", "/apis/events.k8s.io/v1/namespaces/default/events");
+    let event = json!({"metadata": {"name": "e"}, "eventTime": "2026-11-15T10:00:00.000000Z", "note": "hello",
+        "reason": "R", "action": "A", "type": "Normal", "reportingController": "c", "reportingInstance": "i",
+        "regarding": {"kind": "Pod", "name": "p", "namespace": "default"}});
+    let (code, stored) = world.write("POST", new, event).await;
+    assert_eq!(
+        (code, &stored["note"], &stored["apiVersion"]),
+        (201, &json!("hello"), &json!("events.k8s.io/v1"))
+    );
+    let (_, list) = world.get(&format!("{core}?fieldSelector=involvedObject.name%3Dp"), "").await;
+    assert_eq!((names(&list), &list["items"][0]["message"]), (vec!["e"], &json!("hello")));
+    let (_, list) = world.get(&format!("{new}?fieldSelector=regarding.name%3Dp"), "").await;
+    assert_eq!((names(&list), &list["items"][0]["regarding"]["kind"]), (vec!["e"], &json!("Pod")));
+    let (code, patched) = world.write("PATCH", &format!("{new}/e"), json!({"note": "again"})).await;
+    assert_eq!((code, &patched["note"], patched.get("message")), (200, &json!("again"), None));
+    let (_, _, body) = world.bytes(&format!("{new}/e"), PROTOBUF).await;
+    assert_eq!(decoded(&body, &Kind::new("events.k8s.io", "v1", "Event"))["note"], "again");
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_not_served_is_said_so() {
+    let world = World::start().await;
+    for (method, path, code) in [
+        ("GET", "/api/v1/bogus", 404),
+        ("GET", "/apis/bogus/v1/things", 404),
+        ("GET", "/bogus", 404),
+        ("GET", "/api/v1/namespaces/default/configmaps/a/status", 404),
+        ("GET", "/api/v1/namespaces/default/nodes", 404),
+        ("GET", "/api/v1/namespaces/default/configmaps/nope", 404),
+        ("POST", "/api/v1/configmaps", 405),
+        ("PUT", MAPS, 405),
+        ("DELETE", "/api/v1/namespaces", 405),
+        ("GET", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", 405),
+        ("GET", "/api/v1/namespaces/default/status", 200),
+    ] {
+        assert_eq!(world.write(method, path, Value::Null).await.0, code, "{method} {path}");
+    }
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn discovery_is_aggregated_for_those_who_ask_and_not_sent_twice() {
+    let world = World::start().await;
+    let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
+    let (code, headers, body) = world.bytes("/apis", accept).await;
+    assert_eq!((code, &headers["vary"]), (StatusCode::OK, &"Accept".parse().unwrap()));
+    assert!(headers["content-type"].to_str().unwrap().contains("as=APIGroupDiscoveryList"));
+    let list: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(list["kind"], "APIGroupDiscoveryList");
+    let tag = headers["etag"].to_str().unwrap().to_owned();
+    let response =
+        world.send("GET", "/apis", &[("accept", accept), ("if-none-match", &tag)], String::new()).await;
+    assert_eq!(response.status(), StatusCode::NOT_MODIFIED);
+    for (path, kind) in [
+        ("/api", "APIVersions"),
+        ("/apis", "APIGroupList"),
+        ("/apis/apps", "APIGroup"),
+        ("/apis/apps/v1", "APIResourceList"),
+        ("/api/v1", "APIResourceList"),
+    ] {
+        assert_eq!(world.get(path, "application/json").await.1["kind"], kind, "{path}");
+        assert_eq!(world.bytes(path, PROTOBUF).await.0, StatusCode::OK, "{path}");
+    }
+    assert_eq!(world.get("/openapi/v3", "").await.0, 200);
+    assert_eq!(world.get("/openapi/v3/apis/apps/v1", "").await.1["openapi"], "3.0.0");
+    assert!(world.get("/metrics", "").await.1.as_str().unwrap().contains("watchkeeper_store_revision"));
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn deleting_answers_with_a_status_or_with_the_list() {
+    let (world, _) = World::maps().await;
+    let (code, status) = world.write("DELETE", &format!("{MAPS}/a"), Value::Null).await;
+    assert_eq!((code, &status["status"], &status["details"]["name"]), (200, &json!("Success"), &json!("a")));
+    let (code, list) = world.write("DELETE", MAPS, Value::Null).await;
+    assert_eq!((code, &list["kind"]), (200, &json!("ConfigMapList")));
+    assert_eq!(names(&list)[..2], ["b", "c"]);
+    assert_eq!(names(&world.get(MAPS, "").await.1), [""; 0]);
+    world.server.stop().await;
+}

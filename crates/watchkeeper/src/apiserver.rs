@@ -1,0 +1,72 @@
+//! `watchkeeper apiserver`: the embedded API server, until it is interrupted.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+use watchkeeper_apiserver::server::{ApiServer, StartError};
+
+use crate::transcode::{TranscodeError, print};
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:6443")]
+    listen: SocketAddr,
+    /// Keep everything in memory, which is all that there is so far
+    #[arg(long)]
+    memory: bool,
+    /// Run no controllers; there are none so far
+    #[arg(long)]
+    no_controllers: bool,
+    /// Where to write the kubeconfig, readable for its owner alone
+    #[arg(long, value_name = "PATH")]
+    write_kubeconfig: PathBuf,
+}
+
+/// Why the server did not run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServeError {
+    #[error("cannot run")]
+    Runtime(#[source] io::Error),
+    #[error("cannot start the API server on {address}")]
+    Start { address: SocketAddr, source: StartError },
+    #[error("cannot write the kubeconfig {}", path.display())]
+    Kubeconfig { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Print(#[from] TranscodeError),
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), ServeError> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Runtime)?;
+    runtime.block_on(serve(arguments.listen, &arguments.write_kubeconfig))
+}
+
+async fn serve(address: SocketAddr, kubeconfig: &Path) -> Result<(), ServeError> {
+    let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Runtime)?;
+    let start = ApiServer::builder().listen(address).start().await;
+    let server = start.map_err(|source| ServeError::Start { address, source })?;
+    let written = server.kubeconfig().write(kubeconfig);
+    if let Err(source) = written {
+        server.stop().await;
+        return Err(ServeError::Kubeconfig { path: kubeconfig.to_owned(), source });
+    }
+    let path = kubeconfig.display();
+    print(
+        format!(
+            "API server  {}\nkubeconfig  {path}\n\nTry: kubectl --kubeconfig {path} get namespaces\n\
+             Everything is in memory and gone with this process. Stop it with Ctrl-C.\n",
+            server.url()
+        )
+        .as_bytes(),
+    )?;
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+    server.stop().await;
+    Ok(())
+}
