@@ -22,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
         Ok(again) => assert_eq!(again, message),
         // An offset can lead into a year that has not four digits. Go writes it too, and does not read it either.
         Err(DecodeError::Malformed(error)) => {
-            assert!(error.to_string().contains("expected a time"), "{error}")
+            assert!(error.to_string().contains("expected a time"), "{error}");
         }
         Err(error) => panic!("our own JSON cannot be read: {error}"),
     }
