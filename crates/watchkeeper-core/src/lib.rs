@@ -25,6 +25,7 @@ mod key;
 mod kind;
 mod list_watch;
 mod null;
+mod quoted;
 mod selector;
 mod status;
 mod timestamp;
@@ -41,6 +42,7 @@ pub use list_watch::{
     BoxError, ListAt, ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, WatchError,
     WatchFrom, WatchOpening, WatchRequest, WatchStream,
 };
+pub use quoted::{Quoted, is_printable};
 pub use selector::{
     Condition, FieldNameError, FieldOperator, FieldRequirement, FieldSelector, LabelSelector,
     MatchExpression, Requirement, RequirementError, SelectorError, SelectorProblem, StructuredSelector,

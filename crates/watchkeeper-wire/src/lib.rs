@@ -5,6 +5,7 @@
 
 mod annotations;
 mod decode;
+pub mod document;
 mod either;
 mod frame;
 pub mod gzip;
@@ -19,6 +20,7 @@ pub mod protobuf;
 pub mod quantity;
 pub mod schema;
 pub mod transcode;
+pub mod yaml;
 
 pub use annotations::Annotations;
 pub use decode::{DecodeError, decode};

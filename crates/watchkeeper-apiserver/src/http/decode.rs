@@ -10,12 +10,12 @@ use watchkeeper_wire::schema::{self, Form, Message, Schema, Shape};
 use watchkeeper_wire::transcode::{self, Types};
 use watchkeeper_wire::{Kind, Problem};
 
-use super::document::{Node, read_json};
-use super::go_text::Quoted;
 use super::negotiate::{MediaType, PatchType};
 use super::options::FieldValidation;
 use super::strict::{self, Finding};
-use super::yaml;
+use watchkeeper_core::Quoted;
+use watchkeeper_wire::document::{Document, read_json};
+use watchkeeper_wire::yaml;
 
 /// How many operations a JSON patch may have.
 pub const JSON_PATCH_OPERATIONS: usize = 10_000;
@@ -69,7 +69,7 @@ pub fn decode_object(
         MediaType::Yaml => {
             let read = yaml::read(&String::from_utf8_lossy(body)).map_err(|error| unrecognized(&error))?;
             repeated = read.repeated;
-            sorted(read.node)
+            sorted(read.document)
         }
         MediaType::Protobuf => {
             let (value, kind) = decode_protobuf(body, expected).map_err(|error| unrecognized(&error))?;
@@ -128,7 +128,7 @@ pub fn decode_delete_options(body: &[u8], media: MediaType) -> Result<Value, Sta
     let bad = |why: String| Status::bad_request(why);
     let node = match media {
         MediaType::Json => read_json(body).map_err(|error| bad(type_error(&error)))?,
-        MediaType::Yaml => yaml::read(&String::from_utf8_lossy(body)).map_err(bad)?.node,
+        MediaType::Yaml => yaml::read(&String::from_utf8_lossy(body)).map_err(bad)?.document,
         MediaType::Protobuf => return Ok(decode_protobuf(body, &expected).map_err(bad)?.0),
     };
     let kind = read_kind(&node, &expected).map_err(bad)?;
@@ -160,7 +160,7 @@ pub fn decode_patch(body: &[u8], patch: PatchType) -> Result<DecodedPatch, Statu
         let read = read.map_err(|error| Status::bad_request(format!("error encoding patch: {error}")))?;
         let repeated = Some(read.repeated).filter(|repeated| !repeated.is_empty());
         return Ok(DecodedPatch {
-            value: read.node.into(),
+            value: read.document.into(),
             findings: repeated.map(Finding::Repeated).into_iter().collect(),
         });
     }
@@ -168,8 +168,8 @@ pub fn decode_patch(body: &[u8], patch: PatchType) -> Result<DecodedPatch, Statu
     let mut findings = strict::inspect(&node, None).map_err(invalid)?;
     if patch == PatchType::Json {
         let operations = match &node {
-            Node::List(operations) => operations.as_slice(),
-            Node::Null => &[],
+            Document::List(operations) => operations.as_slice(),
+            Document::Null => &[],
             other => {
                 let found = other.go_name();
                 return Err(Status::bad_request(format!(
@@ -194,15 +194,15 @@ fn type_error(why: &str) -> String {
 }
 
 /// The kind that a document says it has; what it does not say, it has as expected.
-fn read_kind(node: &Node, expected: &GroupVersionKind) -> Result<GroupVersionKind, String> {
+fn read_kind(node: &Document, expected: &GroupVersionKind) -> Result<GroupVersionKind, String> {
     const GO_TYPE: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
-    if !matches!(node, Node::Object(_) | Node::Null) {
+    if !matches!(node, Document::Object(_) | Document::Null) {
         let found = node.go_name();
         return Err(type_error(&format!("json: cannot unmarshal {found} into Go value of type {GO_TYPE}")));
     }
     let text = |name: &str| match node.field(name) {
-        None | Some(Node::Null) => Ok(""),
-        Some(Node::Text(text)) => Ok(text.as_str()),
+        None | Some(Document::Null) => Ok(""),
+        Some(Document::Text(text)) => Ok(text.as_str()),
         Some(other) => {
             let found = other.go_name();
             Err(type_error(&format!(
@@ -306,28 +306,28 @@ fn go_bytes(bytes: &[u8]) -> String {
 
 /// YAML goes through a map on its way to JSON, so that fields are looked at in the order of their names,
 /// and each of them once.
-fn sorted(node: Node) -> Node {
+fn sorted(node: Document) -> Document {
     match node {
-        Node::Object(fields) => {
-            let fields: std::collections::BTreeMap<String, Node> = fields.into_iter().collect();
-            Node::Object(fields.into_iter().map(|(name, value)| (name, sorted(value))).collect())
+        Document::Object(fields) => {
+            let fields: std::collections::BTreeMap<String, Document> = fields.into_iter().collect();
+            Document::Object(fields.into_iter().map(|(name, value)| (name, sorted(value))).collect())
         }
-        Node::List(items) => Node::List(items.into_iter().map(sorted).collect()),
+        Document::List(items) => Document::List(items.into_iter().map(sorted).collect()),
         node => node,
     }
 }
 
 /// The JSON of a document, without the fields that its kind does not have.
-fn prune(node: Node, message: &'static Message, schema: &'static Schema) -> Value {
-    let Node::Object(fields) = node else { return node.into() };
+fn prune(node: Document, message: &'static Message, schema: &'static Schema) -> Value {
+    let Document::Object(fields) = node else { return node.into() };
     let kept = fields.into_iter().filter_map(|(name, value)| {
         let value = match strict::known(schema, message, &name)? {
             strict::Known::Type => value.into(),
             strict::Known::Field(field) => match (field.shape(), field.form(), value) {
-                (Shape::List, Form::Message(id), Node::List(items)) => {
+                (Shape::List, Form::Message(id), Document::List(items)) => {
                     items.into_iter().map(|item| prune(item, schema.get(id), schema)).collect()
                 }
-                (Shape::Map, Form::Message(id), Node::Object(values)) => values
+                (Shape::Map, Form::Message(id), Document::Object(values)) => values
                     .into_iter()
                     .map(|(key, value)| (key, prune(value, schema.get(id), schema)))
                     .collect(),

@@ -1,41 +1,9 @@
-//! Texts as Go prints them. An API server's messages quote values in Go's manner, and people search
-//! for those messages.
+//! Numbers and durations as Go reads and refuses them.
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::time::Duration;
 
-/// A text in quotes, as Go's `%q` prints it.
-pub(crate) struct Quoted<'a>(pub(crate) &'a str);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_char('"')?;
-        for c in self.0.chars() {
-            match c {
-                '"' | '\\' => write!(f, "\\{c}"),
-                '\u{7}' => f.write_str("\\a"),
-                '\u{8}' => f.write_str("\\b"),
-                '\u{b}' => f.write_str("\\v"),
-                '\u{c}' => f.write_str("\\f"),
-                '\n' | '\r' | '\t' => write!(f, "{}", c.escape_default()),
-                c if c.is_ascii_control() => write!(f, "\\x{:02x}", u32::from(c)),
-                c if is_printable(c) => f.write_char(c),
-                c if u32::from(c) <= 0xffff => write!(f, "\\u{:04x}", u32::from(c)),
-                c => write!(f, "\\U{:08x}", u32::from(c)),
-            }?;
-        }
-        f.write_char('"')
-    }
-}
-
-/// What Go's `unicode.IsPrint` says: of all spaces, only the plain one is printable.
-pub(crate) fn is_printable(c: char) -> bool {
-    if c.is_ascii() {
-        return !c.is_ascii_control();
-    }
-    // Asked of a text and not of the character, so that an accent counts as part of a letter.
-    !c.is_whitespace() && String::from_iter(['a', c]).escape_debug().count() == 2
-}
+use watchkeeper_core::Quoted;
 
 /// The beginning of a text: at most so many bytes, and no part of a character.
 pub(crate) fn beginning(text: &str, bytes: usize) -> &str {
@@ -175,10 +143,5 @@ mod tests {
         assert_eq!(beginning("a\u{e4}b", 2), "a");
         assert_eq!(beginning("a\u{e4}b", 3), "a\u{e4}");
         assert_eq!(beginning("ab", 9), "ab");
-    }
-
-    #[test]
-    fn quotes_escape_what_cannot_be_seen() {
-        assert_eq!(Quoted("a\u{7}b\u{1}\"\u{e4}\u{2028}").to_string(), "\"a\\ab\\x01\\\"\u{e4}\\u2028\"");
     }
 }

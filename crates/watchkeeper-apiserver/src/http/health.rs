@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use http::StatusCode;
 
-use super::go_text::Quoted;
 use super::query::Query;
 use super::respond::Response;
+use watchkeeper_core::Quoted;
 
 /// A question that has to be answered well for the server to be alive, ready, or both.
 #[derive(Clone)]

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::certificates::Identity;
 use super::random::random_token;
-use super::yaml;
+use watchkeeper_wire::yaml;
 
 /// How a client says who it is.
 #[derive(Clone)]
@@ -129,14 +129,14 @@ mod tests {
     #[test]
     fn it_names_the_server_and_carries_the_secrets() {
         let text = config(Credentials::Token("0x12".into())).render();
-        let read = Value::from(yaml::read(&text).unwrap().node);
+        let read = Value::from(yaml::read(&text).unwrap().document);
         assert_eq!(read["clusters"][0]["cluster"]["server"], "https://127.0.0.1:6443");
         assert_eq!(read["clusters"][0]["cluster"]["certificate-authority-data"], "Q0E=");
         assert_eq!(read["users"][0]["user"]["token"], "0x12"); // and not eighteen
         assert_eq!(read["contexts"][0]["context"]["namespace"], "web");
         let identity = Identity { certificate: "C".into(), key: "K".into() };
         let read =
-            Value::from(yaml::read(&config(Credentials::Certificate(identity)).render()).unwrap().node);
+            Value::from(yaml::read(&config(Credentials::Certificate(identity)).render()).unwrap().document);
         assert_eq!(read["users"][0]["user"]["client-key-data"], "Sw==");
     }
 

@@ -47,7 +47,6 @@ pub mod authenticate;
 pub mod body;
 pub mod certificates;
 pub mod decode;
-mod document;
 pub mod front;
 mod go_text;
 pub mod handler;
@@ -63,7 +62,6 @@ pub mod respond;
 mod selector_text;
 pub mod strict;
 pub mod version;
-mod yaml;
 
 pub use authenticate::{Anonymous, Authenticated, Authenticator, MASTERS, OPEN_PATHS, User};
 pub use body::{BodyLimits, RequestBody};
@@ -71,7 +69,6 @@ pub use certificates::{Authority, CLIENT_GROUPS, CertificateError, Identity, SER
 pub use decode::{
     Decoded, DecodedPatch, JSON_PATCH_OPERATIONS, decode_delete_options, decode_object, decode_patch,
 };
-pub use document::DOCUMENT_DEPTH;
 pub use front::{Front, RequestLimits};
 pub use handler::{Handler, Request};
 pub use health::{Check, Health};
@@ -92,4 +89,5 @@ pub use respond::{
 };
 pub use strict::{FINDING_PATH_BYTES, Finding, STRICT_FINDINGS};
 pub use version::VersionInfo;
-pub use yaml::YAML_NODES;
+pub use watchkeeper_wire::document::DOCUMENT_DEPTH;
+pub use watchkeeper_wire::yaml::YAML_NODES;

@@ -15,10 +15,11 @@ use watchkeeper_core::{
     CauseType, FieldSelector, GroupKind, LabelSelector, Outcome, Status, StatusCause, StatusReason,
 };
 
-use super::go_text::{Quoted, is_printable, parse_duration, parse_u64};
+use super::go_text::{parse_duration, parse_u64};
 use super::negotiate::PatchType;
 use super::query::Query;
 use super::selector_text;
+use watchkeeper_core::{Quoted, is_printable};
 
 /// How many bytes the name of a field manager may have.
 pub const FIELD_MANAGER_BYTES: usize = 128;

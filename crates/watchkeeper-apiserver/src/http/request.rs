@@ -15,9 +15,9 @@
 use http::Method;
 use watchkeeper_core::{FieldSelector, GroupResource, GroupVersion, GroupVersionResource, Status};
 
-use super::go_text::Quoted;
 use super::query::{Plus, Query, decode};
 use super::respond;
+use watchkeeper_core::Quoted;
 
 /// What is asked of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

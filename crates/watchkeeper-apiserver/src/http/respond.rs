@@ -27,9 +27,10 @@ use watchkeeper_core::{Encoded, Status, StatusReason};
 use watchkeeper_wire::protobuf::wrap;
 use watchkeeper_wire::{Kind, transcode};
 
-use super::go_text::{beginning, is_printable};
+use super::go_text::beginning;
 use super::negotiate::{Accepted, MediaType, Preferences, generic};
-use super::yaml;
+use watchkeeper_core::is_printable;
+use watchkeeper_wire::yaml;
 
 /// Answers of more bytes than these are compressed, if the client takes gzip.
 pub const GZIP_BYTES: usize = 128 << 10;

@@ -21,8 +21,9 @@ use watchkeeper_core::Timestamp;
 use watchkeeper_wire::quantity;
 use watchkeeper_wire::schema::{self, Field, Form, Message, Schema, Shape};
 
-use super::document::Node;
-use super::go_text::{Quoted, beginning};
+use super::go_text::beginning;
+use watchkeeper_core::Quoted;
+use watchkeeper_wire::document::Document;
 
 /// How many findings are told of one document.
 pub const STRICT_FINDINGS: usize = 100;
@@ -87,7 +88,10 @@ impl Finding {
 ///
 /// # Errors
 /// The text of Go's error where a value has another type than its field, which is never only a warning.
-pub(crate) fn inspect(document: &Node, message: Option<&'static Message>) -> Result<Vec<Finding>, String> {
+pub(crate) fn inspect(
+    document: &Document,
+    message: Option<&'static Message>,
+) -> Result<Vec<Finding>, String> {
     let mut inspector = Inspector { schema: schema::builtin(), ..Default::default() };
     let place = match message {
         Some(message) => Place::Struct(message),
@@ -101,7 +105,7 @@ pub(crate) fn inspect(document: &Node, message: Option<&'static Message>) -> Res
 }
 
 /// What is odd about the operations of a JSON patch: `found` are their repetitions.
-pub(crate) fn inspect_json_patch(operations: &[Node], found: &[Finding]) -> Vec<Finding> {
+pub(crate) fn inspect_json_patch(operations: &[Document], found: &[Finding]) -> Vec<Finding> {
     const FIELDS: [&str; 4] = ["op", "path", "from", "value"];
     let mut odd = Vec::new();
     for (position, operation) in operations.iter().enumerate() {
@@ -111,7 +115,7 @@ pub(crate) fn inspect_json_patch(operations: &[Node], found: &[Finding]) -> Vec<
         };
         // D2: a value holds any JSON, and nobody is strict within it.
         odd.extend(found.iter().filter(|it| matches!(it, Finding::Duplicate { path } if own(path))).cloned());
-        let Node::Object(fields) = operation else { continue };
+        let Document::Object(fields) = operation else { continue };
         let unknown = fields.iter().filter(|(name, _)| !FIELDS.contains(&name.as_str()));
         odd.extend(unknown.map(|(name, _)| Finding::Unknown { path: format!("[{position}].{name}") }));
         if odd.len() >= STRICT_FINDINGS {
@@ -173,15 +177,15 @@ impl Default for Inspector {
 
 impl Inspector {
     /// An error ends the walk; a mismatch that is only noted lets it go on, as in Go.
-    fn value(&mut self, node: &Node, place: Place) -> Result<(), String> {
+    fn value(&mut self, node: &Document, place: Place) -> Result<(), String> {
         match (node, place) {
-            (Node::Null, _) => Ok(()),
-            (Node::Object(fields), Place::Anything) => self.map(fields, Place::Anything),
-            (Node::List(items), Place::Anything) => self.list(items, Place::Anything),
+            (Document::Null, _) => Ok(()),
+            (Document::Object(fields), Place::Anything) => self.map(fields, Place::Anything),
+            (Document::List(items), Place::Anything) => self.list(items, Place::Anything),
             (_, Place::Anything) => Ok(()),
-            (Node::Object(fields), Place::Struct(message)) => self.fields(fields, message),
-            (Node::Object(fields), Place::Map(form)) => self.map(fields, Place::One(form)),
-            (Node::List(items), Place::List(form)) => self.list(items, Place::One(form)),
+            (Document::Object(fields), Place::Struct(message)) => self.fields(fields, message),
+            (Document::Object(fields), Place::Map(form)) => self.map(fields, Place::One(form)),
+            (Document::List(items), Place::List(form)) => self.list(items, Place::One(form)),
             (node, Place::One(form)) => self.one(node, form),
             (node, place) => {
                 self.note(node, &self.go_type(place));
@@ -190,21 +194,21 @@ impl Inspector {
         }
     }
 
-    fn one(&mut self, node: &Node, form: Form) -> Result<(), String> {
+    fn one(&mut self, node: &Document, form: Form) -> Result<(), String> {
         match (form, node) {
             (Form::Message(id), node) => self.value(node, Place::Struct(self.schema.get(id))),
             (Form::Strings, node) => self.value(node, Place::List(Form::String)),
-            (Form::Bool, Node::Bool(_)) | (Form::String, Node::Text(_)) | (Form::Double, Node::Number(_)) => {
-                Ok(())
-            }
-            (Form::Int32, Node::Number(number)) if is_int32(number) => Ok(()),
-            (Form::Int64, Node::Number(number)) if number.is_i64() => Ok(()),
-            (Form::Int32 | Form::Int64, Node::Number(number)) => {
+            (Form::Bool, Document::Bool(_))
+            | (Form::String, Document::Text(_))
+            | (Form::Double, Document::Number(_)) => Ok(()),
+            (Form::Int32, Document::Number(number)) if is_int32(number) => Ok(()),
+            (Form::Int64, Document::Number(number)) if number.is_i64() => Ok(()),
+            (Form::Int32 | Form::Int64, Document::Number(number)) => {
                 let go_type = self.go_type(Place::One(form));
                 self.note_as(&format!("number {number}"), &go_type);
                 Ok(())
             }
-            (Form::Bytes, Node::Text(text)) => {
+            (Form::Bytes, Document::Text(text)) => {
                 if let Err(error) = STANDARD.decode(text.replace(['\r', '\n'], "")) {
                     let at = match error {
                         DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => at,
@@ -214,14 +218,14 @@ impl Inspector {
                 }
                 Ok(())
             }
-            (Form::Time | Form::MicroTime, Node::Text(text)) => self.time(text, form),
+            (Form::Time | Form::MicroTime, Document::Text(text)) => self.time(text, form),
             (Form::Time | Form::MicroTime, node) => Err(self.mismatch_text(node.go_name(), "string")),
-            (Form::Quantity, Node::Text(text)) if quantity::canonical(text).is_some() => Ok(()),
-            (Form::Quantity, Node::Number(_)) => Ok(()),
+            (Form::Quantity, Document::Text(text)) if quantity::canonical(text).is_some() => Ok(()),
+            (Form::Quantity, Document::Number(_)) => Ok(()),
             (Form::Quantity, _) => Err(QUANTITY_FORM.to_owned()),
-            (Form::IntOrString, Node::Text(_)) => Ok(()),
-            (Form::IntOrString, Node::Number(number)) if is_int32(number) => Ok(()),
-            (Form::IntOrString, Node::Number(number)) => {
+            (Form::IntOrString, Document::Text(_)) => Ok(()),
+            (Form::IntOrString, Document::Number(number)) if is_int32(number) => Ok(()),
+            (Form::IntOrString, Document::Number(number)) => {
                 Err(self.mismatch_text(&format!("number {number}"), "int32"))
             }
             (Form::IntOrString, node) => Err(self.mismatch_text(node.go_name(), "int32")),
@@ -254,7 +258,7 @@ impl Inspector {
         }
     }
 
-    fn fields(&mut self, fields: &[(String, Node)], message: &'static Message) -> Result<(), String> {
+    fn fields(&mut self, fields: &[(String, Document)], message: &'static Message) -> Result<(), String> {
         let mut seen: HashSet<&str> = HashSet::new();
         for (name, value) in fields {
             let Some((field, inlined)) = find(self.schema, message, name) else {
@@ -277,7 +281,7 @@ impl Inspector {
         Ok(())
     }
 
-    fn map(&mut self, fields: &[(String, Node)], place: Place) -> Result<(), String> {
+    fn map(&mut self, fields: &[(String, Document)], place: Place) -> Result<(), String> {
         let mut seen: HashSet<&str> = HashSet::new();
         for (name, value) in fields {
             self.repeated(&mut seen, name);
@@ -290,7 +294,7 @@ impl Inspector {
         Ok(())
     }
 
-    fn list(&mut self, items: &[Node], place: Place) -> Result<(), String> {
+    fn list(&mut self, items: &[Document], place: Place) -> Result<(), String> {
         for (position, item) in items.iter().enumerate() {
             let length = self.path.len();
             self.path.push_str(&format!("[{position}]"));
@@ -360,7 +364,7 @@ impl Inspector {
         }
     }
 
-    fn note(&mut self, node: &Node, go_type: &str) {
+    fn note(&mut self, node: &Document, go_type: &str) {
         self.note_as(node.go_name(), go_type);
     }
 
@@ -474,7 +478,7 @@ fn is_type_field(message: &Message, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::document::read_json;
+    use watchkeeper_wire::document::read_json;
 
     fn inspected(kind: (&str, &str, &str), text: &str) -> Result<Vec<String>, String> {
         let message = schema::builtin().message(kind.0, kind.1, kind.2);

@@ -1,10 +1,11 @@
 //! Statuses to answer with. The messages are those of Kubernetes, word for word: people search for
 //! them, and programs compare them.
 
-use std::fmt::{Display, Write};
+use std::fmt::Display;
 use std::time::Duration;
 
 use super::{CauseType, Outcome, Status, StatusCause, StatusDetails, StatusReason};
+use crate::quoted::Quoted;
 use crate::{GroupKind, GroupResource, ResourceVersion};
 
 impl Status {
@@ -204,33 +205,4 @@ impl Status {
             ..Default::default()
         })
     }
-}
-
-/// Prints a text in double quotes with the escapes of Go, which differ from those of Rust.
-pub(super) struct Quoted<'a>(pub(super) &'a str);
-
-impl Display for Quoted<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_char('"')?;
-        for c in self.0.chars() {
-            match c {
-                '"' | '\\' => write!(f, "\\{c}"),
-                '\u{7}' => f.write_str("\\a"),
-                '\u{8}' => f.write_str("\\b"),
-                '\u{b}' => f.write_str("\\v"),
-                '\u{c}' => f.write_str("\\f"),
-                '\n' | '\r' | '\t' => write!(f, "{}", c.escape_default()),
-                c if c.is_ascii_control() => write!(f, "\\x{:02x}", u32::from(c)),
-                c if is_printable(c) => f.write_char(c),
-                c if u32::from(c) <= 0xffff => write!(f, "\\u{:04x}", u32::from(c)),
-                c => write!(f, "\\U{:08x}", u32::from(c)),
-            }?;
-        }
-        f.write_char('"')
-    }
-}
-
-/// Asked of a text and not of the character, so that an accent counts as part of a letter.
-fn is_printable(c: char) -> bool {
-    c.is_ascii() || String::from_iter(['a', c]).escape_debug().count() == 2
 }

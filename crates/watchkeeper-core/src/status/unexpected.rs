@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::constructors::Quoted;
 use super::{CauseType, Status, StatusCause, StatusDetails, StatusReason};
 use crate::GroupResource;
+use crate::quoted::Quoted;
 
 /// What is known of an answer that failed and has no [`Status`] for its body. Convert it into one.
 ///

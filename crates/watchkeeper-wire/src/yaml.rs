@@ -1,4 +1,4 @@
-//! YAML: read into a [`Node`] and written from JSON, both as Kubernetes does it.
+//! YAML: read into a [`Document`] and written from JSON, both as Kubernetes does it.
 //!
 //! Kubernetes reads YAML 1.1: `yes`, `on` and `y` are true, `010` is eight, and `<<` merges. Then it turns
 //! what it has read into JSON: a number that is a key becomes a text, and `1e3` becomes `1000`.
@@ -13,31 +13,34 @@ use base64::engine::general_purpose::STANDARD;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 use serde_json::{Number, Value};
 
-use super::document::{DOCUMENT_DEPTH, Node};
-use super::strict::STRICT_FINDINGS;
+use crate::document::{DOCUMENT_DEPTH, Document};
 
 /// How many values a YAML document may have once its aliases are replaced by what they stand for. A body
 /// of 3 MiB cannot write so many out.
 pub const YAML_NODES: usize = 4 << 20;
 
+/// How many repeated keys are told.
+pub const REPEATED_KEYS: usize = 100;
+
 /// A document, and the keys that are in a mapping twice.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Yaml {
-    pub(crate) node: Node,
-    /// Line and key; no more than [`STRICT_FINDINGS`].
-    pub(crate) repeated: Vec<(usize, String)>,
+pub struct Yaml {
+    /// The document.
+    pub document: Document,
+    /// Line and key; no more than [`REPEATED_KEYS`].
+    pub repeated: Vec<(usize, String)>,
 }
 
 /// A list or a mapping that is not complete yet.
 enum Open {
-    List { items: Vec<Node>, anchor: usize },
+    List { items: Vec<Document>, anchor: usize },
     Object { mapping: Mapping, anchor: usize, key: Key },
 }
 
 /// The fields of a mapping, and their names once more, to find those that come again.
 #[derive(Default)]
 struct Mapping {
-    fields: Vec<(String, Node)>,
+    fields: Vec<(String, Document)>,
     names: HashSet<String>,
 }
 
@@ -54,17 +57,17 @@ enum Key {
 
 struct Builder {
     open: Vec<Open>,
-    anchors: HashMap<usize, Node>,
+    anchors: HashMap<usize, Document>,
     nodes: usize,
     repeated: Vec<(usize, String)>,
-    root: Option<Node>,
+    root: Option<Document>,
 }
 
 /// Reads the first document; an empty stream is null.
 ///
 /// # Errors
 /// The text of the error, as near to Go's as it can be had.
-pub(crate) fn read(text: &str) -> Result<Yaml, String> {
+pub fn read(text: &str) -> Result<Yaml, String> {
     let mut builder =
         Builder { open: Vec::new(), anchors: HashMap::new(), nodes: 0, repeated: Vec::new(), root: None };
     let mut parser = Parser::new_from_str(text);
@@ -95,7 +98,7 @@ pub(crate) fn read(text: &str) -> Result<Yaml, String> {
             Event::Nothing | Event::StreamStart | Event::DocumentStart(_) => {}
         }
     }
-    Ok(Yaml { node: builder.root.unwrap_or(Node::Null), repeated: builder.repeated })
+    Ok(Yaml { document: builder.root.unwrap_or(Document::Null), repeated: builder.repeated })
 }
 
 /// What a scalar is besides its value.
@@ -129,15 +132,15 @@ impl Builder {
 
     fn leave(&mut self, line: usize) -> Result<(), String> {
         match self.open.pop() {
-            Some(Open::List { items, anchor }) => self.add(Node::List(items), Plain::Not, line, anchor),
+            Some(Open::List { items, anchor }) => self.add(Document::List(items), Plain::Not, line, anchor),
             Some(Open::Object { mapping, anchor, .. }) => {
-                self.add(Node::Object(mapping.fields), Plain::Not, line, anchor)
+                self.add(Document::Object(mapping.fields), Plain::Not, line, anchor)
             }
             None => Ok(()),
         }
     }
 
-    fn add(&mut self, node: Node, plain: Plain, line: usize, anchor: usize) -> Result<(), String> {
+    fn add(&mut self, node: Document, plain: Plain, line: usize, anchor: usize) -> Result<(), String> {
         if anchor > 0 {
             self.count(size(&node))?;
             self.anchors.insert(anchor, node.clone());
@@ -151,7 +154,7 @@ impl Builder {
                 Key::Due if plain == Plain::Merge => *key = Key::Merge,
                 Key::Due => *key = Key::Read { name: key_text(&node)?, line },
                 Key::Read { name, line } => {
-                    if !mapping.names.insert(name.clone()) && self.repeated.len() < STRICT_FINDINGS {
+                    if !mapping.names.insert(name.clone()) && self.repeated.len() < REPEATED_KEYS {
                         self.repeated.push((line, name.clone()));
                     }
                     mapping.fields.push((name, node));
@@ -166,16 +169,16 @@ impl Builder {
 impl Mapping {
     /// Adds fields that are not there yet; those that are written out count for more than those merged,
     /// be they before or after.
-    fn merge(&mut self, node: Node) -> Result<(), String> {
+    fn merge(&mut self, node: Document) -> Result<(), String> {
         match node {
-            Node::Object(merged) => {
+            Document::Object(merged) => {
                 let present: HashSet<String> = self.fields.iter().map(|(name, _)| name.clone()).collect();
                 let missing: Vec<_> =
                     merged.into_iter().filter(|(name, _)| !present.contains(name)).collect();
                 self.fields.splice(0..0, missing); // in front: of two with one name the last one counts
                 Ok(())
             }
-            Node::List(nodes) if nodes.iter().all(|node| matches!(node, Node::Object(_))) => {
+            Document::List(nodes) if nodes.iter().all(|node| matches!(node, Document::Object(_))) => {
                 nodes.into_iter().try_for_each(|node| self.merge(node))
             }
             _ => Err("yaml: map merge requires map or sequence of maps as the value".to_owned()),
@@ -183,34 +186,34 @@ impl Mapping {
     }
 }
 
-fn size(node: &Node) -> usize {
+fn size(node: &Document) -> usize {
     match node {
-        Node::List(items) => 1 + items.iter().map(size).sum::<usize>(),
-        Node::Object(fields) => 1 + fields.iter().map(|(_, value)| 1 + size(value)).sum::<usize>(),
+        Document::List(items) => 1 + items.iter().map(size).sum::<usize>(),
+        Document::Object(fields) => 1 + fields.iter().map(|(_, value)| 1 + size(value)).sum::<usize>(),
         _ => 1,
     }
 }
 
 /// A key becomes a text.
-fn key_text(node: &Node) -> Result<String, String> {
+fn key_text(node: &Document) -> Result<String, String> {
     match node {
-        Node::Text(text) => Ok(text.clone()),
-        Node::Number(number) => Ok(number.to_string()),
-        Node::Bool(value) => Ok(value.to_string()),
-        Node::Null => Err("unsupported map key of type: %!s(<nil>), key: <nil>".to_owned()),
-        Node::List(_) | Node::Object(_) => Err("yaml: invalid map key".to_owned()),
+        Document::Text(text) => Ok(text.clone()),
+        Document::Number(number) => Ok(number.to_string()),
+        Document::Bool(value) => Ok(value.to_string()),
+        Document::Null => Err("unsupported map key of type: %!s(<nil>), key: <nil>".to_owned()),
+        Document::List(_) | Document::Object(_) => Err("yaml: invalid map key".to_owned()),
     }
 }
 
-fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Node, String> {
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Document, String> {
     let tag = tag.filter(|tag| tag.is_yaml_core_schema()).map(|tag| tag.suffix.as_str());
-    let text_node = || Node::Text(text.to_owned());
+    let text_node = || Document::Text(text.to_owned());
     match (tag, style) {
         (Some("str"), _) => Ok(text_node()),
         (Some("binary"), _) => {
             let bytes = STANDARD.decode(text.replace(['\n', ' '], ""));
             let bytes = bytes.map_err(|_| "yaml: !!binary value contains invalid base64 data".to_owned())?;
-            Ok(Node::Text(String::from_utf8_lossy(&bytes).into_owned()))
+            Ok(Document::Text(String::from_utf8_lossy(&bytes).into_owned()))
         }
         (Some("int" | "float" | "bool" | "null"), _) | (None, ScalarStyle::Plain) => resolve(text),
         _ => Ok(text_node()),
@@ -218,17 +221,19 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Node, Str
 }
 
 /// What a plain scalar means in YAML 1.1 as Go reads it.
-fn resolve(text: &str) -> Result<Node, String> {
+fn resolve(text: &str) -> Result<Document, String> {
     let number = |number: f64| match number {
         // Go writes a number without a fraction as if it had never had one.
-        it if it.fract() == 0.0 && it.abs() < 9e15 => Node::Number((it as i64).into()),
-        it => Number::from_f64(it).map_or(Node::Null, Node::Number),
+        it if it.fract() == 0.0 && it.abs() < 9e15 => Document::Number((it as i64).into()),
+        it => Number::from_f64(it).map_or(Document::Null, Document::Number),
     };
     let node = match text {
-        "" | "~" | "null" | "Null" | "NULL" => Node::Null,
-        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Node::Bool(true),
+        "" | "~" | "null" | "Null" | "NULL" => Document::Null,
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+            Document::Bool(true)
+        }
         "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
-            Node::Bool(false)
+            Document::Bool(false)
         }
         ".nan" | ".NaN" | ".NAN" => return Err("json: unsupported value: NaN".to_owned()),
         ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => {
@@ -239,10 +244,10 @@ fn resolve(text: &str) -> Result<Node, String> {
             let plain = text.replace('_', "");
             let starts_a_number = text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
             match starts_a_number.then(|| integer(&plain)).flatten() {
-                Some(number) => Node::Number(number),
+                Some(number) => Document::Number(number),
                 None => match float(&plain).filter(|_| starts_a_number) {
                     Some(value) => number(value),
-                    None => Node::Text(text.to_owned()),
+                    None => Document::Text(text.to_owned()),
                 },
             }
         }
@@ -298,7 +303,7 @@ fn shown(error: &ScanError) -> String {
 
 /// Writes JSON as YAML: names in order, lists not indented, texts in quotes where they would mean
 /// something else without. Long lines are not folded, which Go does.
-pub(crate) fn write(value: &Value) -> String {
+pub fn write(value: &Value) -> String {
     let mut out = String::new();
     match value {
         Value::Object(fields) if !fields.is_empty() => write_fields(fields, 0, &mut out),
@@ -372,7 +377,7 @@ fn write_scalar(value: &Value, indent: usize, out: &mut String) {
 /// Writes a text; with an indentation, as a block if it has lines.
 fn write_text(text: &str, indent: Option<usize>, out: &mut String) {
     const INDICATORS: &str = "-?:,[]{}#&*!|>'\"%@`=";
-    let printable = text.chars().all(|c| c == '\n' || super::go_text::is_printable(c));
+    let printable = text.chars().all(|c| c == '\n' || watchkeeper_core::is_printable(c));
     if let Some(indent) = indent
         && printable
         && text.contains('\n')
@@ -394,7 +399,7 @@ fn write_text(text: &str, indent: Option<usize>, out: &mut String) {
         }
         return;
     }
-    let means_itself = resolve(text).is_ok_and(|node| node == Node::Text(text.to_owned()))
+    let means_itself = resolve(text).is_ok_and(|node| node == Document::Text(text.to_owned()))
         && !looks_like_a_date(text)
         && text != "<<"; // as a key it would merge
     if !printable || text.contains('\n') || !means_itself {
@@ -436,7 +441,7 @@ mod tests {
     use serde_json::json;
 
     fn value(text: &str) -> Value {
-        read(text).unwrap().node.into()
+        read(text).unwrap().document.into()
     }
 
     #[test]
@@ -481,7 +486,7 @@ mod tests {
     fn keys_become_texts_and_repetitions_are_told_with_their_lines() {
         let yaml = read("1: a\ntrue: b\n1.5: c\nx:\n  k: 1\n  k: 2\n1: d\n").unwrap();
         assert_eq!(yaml.repeated, [(6, "k".to_owned()), (7, "1".to_owned())]);
-        assert_eq!(Value::from(yaml.node), json!({"1": "d", "true": "b", "1.5": "c", "x": {"k": 2}}));
+        assert_eq!(Value::from(yaml.document), json!({"1": "d", "true": "b", "1.5": "c", "x": {"k": 2}}));
         assert!(read("? [a, b]\n: 1\n").is_err());
         assert!(read("null: 1\n").unwrap_err().starts_with("unsupported map key of type: %!s(<nil>)"));
     }
@@ -563,7 +568,7 @@ mod tests {
         #[test]
         fn what_is_written_reads_back(value in any_json()) {
             let text = write(&value);
-            let read = read(&text).map(|yaml| Value::from(yaml.node));
+            let read = read(&text).map(|yaml| Value::from(yaml.document));
             proptest::prop_assert_eq!(read, Ok(value), "{}", text);
         }
 

@@ -12,19 +12,24 @@ pub const DOCUMENT_DEPTH: usize = 128;
 
 /// A value as it was written.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Node {
+pub enum Document {
+    /// `null`.
     Null,
+    /// `true` or `false`.
     Bool(bool),
+    /// A number.
     Number(Number),
+    /// A text.
     Text(String),
-    List(Vec<Node>),
+    /// A list.
+    List(Vec<Document>),
     /// In the order of the text; a name may come again, and then the last one counts.
-    Object(Vec<(String, Node)>),
+    Object(Vec<(String, Document)>),
 }
 
-impl Node {
+impl Document {
     /// What Go calls such a value in its errors.
-    pub(crate) fn go_name(&self) -> &'static str {
+    pub fn go_name(&self) -> &'static str {
         match self {
             Self::Null => "null",
             Self::Bool(_) => "bool",
@@ -36,69 +41,69 @@ impl Node {
     }
 
     /// The last value of a field of this name.
-    pub(crate) fn field(&self, name: &str) -> Option<&Node> {
+    pub fn field(&self, name: &str) -> Option<&Document> {
         let Self::Object(fields) = self else { return None };
         fields.iter().rfind(|(key, _)| key == name).map(|(_, value)| value)
     }
 }
 
-impl From<Node> for Value {
-    fn from(node: Node) -> Self {
+impl From<Document> for Value {
+    fn from(node: Document) -> Self {
         match node {
-            Node::Null => Self::Null,
-            Node::Bool(value) => Self::Bool(value),
-            Node::Number(value) => Self::Number(value),
-            Node::Text(value) => Self::String(value),
-            Node::List(items) => Self::Array(items.into_iter().map(Self::from).collect()),
-            Node::Object(fields) => {
+            Document::Null => Self::Null,
+            Document::Bool(value) => Self::Bool(value),
+            Document::Number(value) => Self::Number(value),
+            Document::Text(value) => Self::String(value),
+            Document::List(items) => Self::Array(items.into_iter().map(Self::from).collect()),
+            Document::Object(fields) => {
                 Self::Object(fields.into_iter().map(|(name, value)| (name, Self::from(value))).collect())
             }
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Node {
+impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Any;
         impl<'de> Visitor<'de> for Any {
-            type Value = Node;
+            type Value = Document;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("JSON")
             }
-            fn visit_unit<E>(self) -> Result<Node, E> {
-                Ok(Node::Null)
+            fn visit_unit<E>(self) -> Result<Document, E> {
+                Ok(Document::Null)
             }
-            fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
-                Ok(Node::Bool(value))
+            fn visit_bool<E>(self, value: bool) -> Result<Document, E> {
+                Ok(Document::Bool(value))
             }
-            fn visit_i64<E>(self, value: i64) -> Result<Node, E> {
-                Ok(Node::Number(value.into()))
+            fn visit_i64<E>(self, value: i64) -> Result<Document, E> {
+                Ok(Document::Number(value.into()))
             }
-            fn visit_u64<E>(self, value: u64) -> Result<Node, E> {
-                Ok(Node::Number(value.into()))
+            fn visit_u64<E>(self, value: u64) -> Result<Document, E> {
+                Ok(Document::Number(value.into()))
             }
-            fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
-                Ok(Number::from_f64(value).map_or(Node::Null, Node::Number)) // JSON has no NaN to visit
+            fn visit_f64<E>(self, value: f64) -> Result<Document, E> {
+                Ok(Number::from_f64(value).map_or(Document::Null, Document::Number)) // JSON has no NaN to visit
             }
-            fn visit_str<E>(self, value: &str) -> Result<Node, E> {
-                Ok(Node::Text(value.to_owned()))
+            fn visit_str<E>(self, value: &str) -> Result<Document, E> {
+                Ok(Document::Text(value.to_owned()))
             }
-            fn visit_string<E>(self, value: String) -> Result<Node, E> {
-                Ok(Node::Text(value))
+            fn visit_string<E>(self, value: String) -> Result<Document, E> {
+                Ok(Document::Text(value))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Document, A::Error> {
                 let mut list = Vec::new();
                 while let Some(item) = items.next_element()? {
                     list.push(item);
                 }
-                Ok(Node::List(list))
+                Ok(Document::List(list))
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Node, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Document, A::Error> {
                 let mut object = Vec::new();
                 while let Some(field) = fields.next_entry()? {
                     object.push(field);
                 }
-                Ok(Node::Object(object))
+                Ok(Document::Object(object))
             }
         }
         deserializer.deserialize_any(Any)
@@ -109,7 +114,7 @@ impl<'de> Deserialize<'de> for Node {
 ///
 /// # Errors
 /// The text of Go's error, as near as it can be had.
-pub(crate) fn read_json(body: &[u8]) -> Result<Node, String> {
+pub fn read_json(body: &[u8]) -> Result<Document, String> {
     let text = String::from_utf8_lossy(body);
     serde_json::from_str(&text).map_err(|error| {
         if error.is_eof() {
@@ -147,7 +152,7 @@ mod tests {
     #[test]
     fn order_and_repetition_are_kept_and_the_last_one_counts() {
         let node = read_json(br#"{"b":1,"a":2.5,"b":[null,true]}"#).unwrap();
-        let Node::Object(fields) = &node else { panic!() };
+        let Document::Object(fields) = &node else { panic!() };
         assert_eq!(fields.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["b", "a", "b"]);
         assert_eq!(Value::from(node), serde_json::json!({"a": 2.5, "b": [null, true]}));
     }
@@ -169,7 +174,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_are_replaced() {
-        assert_eq!(read_json(b"\"\xff\"").unwrap(), Node::Text("\u{fffd}".into()));
+        assert_eq!(read_json(b"\"\xff\"").unwrap(), Document::Text("\u{fffd}".into()));
     }
 
     #[test]
