@@ -3,7 +3,7 @@
 use crate::registry::Resource;
 use crate::store::{Stored, Unversioned};
 use serde_json::{Map, Value};
-use watchkeeper_core::{Encoded, Status};
+use watchkeeper_core::{Encoded, Quoted, Status};
 use watchkeeper_wire::transcode::{self, Types};
 use watchkeeper_wire::{DecodeError, Kind};
 
@@ -20,8 +20,10 @@ impl Draft {
     pub(super) fn read(body: Value, resource: &Resource) -> Result<Self, Status> {
         let unfit = |why: &dyn std::fmt::Display| {
             Status::bad_request(format!(
-                "{} in version {:?} cannot be handled as a {}: {why}",
-                resource.kind, resource.version, resource.kind
+                "{} in version {} cannot be handled as a {}: {why}",
+                resource.kind,
+                Quoted(&resource.version),
+                resource.kind
             ))
         };
         let kind = Kind::new(&resource.group, &resource.version, &resource.kind);

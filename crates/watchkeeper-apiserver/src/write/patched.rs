@@ -3,7 +3,7 @@
 use crate::http::{FieldValidation, MediaType, PatchType, WriteOptions, decode_object};
 use crate::patch::{self, Form};
 use serde_json::Value;
-use watchkeeper_core::{CauseType, GroupKind, GroupVersionKind, Status};
+use watchkeeper_core::{CauseType, GroupKind, GroupVersionKind, Quoted, Status};
 use watchkeeper_wire::schema;
 
 use super::draft::Draft;
@@ -117,7 +117,7 @@ impl<'a> Patcher<'a> {
     fn check(&self, value: &Value) -> Result<Patched, Status> {
         let text = value.to_string();
         let unfit = |why: &str| {
-            let message = format!("Invalid value: {text:?}: {why}");
+            let message = format!("Invalid value: {}: {why}", Quoted(&text));
             let nobody = GroupKind { group: String::new(), kind: String::new() };
             Status::invalid(&nobody, "", vec![fault(CauseType::FieldValueInvalid, "patch", message)])
         };

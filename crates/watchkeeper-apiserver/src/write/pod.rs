@@ -3,7 +3,7 @@
 use crate::http::{DeleteOptions, WriteOptions};
 use crate::registry::{self, Resource};
 use serde_json::{Value, json};
-use watchkeeper_core::{GroupResource, Outcome, Status};
+use watchkeeper_core::{GroupResource, Outcome, Quoted, Status};
 
 use super::create::now;
 use super::draft::Draft;
@@ -82,7 +82,7 @@ fn check_binding(binding: &Value) -> Result<&str, Status> {
     let mut faults = Vec::new();
     let kind = binding["target"]["kind"].as_str().unwrap_or_default();
     if !matches!(kind, "" | "Node") {
-        let message = format!("Unsupported value: {kind:?}: supported values: \"Node\", \"<empty>\"");
+        let message = format!("Unsupported value: {}: supported values: \"Node\", \"<empty>\"", Quoted(kind));
         faults.push(format!("target.kind: {message}"));
     }
     let target = binding["target"]["name"].as_str().unwrap_or_default();
@@ -106,7 +106,7 @@ fn assign(pod: &mut Draft, node: &str) -> Result<(), Status> {
     }
     let assigned = node_of(pod);
     if !assigned.is_empty() {
-        return conflict(format!("pod {name} is already assigned to node {assigned:?}"));
+        return conflict(format!("pod {name} is already assigned to node {}", Quoted(assigned)));
     }
     let conditions = pod.part("status").and_then(|status| status["conditions"].as_array().cloned());
     let mut conditions = conditions.unwrap_or_default();

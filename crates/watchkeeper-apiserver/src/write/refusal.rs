@@ -3,7 +3,7 @@
 use crate::http::NoRandomness;
 use crate::patch::PatchError;
 use crate::registry::Resource;
-use watchkeeper_core::{CauseType, Outcome, Status, StatusCause, StatusReason};
+use watchkeeper_core::{CauseType, Outcome, Quoted, Status, StatusCause, StatusReason};
 
 /// Why an object cannot be written that has been changed meanwhile. Scripts look for this sentence.
 pub(super) const MODIFIED: &str =
@@ -16,7 +16,7 @@ pub(super) fn fault(cause: CauseType, field: &str, message: impl Into<String>) -
 
 /// A value that breaks a rule.
 pub(super) fn invalid_value(field: &str, value: &str, why: &str) -> StatusCause {
-    fault(CauseType::FieldValueInvalid, field, format!("Invalid value: {value:?}: {why}"))
+    fault(CauseType::FieldValueInvalid, field, format!("Invalid value: {}: {why}", Quoted(value)))
 }
 
 /// 422 where there are faults.

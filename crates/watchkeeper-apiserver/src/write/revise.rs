@@ -2,7 +2,7 @@
 
 use crate::registry::Resource;
 use serde_json::Value;
-use watchkeeper_core::{CauseType, GroupKind, Status};
+use watchkeeper_core::{CauseType, GroupKind, Quoted, Status};
 
 use super::draft::Draft;
 use super::metadata::metadata_faults;
@@ -49,7 +49,7 @@ pub(super) fn check_versions(call: &Call<'_>, old: &Draft, new: &Draft) -> Resul
         Ok(_) if version == old.text("resourceVersion") => Ok(()),
         Ok(_) => Err(call.conflict(MODIFIED)),
         Err(_) if version.is_empty() => Ok(()),
-        Err(_) => Err(unexplained(format!("strconv.ParseUint: parsing {version:?}: invalid syntax"))),
+        Err(_) => Err(unexplained(format!("strconv.ParseUint: parsing {}: invalid syntax", Quoted(version)))),
     }
 }
 
@@ -153,7 +153,7 @@ fn check_finalizers(resource: &Resource, old: &Draft, new: &Draft) -> Result<(),
     added.sort_unstable();
     let message = format!(
         "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
-        added.iter().map(|finalizer| format!("{finalizer:?}")).collect::<Vec<_>>().join(", ")
+        added.iter().map(|finalizer| Quoted(finalizer).to_string()).collect::<Vec<_>>().join(", ")
     );
     let fault = fault(CauseType::FieldValueForbidden, "metadata.finalizers", message);
     check(resource, new.text("name"), vec![fault])
