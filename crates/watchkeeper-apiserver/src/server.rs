@@ -9,12 +9,15 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::faults::{self, CompactError, Faults};
 use crate::http::{
     Anonymous, Authenticator, Authority, CertificateError, Credentials, Front, Kubeconfig, ListenError,
     Listener, MASTERS, NoRandomness, Security, User, random_token, random_uid,
 };
 use crate::registry::{self, Registry};
-use crate::store::{Collection, Expect, HistoryLimits, MemoryStore, NoPlace, Store, Unversioned, WriteError};
+use crate::store::{
+    Collection, Expect, HistoryLimits, MemoryStore, NoPlace, Revision, Store, Unversioned, WriteError,
+};
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -59,6 +62,7 @@ pub struct Builder {
     anonymous: Anonymous,
     history: HistoryLimits,
     store: Option<Arc<dyn Store>>,
+    fault_endpoint: bool,
 }
 
 impl Builder {
@@ -95,6 +99,14 @@ impl Builder {
     /// What to keep objects in; by default memory.
     pub fn store(mut self, store: Arc<dyn Store>) -> Self {
         self.store = Some(store);
+        self
+    }
+
+    /// Whether faults can be asked for over the wire, under
+    /// [`/debug/watchkeeper`](crate::faults::document); by default they cannot. Who asks must be known, as
+    /// everywhere.
+    pub fn fault_endpoint(mut self, enabled: bool) -> Self {
+        self.fault_endpoint = enabled;
         self
     }
 
@@ -135,9 +147,11 @@ impl Builder {
         let authenticator = Authenticator::default().token(&token, admin).anonymous(self.anonymous);
         let registry = Arc::new(registry::builtin().clone());
         let api = Api::new(registry.clone(), store.clone(), address.to_string());
+        let faults = Faults::default();
+        let api = api.faults(faults.clone(), self.fault_endpoint);
         let running = stop.clone();
         tasks.spawn(async move { listener.run(Front::new(api, authenticator), running).await });
-        Ok(ApiServer { address, url, token, ca_pem, store, registry, stop, tasks })
+        Ok(ApiServer { address, url, token, ca_pem, store, registry, faults, stop, tasks })
     }
 }
 
@@ -149,6 +163,7 @@ pub struct ApiServer {
     ca_pem: Option<String>,
     store: Arc<dyn Store>,
     registry: Arc<Registry>,
+    faults: Faults,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
@@ -163,6 +178,7 @@ impl ApiServer {
             anonymous: Anonymous::Refused,
             history: HistoryLimits::default(),
             store: None,
+            fault_endpoint: false,
         }
     }
 
@@ -199,6 +215,21 @@ impl ApiServer {
     /// What it keeps objects in.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
+    }
+
+    /// What goes wrong, and what is to.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// Forgets all history now: every version that anybody has seen by then is too old to be watched or
+    /// listed from, and the tokens of lists that are half read have expired. Watches that are open go on.
+    /// Returns the version that is the oldest from here on. If dropped half-way, it may not have happened.
+    ///
+    /// # Errors
+    /// Where the store can neither be written nor compacted, which in memory it can.
+    pub async fn compact(&self) -> Result<Revision, CompactError> {
+        faults::compact(&*self.store).await
     }
 
     /// The objects of a resource, for a reflector of this process; `None` where there is no such resource.

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
@@ -21,6 +21,9 @@ pub(crate) struct Arguments {
     /// Run no controllers; there are none so far
     #[arg(long)]
     no_controllers: bool,
+    /// Let faults be asked for under /debug/watchkeeper: failing answers, watches that break off or stall
+    #[arg(long)]
+    fault_endpoint: bool,
     /// Where to write the kubeconfig, readable for its owner alone
     #[arg(long, value_name = "PATH")]
     write_kubeconfig: PathBuf,
@@ -42,12 +45,14 @@ pub(crate) enum ServeError {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), ServeError> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Runtime)?;
-    runtime.block_on(serve(arguments.listen, &arguments.write_kubeconfig))
+    runtime.block_on(serve(arguments))
 }
 
-async fn serve(address: SocketAddr, kubeconfig: &Path) -> Result<(), ServeError> {
+async fn serve(arguments: &Arguments) -> Result<(), ServeError> {
+    let (address, kubeconfig) = (arguments.listen, arguments.write_kubeconfig.as_path());
     let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Runtime)?;
-    let start = ApiServer::builder().listen(address).start().await;
+    let builder = ApiServer::builder().listen(address).fault_endpoint(arguments.fault_endpoint);
+    let start = builder.start().await;
     let server = start.map_err(|source| ServeError::Start { address, source })?;
     let written = server.kubeconfig().write(kubeconfig);
     if let Err(source) = written {

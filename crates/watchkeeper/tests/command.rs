@@ -89,7 +89,7 @@ fn the_api_server_says_where_it_is_and_stops_when_it_is_told_to() {
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kube.yaml");
     let mut server = Command::new(env!("CARGO_BIN_EXE_watchkeeper"))
-        .args(["apiserver", "--memory", "--listen", "127.0.0.1:0", "--write-kubeconfig"])
+        .args(["apiserver", "--memory", "--fault-endpoint", "--listen", "127.0.0.1:0", "--write-kubeconfig"])
         .arg(&kubeconfig)
         .stdout(Stdio::piped())
         .spawn()

@@ -18,7 +18,10 @@ impl Api {
         if path.trim_matches('/') == "metrics" {
             return Ok(Response::text(StatusCode::OK, self.metrics.render(self.revision().await?)));
         }
-        self.discover(path, &request)
+        match path.trim_end_matches('/').strip_prefix("/debug/watchkeeper/") {
+            Some(path) if self.fault_endpoint => self.fault_request(path, request).await,
+            _ => self.discover(path, &request),
+        }
     }
 
     fn discover(&self, path: &str, request: &Request) -> Result<Response, Status> {

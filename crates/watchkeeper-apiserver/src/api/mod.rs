@@ -8,11 +8,13 @@
 
 mod answer;
 mod documents;
+mod faulty;
 mod metrics;
 mod resource;
 
 use std::sync::Arc;
 
+use crate::faults::Faults;
 use crate::http::{Handler, Request, Response, Target};
 use crate::registry::Registry;
 use crate::store::Store;
@@ -28,6 +30,9 @@ pub struct Api {
     reader: Reader,
     writer: Writer,
     metrics: Metrics,
+    faults: Faults,
+    /// Whether faults can be asked for over the wire.
+    fault_endpoint: bool,
     /// `host:port`, for the oldest of the discovery documents.
     address: String,
 }
@@ -40,8 +45,18 @@ impl Api {
             reader: Reader::new(store.clone()),
             writer: Writer::new(store),
             metrics: Metrics::default(),
+            faults: Faults::default(),
+            fault_endpoint: false,
             address: address.into(),
         }
+    }
+
+    /// The faults of this server, and whether they can be asked for over the wire; by default nobody has
+    /// a hold of them.
+    #[must_use]
+    pub fn faults(mut self, faults: Faults, endpoint: bool) -> Self {
+        (self.faults, self.fault_endpoint) = (faults, endpoint);
+        self
     }
 }
 
@@ -54,7 +69,7 @@ impl Handler for Api {
             }
             Target::Resource(target) => {
                 let (target, verb) = (target.clone(), target.verb);
-                let outcome = self.resource(&target, request).await;
+                let outcome = self.suffer(&target, request).await;
                 let code = outcome
                     .as_ref()
                     .map_or_else(|status| status.code, |response| i32::from(response.code.as_u16()));

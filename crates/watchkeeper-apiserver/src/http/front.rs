@@ -73,6 +73,8 @@ pub(crate) struct Arrival<B> {
     pub(crate) certificate: Option<Arc<Subject>>,
     /// Cancelled when the server stops.
     pub(crate) stop: CancellationToken,
+    /// Cuts off the connection.
+    pub(crate) connection: CancellationToken,
 }
 
 /// An answer, and whether the connection is to be closed after it.
@@ -125,7 +127,7 @@ impl<H: Handler> Front<H> {
             + Send
             + 'static,
     {
-        let Arrival { request, certificate, stop } = arrival;
+        let Arrival { request, certificate, stop, connection } = arrival;
         let (head, body) = request.into_parts();
         let query = Query::parse(head.uri.query().unwrap_or_default());
         let preferences = Preferences::read(&head.headers, &query);
@@ -172,6 +174,7 @@ impl<H: Handler> Front<H> {
                 user: who.user,
                 body: RequestBody::new(body, self.limits.body),
                 stop,
+                connection,
             };
             let outcome = self.limited(request, &mut ends).await;
             (outcome.map(|response| response.with_warnings(&who.warnings)), anonymous)

@@ -38,6 +38,8 @@ pub struct Request {
     /// Cancelled when the server stops. Answers that stream are ended by the front then; a handler needs
     /// this only to say goodbye.
     pub stop: CancellationToken,
+    /// Cancelling it cuts off the connection, with all that is on it.
+    pub connection: CancellationToken,
 }
 
 /// Answers requests: the API machinery.

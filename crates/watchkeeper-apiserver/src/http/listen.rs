@@ -270,11 +270,13 @@ impl<H: Handler> Connection<H> {
         let Self { front, limits, stop, streams } = self;
         let begun = Arc::new(AtomicBool::new(false));
         let hang_up = CancellationToken::new();
+        let cut = CancellationToken::new();
         let service = {
-            let (begun, hang_up, stop) = (begun.clone(), hang_up.clone(), stop.clone());
+            let (begun, hang_up, stop, cut) = (begun.clone(), hang_up.clone(), stop.clone(), cut.clone());
             service_fn(move |request: http::Request<Incoming>| {
                 begun.store(true, Ordering::Relaxed);
-                let arrival = Arrival { request, certificate: certificate.clone(), stop: stop.clone() };
+                let (stop, connection) = (stop.clone(), cut.clone());
+                let arrival = Arrival { request, certificate: certificate.clone(), stop, connection };
                 let (front, hang_up) = (front.clone(), hang_up.clone());
                 async move {
                     let departure = front.answer(arrival).await;
@@ -296,7 +298,7 @@ impl<H: Handler> Connection<H> {
                     .serve_connection(io, service)
                     .with_upgrades();
                 // A connection of HTTP/1.1 is asked to close by a header where that is due.
-                drive(connection, &stop, None).await;
+                cut.run_until_cancelled(drive(connection, &stop, None)).await;
             }
             Protocol::Http2 => {
                 let connection = http2::Builder::new(streams)
@@ -319,6 +321,7 @@ impl<H: Handler> Connection<H> {
                 tokio::select! {
                     () = drive(connection, &stop, Some(&hang_up)) => {}
                     () = silent => {} // C3
+                    () = cut.cancelled() => {}
                 }
             }
         }

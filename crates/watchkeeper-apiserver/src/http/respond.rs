@@ -48,7 +48,7 @@ pub const WARNING_BYTES: usize = 4 << 10;
 pub const LONG_WARNING_BYTES: usize = 256;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
-type EventStream = Pin<Box<dyn Stream<Item = Result<Bytes, BoxError>> + Send>>;
+pub(crate) type EventStream = Pin<Box<dyn Stream<Item = Result<Bytes, BoxError>> + Send>>;
 
 /// An answer.
 #[derive(Debug)]
@@ -201,6 +201,30 @@ impl Response {
                 self.headers.append(WARNING, value);
             }
         }
+        self
+    }
+
+    /// Puts something between a stream and the client. An answer in one piece stays as it is.
+    #[must_use]
+    pub(crate) fn map_stream(mut self, map: impl FnOnce(EventStream) -> EventStream) -> Self {
+        self.content = match self.content {
+            Content::Stream(stream) => Content::Stream(map(stream)),
+            Content::Members(stream) => Content::Members(map(stream)),
+            whole @ Content::Whole(_) => whole,
+        };
+        self
+    }
+
+    /// Makes a stream of an answer in one piece. A stream stays as it is.
+    #[must_use]
+    pub(crate) fn map_whole<S>(mut self, map: impl FnOnce(Bytes) -> S) -> Self
+    where
+        S: Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
+    {
+        self.content = match self.content {
+            Content::Whole(body) => Content::Stream(Box::pin(map(body))),
+            stream => stream,
+        };
         self
     }
 

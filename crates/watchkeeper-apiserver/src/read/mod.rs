@@ -43,6 +43,7 @@ pub use selection::Selection;
 pub use source::StoreSource;
 pub use token::{ContinueToken, TokenError};
 pub use view::View;
+pub(crate) use watch_body::error_frame;
 pub use watch_body::watch_body;
 
 /// How long a read waits for a version that is not there yet.

@@ -63,8 +63,7 @@ impl Frames {
             Step::Failed(status) => Err((**status).clone()),
         };
         if let Err(status) = written {
-            let object = self.status(&status);
-            self.frame(&mut out, EventKind::Error, &object);
+            out.extend_from_slice(&error_frame(&status, self.encoding()));
         }
         out.into()
     }
@@ -121,17 +120,6 @@ impl Frames {
         })
     }
 
-    fn status(&self, status: &Status) -> Bytes {
-        let text = serde_json::to_vec(status).unwrap_or_default(); // texts and numbers: it does not fail
-        match self.encoding() {
-            Encoding::Json => text.into(),
-            Encoding::Protobuf => {
-                let message = transcode::to_protobuf(&Encoded::json(text), &Kind::new("", "v1", "Status"));
-                protobuf::wrap("v1", "Status", &message.unwrap_or_default()).into()
-            }
-        }
-    }
-
     fn encoding(&self) -> Encoding {
         match self.encoder.accepted.media {
             MediaType::Protobuf => Encoding::Protobuf,
@@ -139,27 +127,46 @@ impl Frames {
         }
     }
 
-    /// Appends an event: a line of JSON, or a message after its length.
     fn frame(&self, out: &mut Vec<u8>, kind: EventKind, object: &[u8]) {
-        match self.encoding() {
-            Encoding::Json => {
-                out.reserve(object.len() + 40);
-                out.extend_from_slice(br#"{"type":""#);
-                out.extend_from_slice(kind.to_string().as_bytes());
-                out.extend_from_slice(br#"","object":"#);
-                out.extend_from_slice(object);
-                out.extend_from_slice(b"}\n");
-            }
-            Encoding::Protobuf => {
-                let mut raw = Vec::with_capacity(object.len() + 8);
-                put_bytes(&mut raw, 1, object);
-                let start = out.len();
-                out.extend_from_slice(&[0; 4]);
-                put_bytes(out, 1, kind.to_string().as_bytes());
-                put_bytes(out, 2, &raw);
-                let length = u32::try_from(out.len() - start - 4).unwrap_or(u32::MAX);
-                out[start..start + 4].copy_from_slice(&length.to_be_bytes());
-            }
+        frame(out, self.encoding(), kind, object);
+    }
+}
+
+/// An ERROR event.
+pub(crate) fn error_frame(status: &Status, encoding: Encoding) -> Bytes {
+    let text = serde_json::to_vec(status).unwrap_or_default(); // texts and numbers: it does not fail
+    let object = match encoding {
+        Encoding::Json => text,
+        Encoding::Protobuf => {
+            let message = transcode::to_protobuf(&Encoded::json(text), &Kind::new("", "v1", "Status"));
+            protobuf::wrap("v1", "Status", &message.unwrap_or_default())
+        }
+    };
+    let mut out = Vec::new();
+    frame(&mut out, encoding, EventKind::Error, &object);
+    out.into()
+}
+
+/// Appends an event: a line of JSON, or a message after its length.
+fn frame(out: &mut Vec<u8>, encoding: Encoding, kind: EventKind, object: &[u8]) {
+    match encoding {
+        Encoding::Json => {
+            out.reserve(object.len() + 40);
+            out.extend_from_slice(br#"{"type":""#);
+            out.extend_from_slice(kind.to_string().as_bytes());
+            out.extend_from_slice(br#"","object":"#);
+            out.extend_from_slice(object);
+            out.extend_from_slice(b"}\n");
+        }
+        Encoding::Protobuf => {
+            let mut raw = Vec::with_capacity(object.len() + 8);
+            put_bytes(&mut raw, 1, object);
+            let start = out.len();
+            out.extend_from_slice(&[0; 4]);
+            put_bytes(out, 1, kind.to_string().as_bytes());
+            put_bytes(out, 2, &raw);
+            let length = u32::try_from(out.len() - start - 4).unwrap_or(u32::MAX);
+            out[start..start + 4].copy_from_slice(&length.to_be_bytes());
         }
     }
 }

@@ -1,0 +1,112 @@
+//! Faulty: a request, and what is to go wrong with it.
+
+use crate::faults::document::{self, Document};
+use crate::faults::{self, Ending, Governed, Planned, Seen, Struck, Then, half_of};
+use crate::http::{Request, ResourceRequest, Response, Verb, method_not_allowed};
+use http::header::CONTENT_TYPE;
+use http::{Method, StatusCode};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use watchkeeper_core::{Encoding, Status};
+
+use super::Api;
+
+impl Api {
+    /// Does what a request for a resource asks for, unless a fault has it otherwise.
+    pub(super) async fn suffer(
+        &self,
+        target: &ResourceRequest,
+        request: Request,
+    ) -> Result<Response, Status> {
+        let struck = self.faults.strike(|| Seen::new(target, &request.headers));
+        if target.verb != Verb::Watch && struck.is_none() {
+            return self.resource(target, request).await;
+        }
+        let Struck { delay, then } = struck.unwrap_or_default();
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
+        let planned = match then {
+            None => None,
+            Some(Then::Answer(status)) => return Err(*status),
+            Some(Then::End(planned)) => Some(planned),
+        };
+        let connection = request.connection.clone();
+        if target.verb != Verb::Watch {
+            if let Some(planned) = &planned
+                && planned.ending == Ending::Stall
+            {
+                planned.hit();
+                std::future::pending::<()>().await; // the front gives it up
+            }
+            let response = self.resource(target, request).await?;
+            return Ok(match planned {
+                Some(planned) => broken(response, &planned, connection),
+                None => response,
+            });
+        }
+        let seen = Seen::new(target, &request.headers);
+        let response = self.resource(target, request).await?;
+        let protobuf = response
+            .headers
+            .get(CONTENT_TYPE)
+            .is_some_and(|it| it.as_bytes().ends_with(b"protobuf;stream=watch"));
+        let encoding = if protobuf { Encoding::Protobuf } else { Encoding::Json };
+        Ok(response.map_stream(|events| {
+            Box::pin(Governed::new(events, self.faults.watches(), seen, encoding, connection, planned))
+        }))
+    }
+
+    /// Answers below `/debug/watchkeeper/`.
+    pub(super) async fn fault_request(&self, path: &str, request: Request) -> Result<Response, Status> {
+        let parts: Vec<&str> = path.split('/').collect();
+        match (&request.method, &parts[..]) {
+            (&Method::GET, ["faults"]) => {
+                let rules: Vec<_> = self.faults.list().iter().map(document::written).collect();
+                Ok(Response::raw_json(StatusCode::OK, &json!({ "faults": rules })))
+            }
+            (&Method::POST, ["faults"]) => {
+                let fault = document::read(&request.body.read().await?, Document::Rule)?;
+                let id = self.faults.add(fault.clone()).id();
+                Ok(Response::raw_json(StatusCode::CREATED, &document::written(&(id, fault, 0))))
+            }
+            (&Method::DELETE, ["faults"]) => {
+                self.faults.clear();
+                Ok(Response::raw_json(StatusCode::OK, &json!({ "faults": [] })))
+            }
+            (&Method::DELETE, ["faults", id]) => {
+                let removed = id.parse().is_ok_and(|id| self.faults.remove(id));
+                match removed {
+                    true => Ok(Response::raw_json(StatusCode::OK, &json!({}))),
+                    false => Ok(Response::page_not_found()),
+                }
+            }
+            (&Method::POST, ["watches"]) => {
+                let fault = document::read(&request.body.read().await?, Document::Order)?;
+                let struck = match fault.effect() {
+                    faults::Effect::End(ending) => self.faults.order(fault.requests(), ending),
+                    _ => 0, // the document says otherwise
+                };
+                Ok(Response::raw_json(StatusCode::OK, &json!({ "watches": struck })))
+            }
+            (&Method::POST, ["compact"]) => {
+                let revision =
+                    faults::compact(&**self.reader.store()).await.map_err(Status::internal_error)?;
+                Ok(Response::raw_json(StatusCode::OK, &json!({ "resourceVersion": revision.to_string() })))
+            }
+            (_, ["faults"] | ["faults", _] | ["watches"] | ["compact"]) => Err(method_not_allowed()),
+            _ => Ok(Response::page_not_found()),
+        }
+    }
+}
+
+/// An answer that breaks off. What only a watch can suffer leaves other answers whole.
+fn broken(response: Response, planned: &Planned, connection: CancellationToken) -> Response {
+    match planned.ending {
+        Ending::Abrupt | Ending::Connection => {
+            planned.hit();
+            response.map_whole(|body| half_of(&body, &planned.ending, connection))
+        }
+        _ => response,
+    }
+}

@@ -1,0 +1,78 @@
+//! Answer: what is said instead.
+
+use std::time::Duration;
+
+use crate::http::Verb;
+use watchkeeper_core::{Outcome, Status};
+
+use super::{Seen, too_old};
+
+/// An answer that was not earned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// What this server says with this code, of the object that was asked for. What is no code of a
+    /// failure (400 to 599) counts as 500.
+    Code(u16),
+    /// These words.
+    Status(Box<Status>),
+}
+
+impl From<u16> for Answer {
+    fn from(code: u16) -> Self {
+        Self::Code(code)
+    }
+}
+
+impl From<Status> for Answer {
+    fn from(status: Status) -> Self {
+        Self::Status(Box::new(status))
+    }
+}
+
+/// The codes of failures.
+pub(super) const FAILURES: std::ops::RangeInclusive<i32> = 400..=599;
+
+/// Of what nobody asked us to put into words.
+const ASKED_FOR: &str = "a fault that was asked for";
+
+impl Answer {
+    pub(super) fn status(&self, seen: &Seen) -> Status {
+        let mut status = match self {
+            Self::Status(status) => (**status).clone(),
+            Self::Code(code) => spoken(*code, seen),
+        };
+        if !FAILURES.contains(&status.code) {
+            status.code = 500;
+        }
+        status
+    }
+}
+
+fn spoken(code: u16, seen: &Seen) -> Status {
+    let (resource, name) = (seen.target.group_resource(), seen.target.name.as_str());
+    let second = Duration::from_secs(1);
+    match code {
+        400 => Status::bad_request(ASKED_FOR),
+        401 => Status::unauthorized("Unauthorized"),
+        403 => Status::forbidden(Some(&resource), name, ASKED_FOR),
+        404 => Status::not_found(&resource, name),
+        409 if seen.target.verb == Verb::Create => Status::already_exists(&resource, name),
+        409 => Status::conflict(
+            &resource,
+            name,
+            "the object has been modified; please apply your changes to the latest version and try again",
+        ),
+        410 if seen.target.verb == Verb::Watch => too_old(),
+        410 => Status::expired("The resourceVersion for the provided list is too old."),
+        429 => Status::too_many_requests("Too many requests, please try again later.", second),
+        500 => Status::internal_error(ASKED_FOR),
+        503 => Status::service_unavailable(ASKED_FOR),
+        504 => Status::timeout(ASKED_FOR, Duration::ZERO),
+        code => Status {
+            outcome: Some(Outcome::Failure),
+            message: ASKED_FOR.to_owned(),
+            code: code.into(),
+            ..Status::default()
+        },
+    }
+}

@@ -1,0 +1,149 @@
+//! Rules: the faults that requests are held against.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use watchkeeper_core::Status;
+
+use super::{Effect, Ending, Fault, Seen};
+
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    /// How many there are, to be read without the lock (X1).
+    present: AtomicUsize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    last_id: u64,
+    rules: Vec<Rule>,
+}
+
+#[derive(Debug)]
+struct Rule {
+    id: u64,
+    fault: Fault,
+    /// Requests that fitted.
+    fitted: u64,
+    /// Requests that have taken it: X2, at most `fault.times`.
+    taken: u64,
+    hits: watch::Sender<u64>,
+}
+
+/// What is to happen to a request.
+#[derive(Debug, Default)]
+pub(crate) struct Struck {
+    /// First it waits.
+    pub(crate) delay: Duration,
+    /// Then this, if anything.
+    pub(crate) then: Option<Then>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Then {
+    Answer(Box<Status>),
+    End(Planned),
+}
+
+/// An end that is to come.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) ending: Ending,
+    pub(crate) after_events: u64,
+    /// The rule that is told when it comes.
+    pub(super) hits: watch::Sender<u64>,
+}
+
+impl Planned {
+    /// It has come.
+    pub(crate) fn hit(&self) {
+        hit(&self.hits);
+    }
+}
+
+fn hit(hits: &watch::Sender<u64>) {
+    hits.send_modify(|hits| *hits += 1);
+}
+
+impl Rules {
+    pub(super) fn add(&self, fault: Fault) -> (u64, watch::Receiver<u64>) {
+        let (hits, seen) = watch::channel(0);
+        let mut state = self.state.lock();
+        state.last_id += 1;
+        let id = state.last_id;
+        state.rules.push(Rule { id, fault, fitted: 0, taken: 0, hits });
+        self.present.store(state.rules.len(), Ordering::Relaxed);
+        (id, seen)
+    }
+
+    pub(super) fn remove(&self, id: u64) -> bool {
+        let mut state = self.state.lock();
+        let found = state.rules.iter().position(|rule| rule.id == id);
+        let removed = found.map(|place| state.rules.remove(place));
+        self.present.store(state.rules.len(), Ordering::Relaxed);
+        drop(state);
+        removed.is_some() // dropped here, which wakes those who wait for it
+    }
+
+    pub(super) fn clear(&self) {
+        let mut state = self.state.lock();
+        let removed = std::mem::take(&mut state.rules);
+        self.present.store(0, Ordering::Relaxed);
+        drop(state);
+        drop(removed);
+    }
+
+    pub(super) fn list(&self) -> Vec<(u64, Fault, u64)> {
+        let state = self.state.lock();
+        state.rules.iter().map(|rule| (rule.id, rule.fault.clone(), *rule.hits.borrow())).collect()
+    }
+
+    pub(super) fn strike(&self, seen: impl FnOnce() -> Seen) -> Option<Struck> {
+        if self.present.load(Ordering::Relaxed) == 0 {
+            return None; // X1
+        }
+        let seen = seen();
+        let mut hits = Vec::new();
+        let mut struck = Struck::default();
+        for rule in &mut self.state.lock().rules {
+            if !rule.take(&seen) {
+                continue;
+            }
+            match &rule.fault.effect {
+                Effect::Delay(time) => {
+                    struck.delay = struck.delay.saturating_add(*time);
+                    hits.push(rule.hits.clone());
+                    continue;
+                }
+                Effect::Answer(answer) => {
+                    struck.then = Some(Then::Answer(Box::new(answer.status(&seen))));
+                    hits.push(rule.hits.clone());
+                }
+                Effect::End(ending) => {
+                    let (ending, after_events) = (ending.clone(), rule.fault.after_events);
+                    struck.then = Some(Then::End(Planned { ending, after_events, hits: rule.hits.clone() }));
+                }
+            }
+            break;
+        }
+        hits.iter().for_each(hit); // without the lock: those who wait are woken
+        Some(struck)
+    }
+}
+
+impl Rule {
+    /// Whether the rule is for this request, which it then is spent on.
+    fn take(&mut self, seen: &Seen) -> bool {
+        if !self.fault.requests.match_with(seen) || self.fault.times.is_some_and(|times| self.taken >= times)
+        {
+            return false;
+        }
+        self.fitted += 1;
+        let due = self.fitted.is_multiple_of(self.fault.every);
+        self.taken += u64::from(due);
+        due
+    }
+}

@@ -1,0 +1,207 @@
+//! Stream: the body of a watch that can be made to end otherwise.
+//!
+//! From: the body as it would have been, chunk by chunk; each has whole events.
+//! To:   the connection.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_core::Stream;
+use futures_util::{StreamExt as _, stream};
+use tokio::time::{Sleep, sleep};
+use tokio_util::sync::CancellationToken;
+use watchkeeper_core::{BoxError, Encoding};
+
+use super::rules::Planned;
+use super::watches::{Place, Watches};
+use super::{Ending, Seen};
+use crate::read::error_frame;
+
+/// How long what was told has to get out before a connection breaks: hyper throws away what waits to be
+/// written then.
+const FLUSH: Duration = Duration::from_millis(10);
+
+/// Why a body broke off.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer breaks off, as it was asked to")]
+pub(crate) struct BrokenOff;
+
+/// The body of a watch. It passes everything on, until a rule or an order ends it.
+pub(crate) struct Governed<S> {
+    inner: Pin<Box<S>>,
+    place: Place,
+    encoding: Encoding,
+    connection: CancellationToken,
+    /// The rule that has taken this watch, and how many more events come before it acts.
+    planned: Option<Planned>,
+    /// Of a chunk, the events that have not come yet; empty where nothing is planned.
+    held: Bytes,
+    phase: Phase,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Open,
+    Ending(Ending),
+    /// The beginning of an event is out, and has a moment to get to the client.
+    Flushing(Ending, Pin<Box<Sleep>>),
+    /// The last bytes are out, and the end follows.
+    Last,
+}
+
+impl<S: Stream<Item = Result<Bytes, BoxError>>> Governed<S> {
+    pub(crate) fn new(
+        inner: S,
+        watches: &Arc<Watches>,
+        seen: Seen,
+        encoding: Encoding,
+        connection: CancellationToken,
+        planned: Option<Planned>,
+    ) -> Self {
+        let (place, held) = (watches.open(seen), Bytes::new());
+        Self { inner: Box::pin(inner), place, encoding, connection, planned, held, phase: Phase::Open }
+    }
+
+    /// The next bytes as long as nothing ends this, or `None` when something does.
+    fn pass(&mut self, context: &mut Context<'_>) -> Poll<Option<Option<Result<Bytes, BoxError>>>> {
+        loop {
+            if let Some(ending) = self.place.order() {
+                self.phase = Phase::Ending(ending);
+                return Poll::Ready(None);
+            }
+            if let Some(planned) = self.planned.take_if(|planned| planned.after_events == 0) {
+                planned.hit();
+                self.phase = Phase::Ending(planned.ending);
+                return Poll::Ready(None);
+            }
+            if let Some(planned) = self.planned.as_mut().filter(|_| !self.held.is_empty()) {
+                let event = first_event(&mut self.held, self.encoding);
+                planned.after_events -= u64::from(!is_bookmark(&event, self.encoding));
+                return Poll::Ready(Some(Some(Ok(event))));
+            }
+            match self.inner.as_mut().poll_next(context) {
+                Poll::Ready(Some(Ok(chunk))) if self.planned.is_some() => self.held = chunk,
+                Poll::Ready(item) => return Poll::Ready(Some(item)),
+                Poll::Pending => {
+                    self.place.wake(context.waker());
+                    match self.place.order() {
+                        None => return Poll::Pending,
+                        Some(ending) => self.phase = Phase::Ending(ending),
+                    }
+                    return Poll::Ready(None);
+                }
+            }
+        }
+    }
+}
+
+impl<S: Stream<Item = Result<Bytes, BoxError>>> Stream for Governed<S> {
+    type Item = Result<Bytes, BoxError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        loop {
+            match &mut this.phase {
+                Phase::Last => return Poll::Ready(None),
+                Phase::Open => match this.pass(context) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Some(item)) => return Poll::Ready(item),
+                    Poll::Ready(None) => {}
+                },
+                Phase::Ending(Ending::Clean) => this.phase = Phase::Last,
+                Phase::Ending(Ending::Error(status)) => {
+                    let frame = error_frame(status, this.encoding);
+                    this.phase = Phase::Last;
+                    return Poll::Ready(Some(Ok(frame)));
+                }
+                Phase::Ending(Ending::Stall) => {
+                    this.place.wake(context.waker());
+                    match this.place.order() {
+                        None => return Poll::Pending,
+                        Some(ending) => this.phase = Phase::Ending(ending),
+                    }
+                }
+                Phase::Ending(ending @ (Ending::Abrupt | Ending::Connection)) => {
+                    this.phase = Phase::Flushing(ending.clone(), Box::pin(sleep(FLUSH)));
+                    return Poll::Ready(Some(Ok(beginning_of_event(this.encoding))));
+                }
+                Phase::Flushing(ending, pause) => {
+                    ready!(pause.as_mut().poll(context));
+                    if *ending == Ending::Connection {
+                        this.connection.cancel();
+                    }
+                    this.phase = Phase::Last;
+                    return Poll::Ready(Some(Err(BrokenOff.into())));
+                }
+            }
+        }
+    }
+}
+
+/// The first half of a body, and then no more.
+pub(crate) fn half_of(
+    body: &Bytes,
+    ending: &Ending,
+    connection: CancellationToken,
+) -> impl Stream<Item = Result<Bytes, BoxError>> + Send + use<> {
+    let cuts_connection = *ending == Ending::Connection;
+    let half = body.slice(..body.len() / 2);
+    let broken = async move {
+        sleep(FLUSH).await;
+        if cuts_connection {
+            connection.cancel();
+        }
+        Err(BrokenOff.into())
+    };
+    stream::once(async move { Ok(half) }).chain(stream::once(broken))
+}
+
+/// Takes the first event from whole ones.
+fn first_event(events: &mut Bytes, encoding: Encoding) -> Bytes {
+    let length = match encoding {
+        Encoding::Json => events.iter().position(|byte| *byte == b'\n').map(|end| end + 1),
+        Encoding::Protobuf => events.first_chunk::<4>().map(|head| 4 + u32::from_be_bytes(*head) as usize),
+    };
+    events.split_to(length.unwrap_or(usize::MAX).min(events.len()))
+}
+
+fn is_bookmark(event: &[u8], encoding: Encoding) -> bool {
+    match encoding {
+        Encoding::Json => event.starts_with(br#"{"type":"BOOKMARK""#),
+        Encoding::Protobuf => event.get(4..).is_some_and(|event| event.starts_with(b"\x0a\x08BOOKMARK")),
+    }
+}
+
+/// What every event begins with, and no event ends with.
+fn beginning_of_event(encoding: Encoding) -> Bytes {
+    Bytes::from_static(match encoding {
+        Encoding::Json => br#"{"type":"MODIFIED","object":{"#,
+        Encoding::Protobuf => b"\x00\x00\x01\x00\x0a\x08MODIFIED",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_taken_one_by_one_and_bookmarks_known() {
+        let json =
+            [&br#"{"type":"ADDED","object":{}}"#[..], b"\n", br#"{"type":"BOOKMARK","object":{}}"#, b"\n"];
+        let mut events = Bytes::from(json.concat());
+        let first = first_event(&mut events, Encoding::Json);
+        assert_eq!(first, json[..2].concat());
+        assert_eq!(events, json[2..].concat());
+        assert!(!is_bookmark(&first, Encoding::Json) && is_bookmark(&events, Encoding::Json));
+
+        let mut events = Bytes::from_static(b"\0\0\0\x07\x0a\x05ADDED\0\0\0\x0a\x0a\x08BOOKMARK");
+        let first = first_event(&mut events, Encoding::Protobuf);
+        assert_eq!(first.len(), 11);
+        assert!(!is_bookmark(&first, Encoding::Protobuf) && is_bookmark(&events, Encoding::Protobuf));
+        assert_eq!(first_event(&mut events, Encoding::Protobuf).len(), 14);
+        assert!(events.is_empty());
+    }
+}

@@ -1,0 +1,110 @@
+//! Watches: those that are open, and what they are ordered to do.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Waker;
+
+use futures_util::task::AtomicWaker;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use super::{Ending, Requests, Seen};
+
+/// The watches of a server that are open.
+#[derive(Debug, Default)]
+pub(crate) struct Watches {
+    state: Mutex<State>,
+    /// Told when one is opened.
+    opened: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    last_id: u64,
+    open: HashMap<u64, Arc<Open>>,
+}
+
+/// A watch that is open.
+#[derive(Debug)]
+struct Open {
+    seen: Seen,
+    /// Whether there is an order, to be read without the lock (X1).
+    ordered: AtomicBool,
+    order: Mutex<Option<Ending>>,
+    waker: AtomicWaker,
+}
+
+/// The place of a watch among those that are open; dropping it gives it up.
+#[derive(Debug)]
+pub(super) struct Place {
+    id: u64,
+    open: Arc<Open>,
+    watches: Arc<Watches>,
+}
+
+impl Watches {
+    pub(super) fn open(self: &Arc<Self>, seen: Seen) -> Place {
+        let open = Open { seen, ordered: false.into(), order: Mutex::default(), waker: AtomicWaker::new() };
+        let open = Arc::new(open);
+        let mut state = self.state.lock();
+        state.last_id += 1;
+        let id = state.last_id;
+        state.open.insert(id, open.clone());
+        drop(state);
+        self.opened.notify_waiters();
+        Place { id, open, watches: self.clone() }
+    }
+
+    pub(super) fn order(&self, which: &Requests, ending: &Ending) -> usize {
+        let chosen: Vec<_> = self.chosen(which);
+        for open in &chosen {
+            *open.order.lock() = Some(ending.clone());
+            open.ordered.store(true, Ordering::Release);
+            open.waker.wake();
+        }
+        chosen.len()
+    }
+
+    pub(super) fn count(&self, which: &Requests) -> usize {
+        self.chosen(which).len()
+    }
+
+    pub(super) async fn opened(&self, which: &Requests, count: usize) {
+        loop {
+            let opened = self.opened.notified(); // before the look, so that nothing is missed
+            if self.count(which) >= count {
+                return;
+            }
+            opened.await;
+        }
+    }
+
+    fn chosen(&self, which: &Requests) -> Vec<Arc<Open>> {
+        let state = self.state.lock();
+        state.open.values().filter(|open| which.match_with(&open.seen)).cloned().collect()
+    }
+}
+
+impl Place {
+    /// The order that has come since the last look.
+    pub(super) fn order(&self) -> Option<Ending> {
+        if !self.open.ordered.load(Ordering::Acquire) {
+            return None;
+        }
+        let mut order = self.open.order.lock();
+        self.open.ordered.store(false, Ordering::Relaxed);
+        order.take()
+    }
+
+    /// Whom an order wakes. Look for one after this.
+    pub(super) fn wake(&self, waker: &Waker) {
+        self.open.waker.register(waker);
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.watches.state.lock().open.remove(&self.id);
+    }
+}
