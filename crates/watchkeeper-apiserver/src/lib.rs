@@ -17,6 +17,7 @@
 //! | [`api`] | which part answers a request |
 //! | [`read`] | get, list and watch |
 //! | [`write`](mod@write) | create, update, patch and delete |
+//! | [`defaults`] | what the fields of an object are when nobody sets them |
 //! | [`store`] | objects as bytes under one revision counter, with watches; in memory |
 //! | [`registry`] | what is served, as rows: resources, verbs, subresources, field selectors |
 //! | [`discovery`] | the documents by which clients find the resources |
@@ -25,11 +26,12 @@
 //! | [`http`] | listening, TLS, who is asking, what for, and in which encoding |
 //! | [`faults`] | what goes wrong when a test says so: answers, cuts, stalls, compactions |
 //!
-//! Not built yet: defaults and the validation of specs, `managedFields` and server-side apply,
+//! Not built yet: the validation of specs, `managedFields` and server-side apply,
 //! conversion between versions of one kind, events that expire. There are no controllers
 //! here: a namespace that is deleted stays in `Terminating` until somebody finalizes it.
 
 pub mod api;
+pub mod defaults;
 pub mod discovery;
 pub mod faults;
 pub mod http;

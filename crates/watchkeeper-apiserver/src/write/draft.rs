@@ -1,5 +1,6 @@
 //! Draft: an object on its way into the store.
 
+use crate::defaults;
 use crate::registry::Resource;
 use crate::store::{Stored, Unversioned};
 use serde_json::{Map, Value};
@@ -16,7 +17,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Takes an object that a client has sent: 400 where it is none.
+    /// Takes an object that a client has sent, and gives it its defaults: 400 where it is none.
     pub(super) fn read(body: Value, resource: &Resource) -> Result<Self, Status> {
         let unfit = |why: &dyn std::fmt::Display| {
             Status::bad_request(format!(
@@ -51,6 +52,7 @@ impl Draft {
             };
             !is_empty && name != "managedFields" && name != "selfLink"
         });
+        defaults::apply(resource, &mut draft.fields);
         Ok(draft)
     }
 

@@ -1,0 +1,108 @@
+//! Rules: the defaults that depend on other fields, by the names that the table has for them.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::{Fields, amounts, autoscaler, is_empty, made, pod, service, set, text, workload};
+
+/// Gives an object, or a part of one, what it does not have.
+pub(super) type Rule = fn(&mut Fields);
+
+pub(super) fn by_name(name: &str) -> Option<Rule> {
+    Some(match name {
+        "amounts" => amounts::round_up,
+        "pod" => pod::pod,
+        "podStatus" => pod::status,
+        "serviceAccount" => pod::service_account,
+        "pullPolicy" => pod::pull_policy,
+        "volume" => pod::volume,
+        "service" => service::spec,
+        "replicationController" => workload::replication_controller,
+        "deploymentStrategy" => workload::deployment_strategy,
+        "daemonSetStrategy" => workload::daemon_set_strategy,
+        "statefulSetStrategy" => workload::stateful_set_strategy,
+        "job" => workload::job,
+        "metrics" => autoscaler::metrics,
+        "scalingRules" => autoscaler::scaling_rules,
+        "namespace" => namespace,
+        "nodeSpec" => node_spec,
+        "nodeStatus" => node_status,
+        "limit" => limit,
+        "secret" => secret,
+        "policyTypes" => policy_types,
+        "subject" => subject,
+        _ => return None,
+    })
+}
+
+/// A namespace can be selected by its name.
+fn namespace(namespace: &mut Fields) {
+    let Some(metadata) = made(namespace, "metadata") else { return };
+    let name = text(metadata, "name").to_owned();
+    if !name.is_empty()
+        && let Some(labels) = made(metadata, "labels")
+    {
+        labels.insert("kubernetes.io/metadata.name".to_owned(), name.into());
+    }
+}
+
+/// The network of a node and the list of its networks say the same; the network wins.
+fn node_spec(spec: &mut Fields) {
+    let first = spec.get("podCIDRs").and_then(|networks| Some(networks.get(0)?.as_str()?.to_owned()));
+    match (text(spec, "podCIDR"), first) {
+        ("", Some(first)) => set(spec, "podCIDR", first),
+        ("", None) => {}
+        (network, Some(first)) if network == first => {}
+        (network, _) => {
+            let networks = json!([network]);
+            spec.insert("podCIDRs".to_owned(), networks);
+        }
+    }
+}
+
+/// All that a node has can be given away.
+fn node_status(status: &mut Fields) {
+    if let Some(capacity) = status.get("capacity").cloned() {
+        set(status, "allocatable", capacity);
+    }
+}
+
+/// Of a container, the limit is at first its maximum, and the request its limit or its minimum.
+fn limit(limit: &mut Fields) {
+    if text(limit, "type") != "Container" {
+        return;
+    }
+    for (from, to) in [("max", "default"), ("default", "defaultRequest"), ("min", "defaultRequest")] {
+        let Some(Value::Object(amounts)) = limit.get(from).cloned() else { continue };
+        let Some(defaults) = made(limit, to) else { continue };
+        for (name, amount) in amounts {
+            defaults.entry(name).or_insert(amount);
+        }
+    }
+}
+
+/// What is said as text is kept as bytes, and wins over them.
+fn secret(secret: &mut Fields) {
+    let Some(Value::Object(texts)) = secret.remove("stringData") else { return };
+    let Some(data) = made(secret, "data") else { return };
+    for (name, text) in texts {
+        let bytes = text.as_str().unwrap_or_default();
+        data.insert(name, STANDARD.encode(bytes).into());
+    }
+}
+
+/// A policy is about what comes in, and about what goes out if it speaks of that.
+fn policy_types(spec: &mut Fields) {
+    if is_empty(spec, "policyTypes") {
+        let types = if is_empty(spec, "egress") { json!(["Ingress"]) } else { json!(["Ingress", "Egress"]) };
+        spec.insert("policyTypes".to_owned(), types);
+    }
+}
+
+/// Users and groups belong to the group of roles; service accounts do not.
+fn subject(subject: &mut Fields) {
+    if matches!(text(subject, "kind"), "User" | "Group") {
+        set(subject, "apiGroup", "rbac.authorization.k8s.io");
+    }
+}

@@ -1,0 +1,192 @@
+//! The text form of the defaults, which says itself how it is read.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::rules::{self, Rule};
+use super::{Fields, made, set};
+
+/// Why the table cannot be read: only a wrong table in the repository can cause it.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {problem}")]
+pub(super) struct TableError {
+    line: usize,
+    problem: String,
+}
+
+/// The defaults of all kinds.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    /// By `<group> <version> <Kind>` (the core group is `-`), or by the name of a block.
+    sections: HashMap<String, Vec<Row>>,
+}
+
+#[derive(Debug)]
+struct Row {
+    path: Vec<Step>,
+    action: Action,
+}
+
+#[derive(Debug)]
+struct Step {
+    name: String,
+    form: Form,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// The object there, if any.
+    There,
+    /// The object there, and one is made if there is none.
+    Made,
+    /// Each object of the list there.
+    Each,
+}
+
+#[derive(Debug)]
+enum Action {
+    Set(String, Value),
+    Block(String),
+    Rule(Rule),
+}
+
+impl Table {
+    pub(super) fn read(text: &str) -> Result<Self, TableError> {
+        let mut table = Self::default();
+        let mut section = String::new();
+        let mut used = Vec::new();
+        for (at, line) in text.lines().enumerate() {
+            let fail = |problem: String| TableError { line: at + 1, problem };
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if let Some(name) = line.strip_prefix("kind ").or_else(|| line.strip_prefix("block ")) {
+                section = name.to_owned();
+                if table.sections.insert(section.clone(), Vec::new()).is_some() {
+                    return Err(fail(format!("{name} is there twice")));
+                }
+                continue;
+            }
+            let row = Row::read(line).map_err(fail)?;
+            if let Action::Block(name) = &row.action {
+                used.push((at + 1, name.clone()));
+            }
+            let rows =
+                table.sections.get_mut(&section).ok_or_else(|| fail("a row before any kind".to_owned()))?;
+            rows.push(row);
+        }
+        match used.into_iter().find(|(_, name)| !table.sections.contains_key(name)) {
+            Some((line, name)) => Err(TableError { line, problem: format!("unknown block {name:?}") }),
+            None => Ok(table),
+        }
+    }
+
+    pub(super) fn apply(&self, group: &str, version: &str, kind: &str, object: &mut Fields) {
+        let group = if group.is_empty() { "-" } else { group };
+        self.apply_section(&format!("{group} {version} {kind}"), object);
+    }
+
+    fn apply_section(&self, name: &str, object: &mut Fields) {
+        for row in self.sections.get(name).into_iter().flatten() {
+            self.apply_row(&row.path, &row.action, object);
+        }
+    }
+
+    fn apply_row(&self, path: &[Step], action: &Action, object: &mut Fields) {
+        let Some((step, rest)) = path.split_first() else {
+            match action {
+                Action::Set(name, value) => set(object, name, value.clone()),
+                Action::Block(name) => self.apply_section(name, object),
+                Action::Rule(rule) => rule(object),
+            }
+            return;
+        };
+        match step.form {
+            Form::There => {
+                if let Some(Value::Object(inner)) = object.get_mut(&step.name) {
+                    self.apply_row(rest, action, inner);
+                }
+            }
+            Form::Made => {
+                if let Some(inner) = made(object, &step.name) {
+                    self.apply_row(rest, action, inner);
+                }
+            }
+            Form::Each => {
+                for inner in super::objects(object, &step.name) {
+                    self.apply_row(rest, action, inner);
+                }
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn kinds(&self) -> impl Iterator<Item = &str> {
+        self.sections.keys().map(String::as_str).filter(|name| name.contains(' '))
+    }
+}
+
+impl Row {
+    fn read(line: &str) -> Result<Self, String> {
+        let (path, action) = line.split_once(' ').ok_or("a row needs a path and what to do there")?;
+        let mut steps: Vec<Step> = match path {
+            "." => Vec::new(),
+            path => path.split('.').map(Step::read).collect(),
+        };
+        let action = match (action.strip_prefix('@'), action.strip_prefix('=')) {
+            (Some(block), _) => Action::Block(block.to_owned()),
+            (_, Some(rule)) => {
+                Action::Rule(rules::by_name(rule).ok_or_else(|| format!("unknown rule {rule:?}"))?)
+            }
+            _ => {
+                let field = steps.pop().filter(|step| step.form == Form::There);
+                let field = field.ok_or("a value needs the name of a field")?;
+                let value = serde_json::from_str(action).map_err(|error| format!("{action:?}: {error}"))?;
+                Action::Set(field.name, value)
+            }
+        };
+        Ok(Self { path: steps, action })
+    }
+}
+
+impl Step {
+    fn read(word: &str) -> Self {
+        let (name, form) = match (word.strip_suffix("[]"), word.strip_suffix('+')) {
+            (Some(name), _) => (name, Form::Each),
+            (_, Some(name)) => (name, Form::Made),
+            _ => (word, Form::There),
+        };
+        Self { name: name.to_owned(), form }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_row_reaches_what_is_there_and_makes_what_it_is_told_to() {
+        let text = "kind - v1 Thing\nspec.a 1\nspec.items[].b \"x\"\nspec.made+.c true\nspec.none.d 1\n\
+                    spec.part @Part\nblock Part\ne []\n";
+        let mut object = json!({"spec": {"items": [{}, {"b": "y"}, 1], "part": {}}});
+        let table = Table::read(text).unwrap();
+        table.apply("", "v1", "Thing", object.as_object_mut().unwrap());
+        let expected = json!({"spec": {"a": 1, "items": [{"b": "x"}, {"b": "y"}, 1], "made": {"c": true},
+            "part": {"e": []}}});
+        assert_eq!(object, expected);
+    }
+
+    #[test]
+    fn a_wrong_table_is_refused_with_its_line() {
+        let problem = |text: &str| Table::read(text).unwrap_err().to_string();
+        assert_eq!(problem("a 1"), "line 1: a row before any kind");
+        assert_eq!(problem("block A\nblock A"), "line 2: A is there twice");
+        assert_eq!(problem("block A\na"), "line 2: a row needs a path and what to do there");
+        assert_eq!(problem("block A\na =guess"), "line 2: unknown rule \"guess\"");
+        assert_eq!(problem("block A\na @B"), "line 2: unknown block \"B\"");
+        assert_eq!(problem("block A\na[] 1"), "line 2: a value needs the name of a field");
+        assert!(problem("block A\na {").starts_with("line 2: \"{\": EOF"));
+    }
+}
