@@ -18,6 +18,7 @@ pub(super) fn by_name(name: &str) -> Option<Rule> {
         "pullPolicy" => pod::pull_policy,
         "volume" => pod::volume,
         "service" => service::spec,
+        "loadBalancer" => service::load_balancer,
         "replicationController" => workload::replication_controller,
         "deploymentStrategy" => workload::deployment_strategy,
         "daemonSetStrategy" => workload::daemon_set_strategy,

@@ -48,3 +48,17 @@ fn port(port: &mut Fields) {
         port.insert("targetPort".to_owned(), target.into());
     }
 }
+
+/// An address of a load balancer is that of the service itself.
+pub(super) fn load_balancer(service: &mut Fields) {
+    if service.get("spec").is_none_or(|spec| spec["type"] != "LoadBalancer") {
+        return;
+    }
+    let balancer =
+        service.get_mut("status").and_then(|status| status.get_mut("loadBalancer")?.as_object_mut());
+    for ingress in balancer.into_iter().flat_map(|balancer| objects(balancer, "ingress")) {
+        if !text(ingress, "ip").is_empty() {
+            set(ingress, "ipMode", "VIP");
+        }
+    }
+}

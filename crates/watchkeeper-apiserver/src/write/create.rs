@@ -8,9 +8,9 @@ use crate::store::{Expect, WriteError};
 use serde_json::{Value, json};
 use watchkeeper_core::{Status, Timestamp};
 
-use super::draft::Draft;
+use super::draft::{Draft, empty_status};
 use super::refusal::{check, no_randomness, unavailable, unexplained};
-use super::{Answer, Call, Writer, Written, metadata, name, namespace, pod, strategy};
+use super::{Answer, Call, Writer, Written, metadata, name, namespace, pod, prepare, strategy};
 
 /// How many names are made up before the client is told to try again.
 const NAMES_TRIED: usize = 8;
@@ -22,24 +22,33 @@ impl Writer {
         body: Value,
         options: &WriteOptions,
     ) -> Result<Written, Status> {
+        let is_labelled = body["metadata"]["labels"].as_object().is_some_and(|labels| !labels.is_empty());
         let mut draft = Draft::read(body, call.resource)?;
         place(&mut draft, call)?;
         let prefix = draft.text("generateName").to_owned();
         let is_generated = draft.text("name").is_empty() && !prefix.is_empty();
         let said = if is_generated { &prefix } else { draft.text("name") };
         self.check_namespace(call, said).await?;
+        self.admit(call, &mut draft).await?;
+        let _addresses = self.lock_addresses(call).await;
+        let mut taken = String::new();
         for _ in 0..NAMES_TRIED {
+            let mut draft = draft.clone();
             if is_generated {
-                draft.set_meta("name", Some(name::generate(&prefix)?.into()));
+                taken = name::generate(&prefix)?;
+                draft.set_meta("name", Some(taken.as_str().into()));
             }
             begin(&mut draft, call.resource)?;
+            if !is_labelled {
+                prepare::label(&mut draft, call.resource);
+            }
+            self.allocate(call, None, &mut draft).await?;
             match self.create_draft(call, &draft, options.dry_run).await {
                 Err(status) if is_generated && status.is_already_exists() => {}
                 done => return done,
             }
         }
-        let taken = draft.text("name");
-        Err(Status::generate_name_conflict(&call.resource.group_resource(), taken, Duration::from_secs(1)))
+        Err(Status::generate_name_conflict(&call.resource.group_resource(), &taken, Duration::from_secs(1)))
     }
 
     /// Stores a new object under its name, which must be free.
@@ -98,9 +107,11 @@ pub(super) fn begin(draft: &mut Draft, resource: &Resource) -> Result<(), Status
         draft.set_meta("generation", Some(1.into()));
     }
     if strategy::has_status(resource) && !strategy::keeps_first_status(resource) {
-        let had_status = draft.part("status").is_some();
-        draft.set_part("status", first_status(draft, resource).or_else(|| had_status.then(|| json!({}))));
+        let empty = || draft.part("status").and_then(|_| empty_status(resource).or_else(|| Some(json!({}))));
+        let status = first_status(draft, resource).or_else(empty);
+        draft.set_part("status", status);
     }
+    prepare::begin(draft, resource);
     if resource.group.is_empty() && resource.name == "namespaces" {
         namespace::begin(draft);
     }
@@ -110,7 +121,10 @@ pub(super) fn begin(draft: &mut Draft, resource: &Resource) -> Result<(), Status
 fn first_status(draft: &Draft, resource: &Resource) -> Option<Value> {
     match (&*resource.group, &*resource.name) {
         ("", "pods") => Some(json!({"phase": "Pending", "qosClass": pod::quality_of_service(draft)})),
-        ("", "persistentvolumes" | "persistentvolumeclaims") => Some(json!({"phase": "Pending"})),
+        ("", "persistentvolumes") => {
+            Some(json!({"phase": "Pending", "lastPhaseTransitionTime": now().to_string()}))
+        }
+        ("", "persistentvolumeclaims") => Some(json!({"phase": "Pending"})),
         ("", "services") => Some(json!({"loadBalancer": {}})),
         _ => None,
     }

@@ -109,6 +109,11 @@ impl Draft {
         }
     }
 
+    /// `spec` or another part that is an object, which is made where it is not there.
+    pub(super) fn part_mut(&mut self, name: &str) -> &mut Map<String, Value> {
+        object_in(&mut self.fields, name)
+    }
+
     /// Sets labels or annotations, one by one.
     pub(super) fn set_pair(&mut self, name: &str, key: &str, value: &str) {
         object_in(self.metadata_mut(), name).insert(key.to_owned(), value.into());
@@ -172,6 +177,13 @@ fn object_in<'a>(fields: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<
         *slot = Value::Object(Map::new());
     }
     slot.as_object_mut().expect("it was made an object just now")
+}
+
+/// The status of an object that has none yet, as its kind writes it; `None` where it writes nothing.
+pub(super) fn empty_status(resource: &Resource) -> Option<Value> {
+    let kind = Kind::new(&resource.group, &resource.version, &resource.kind);
+    kind.message()?;
+    as_written(&serde_json::json!({"status": {}}), &kind).ok()?.get("status").cloned()
 }
 
 /// The form in which Go would write an object: through its message and back, which drops what is left out.

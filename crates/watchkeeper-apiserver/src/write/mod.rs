@@ -18,6 +18,8 @@
 //!
 //! [`decode_object`]: crate::http::decode_object
 
+mod addresses;
+mod admission;
 mod create;
 mod delete;
 mod draft;
@@ -28,10 +30,13 @@ mod name;
 mod namespace;
 mod patched;
 mod pod;
+mod prepare;
+mod priority;
 mod refusal;
 mod review;
 mod revise;
 mod scale;
+mod service;
 mod strategy;
 #[cfg(test)]
 mod tests;
@@ -43,6 +48,7 @@ use crate::registry::Resource;
 use crate::store::{Collection, Store, Stored};
 use bytes::Bytes;
 use serde_json::Value;
+use tokio::sync::Mutex;
 use watchkeeper_core::{ObjectKey, Status};
 
 pub use event::show_event;
@@ -133,12 +139,14 @@ impl<'a> Call<'a> {
 #[derive(Clone)]
 pub struct Writer {
     store: Arc<dyn Store>,
+    /// Held from the choice of a service's addresses until they are stored, so that none is given away twice.
+    addresses: Arc<Mutex<()>>,
 }
 
 impl Writer {
     /// Writes to this store.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store }
+        Self { store, addresses: Arc::default() }
     }
 
     /// POST. The body is decoded and its kind checked already.

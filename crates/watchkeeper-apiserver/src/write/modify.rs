@@ -43,11 +43,13 @@ impl Writer {
         change: &mut (dyn FnMut(&Draft) -> Result<Draft, Status> + Send),
     ) -> Result<Modified, Status> {
         let (collection, key) = (call.collection()?, call.key()?);
+        let _addresses = self.lock_addresses(call).await;
         let mut current = self.store.get(&collection, &key).await.map_err(unavailable)?;
         for _ in 0..ATTEMPTS {
             let stored = current.ok_or_else(|| call.not_found())?;
             let old = Draft::of(&stored)?;
-            let draft = change(&old)?;
+            let mut draft = change(&old)?;
+            self.allocate(call, Some(&old), &mut draft).await?;
             let is_over = is_over(call, &draft);
             if !is_over && draft == old {
                 return Ok(Modified { draft, stored: Some(stored) }); // W2

@@ -7,7 +7,7 @@ use watchkeeper_core::{CauseType, GroupKind, Quoted, Status};
 use super::draft::Draft;
 use super::metadata::metadata_faults;
 use super::refusal::{MODIFIED, check, fault, unexplained};
-use super::{Call, namespace, strategy};
+use super::{Call, namespace, prepare, strategy};
 
 /// Whether objects of this resource are updated at this endpoint, as a whole or in part.
 pub(super) fn is_endpoint(resource: &Resource, subresource: Option<&str>) -> bool {
@@ -86,9 +86,16 @@ pub(super) fn revise(call: &Call<'_>, old: &Draft, new: &mut Draft) -> Result<()
     if call.is("", "namespaces") {
         namespace::label(new);
     }
+    if call.subresource.is_none() {
+        prepare::revise(call, old, new);
+    }
     check(resource, old.text("name"), metadata_faults(new))?;
     check_finalizers(resource, old, new)?;
-    if resource.counts_generation && !old.wanted().eq(new.wanted()) {
+    // Deployments hand their annotations down to what they make, so they count them.
+    let is_annotated = call.is("apps", "deployments")
+        && call.subresource.is_none()
+        && old.meta("annotations") != new.meta("annotations");
+    if resource.counts_generation && (is_annotated || !old.wanted().eq(new.wanted())) {
         new.set_meta("generation", Some((old.generation().saturating_add(1)).into()));
     }
     Ok(())

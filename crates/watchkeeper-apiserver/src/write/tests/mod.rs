@@ -1,5 +1,6 @@
 //! Claims about writing, on a store in memory.
 
+mod admission;
 mod create;
 mod custom;
 mod delete;
@@ -7,6 +8,7 @@ mod form;
 mod namespace;
 mod patch;
 mod race;
+mod service;
 mod subresource;
 mod update;
 

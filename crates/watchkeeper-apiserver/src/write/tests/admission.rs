@@ -1,0 +1,126 @@
+//! What new objects are given because of other objects, or because of their kind.
+
+use super::*;
+
+#[tokio::test]
+async fn a_pod_has_the_priority_of_its_class() {
+    let server = Server::start().await;
+    let plain = server.post("pods", pod("plain")).await.unwrap().body;
+    assert_eq!(
+        (&plain["spec"]["priority"], &plain["spec"]["preemptionPolicy"]),
+        (&json!(0), &json!("PreemptLowerPriority"))
+    );
+
+    for (name, value, default) in [("low", 3, true), ("high", 9, false)] {
+        let class = json!({"metadata": {"name": name}, "value": value, "globalDefault": default, "preemptionPolicy": "Never"});
+        server.post("priorityclasses", class).await.unwrap();
+    }
+    let low = server.post("pods", pod("low")).await.unwrap().body;
+    assert_eq!((&low["spec"]["priority"], &low["spec"]["priorityClassName"]), (&json!(3), &json!("low")));
+    let mut body = pod("high");
+    body["spec"]["priorityClassName"] = "high".into();
+    let high = server.post("pods", body.clone()).await.unwrap().body;
+    assert_eq!((&high["spec"]["priority"], &high["spec"]["preemptionPolicy"]), (&json!(9), &json!("Never")));
+
+    body["metadata"]["name"] = "other".into();
+    body["spec"]["priority"] = 1.into();
+    let status = server.post("pods", body.clone()).await.unwrap_err();
+    assert_eq!(
+        status.message,
+        "pods \"other\" is forbidden: the integer value of priority (1) must not be provided in pod spec; \
+         priority admission controller computed 9 from the given PriorityClass name"
+    );
+    body["spec"]["priorityClassName"] = "none".into();
+    let status = server.post("pods", body).await.unwrap_err();
+    let message = "pods \"other\" is forbidden: no PriorityClass with name none was found";
+    assert_eq!((status.code, status.message.as_str()), (403, message));
+}
+
+#[tokio::test]
+async fn a_claim_has_the_newest_default_class_unless_it_says_one() {
+    let server = Server::start().await;
+    let claim = |name: &str| json!({"metadata": {"name": name}, "spec": {}});
+    let none = server.post("persistentvolumeclaims", claim("none")).await.unwrap().body;
+    assert_eq!(none["spec"]["storageClassName"], Value::Null);
+    assert_eq!(none["metadata"]["finalizers"], json!(["kubernetes.io/pvc-protection"]));
+    let mark = json!({"storageclass.kubernetes.io/is-default-class": "true"});
+    for (name, annotations) in [("b", &mark), ("a", &mark), ("0", &json!({}))] {
+        let class = json!({"metadata": {"name": name, "annotations": annotations}, "provisioner": "p"});
+        server.post("storageclasses", class).await.unwrap();
+    }
+    let stored = |name| server.stored(name);
+    let age = |class: Option<Value>| class.unwrap()["metadata"]["creationTimestamp"].to_string();
+    let (a, b) = (age(stored("storageclasses/a").await), age(stored("storageclasses/b").await));
+    let newest = if b > a { "b" } else { "a" };
+    let some = server.post("persistentvolumeclaims", claim("some")).await.unwrap().body;
+    assert_eq!(some["spec"]["storageClassName"], newest);
+    let mut said = claim("said");
+    said["spec"]["storageClassName"] = "".into();
+    let said = server.post("persistentvolumeclaims", said).await.unwrap().body;
+    assert_eq!(said["spec"]["storageClassName"], "");
+}
+
+#[tokio::test]
+async fn a_job_selects_its_own_pods_by_its_uid() {
+    let server = Server::start().await;
+    let template = json!({"spec": {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}});
+    let body = json!({"metadata": {"generateName": "j-"}, "spec": {"template": template}});
+    let job = server.post("jobs", body).await.unwrap().body;
+    let (uid, name) = (&job["metadata"]["uid"], &job["metadata"]["name"]);
+    let labels = json!({
+        "batch.kubernetes.io/controller-uid": uid,
+        "batch.kubernetes.io/job-name": name,
+        "controller-uid": uid,
+        "job-name": name,
+    });
+    assert_eq!(job["spec"]["template"]["metadata"]["labels"], labels);
+    assert_eq!(job["metadata"]["labels"], labels);
+    assert_eq!(job["spec"]["selector"], json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}));
+}
+
+#[tokio::test]
+async fn to_send_a_new_object_again_changes_nothing() {
+    let server = Server::start().await;
+    let set = json!({"metadata": {"name": "a"}, "spec": {
+        "selector": {"matchLabels": {"app": "a"}},
+        "template": {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
+    }});
+    let service = json!({"metadata": {"name": "a"}, "spec": {"type": "NodePort", "ports": [{"port": 80}]}});
+    for (path, body) in
+        [("deployments", &deployment("a")), ("daemonsets", &set), ("pods", &pod("a")), ("services", &service)]
+    {
+        let first = server.post(path, body.clone()).await.unwrap().body;
+        let again = server.put(&format!("{path}/a"), body.clone()).await.unwrap().body;
+        assert_eq!(again, first, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_daemon_set_counts_its_templates() {
+    let server = Server::start().await;
+    let set = |image: &str, label: &str| {
+        json!({"metadata": {"name": "a", "labels": {"l": label}}, "spec": {
+            "selector": {"matchLabels": {"app": "a"}},
+            "template": {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": image}]}},
+        }})
+    };
+    let count =
+        |set: &Value| set["metadata"]["annotations"]["deprecated.daemonset.template.generation"].clone();
+    assert_eq!(count(&server.post("daemonsets", set("i:1", "x")).await.unwrap().body), "1");
+    assert_eq!(count(&server.put("daemonsets/a", set("i:1", "y")).await.unwrap().body), "1");
+    assert_eq!(count(&server.put("daemonsets/a", set("i:2", "y")).await.unwrap().body), "2");
+}
+
+#[tokio::test]
+async fn a_deployment_counts_its_annotations_and_no_other_metadata() {
+    let server = Server::start().await;
+    server.post("deployments", deployment("a")).await.unwrap();
+    for (patch, generation) in [
+        (json!({"metadata": {"labels": {"a": "b"}}}), 1),
+        (json!({"metadata": {"annotations": {"a": "b"}}}), 2),
+        (json!({"metadata": {"annotations": {"a": "b"}}}), 2),
+    ] {
+        let told = server.patch("deployments/a", PatchType::Merge, patch).await.unwrap();
+        assert_eq!(told.body["metadata"]["generation"], generation);
+    }
+}

@@ -1,0 +1,78 @@
+//! What services are given, keep and lose.
+
+use super::*;
+
+fn service(name: &str, spec: impl Into<Value>) -> Value {
+    json!({"metadata": {"name": name}, "spec": spec.into()})
+}
+
+async fn spec(server: &Server, name: &str, spec: Value) -> Value {
+    server.post("services", service(name, spec)).await.unwrap().body["spec"].take()
+}
+
+#[tokio::test]
+async fn no_address_is_given_twice() {
+    let server = Server::start().await;
+    let mut addresses = std::collections::BTreeSet::new();
+    for name in ["a", "b", "c"] {
+        let spec = spec(&server, name, json!({"type": "NodePort", "ports": [{"port": 80}]})).await;
+        assert!(addresses.insert(spec["clusterIP"].to_string()), "{addresses:?}");
+        assert!(addresses.insert(spec["ports"][0]["nodePort"].to_string()), "{addresses:?}");
+        assert_eq!(spec["clusterIPs"], json!([spec["clusterIP"]]));
+    }
+    let taken = server.stored("services/a").await.unwrap()["spec"].take();
+    let refused = |spec| server.post("services", service("d", spec));
+    let status =
+        refused(json!({"clusterIP": taken["clusterIP"], "ports": [{"port": 80}]})).await.unwrap_err();
+    let address = taken["clusterIP"].as_str().unwrap();
+    assert_eq!(
+        status.message,
+        format!(
+            "Service \"d\" is invalid: spec.clusterIPs: Invalid value: [\"{address}\"]: failed to allocate IP {address}: \
+             provided IP is already allocated"
+        )
+    );
+    let port = json!({"port": 80, "nodePort": taken["ports"][0]["nodePort"]});
+    let status = refused(json!({"type": "NodePort", "ports": [port]})).await.unwrap_err();
+    assert!(status.message.ends_with("provided port is already allocated"), "{}", status.message);
+
+    server.delete("services/a").await.unwrap();
+    let again = spec(&server, "d", json!({"clusterIP": taken["clusterIP"], "ports": [{"port": 80}]})).await;
+    assert_eq!(again["clusterIP"], taken["clusterIP"]);
+}
+
+#[tokio::test]
+async fn creates_at_the_same_time_get_different_addresses() {
+    let server = Server::start().await;
+    let names: Vec<String> = (0..20).map(|at| format!("s{at}")).collect();
+    let posts =
+        names.iter().map(|name| server.post("services", service(name, json!({"ports": [{"port": 1}]}))));
+    let told = futures_util::future::join_all(posts).await;
+    let addresses: std::collections::BTreeSet<String> =
+        told.into_iter().map(|told| told.unwrap().body["spec"]["clusterIP"].to_string()).collect();
+    assert_eq!(addresses.len(), names.len());
+}
+
+#[tokio::test]
+async fn an_update_that_says_no_address_keeps_it_and_a_new_type_drops_it() {
+    let server = Server::start().await;
+    let first = spec(&server, "a", json!({"type": "LoadBalancer", "ports": [{"port": 80}]})).await;
+    let body = service("a", json!({"type": "NodePort", "ports": [{"port": 81}]}));
+    let second = server.put("services/a", body).await.unwrap().body["spec"].take();
+    assert_eq!(second["clusterIP"], first["clusterIP"]);
+    assert_eq!(second["ports"][0]["nodePort"], first["ports"][0]["nodePort"]);
+
+    let patch = json!({"spec": {"type": "ClusterIP"}});
+    let third = server.patch("services/a", PatchType::Merge, patch).await.unwrap().body["spec"].take();
+    assert_eq!(third["clusterIP"], first["clusterIP"]);
+    assert_eq!(
+        (&third["ports"][0]["nodePort"], &third["externalTrafficPolicy"]),
+        (&Value::Null, &Value::Null)
+    );
+
+    let patch = json!({"spec": {"type": "ExternalName", "externalName": "a.example"}});
+    let fourth = server.patch("services/a", PatchType::Merge, patch).await.unwrap().body["spec"].take();
+    for name in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
+        assert_eq!(fourth[name], Value::Null, "{name}");
+    }
+}
