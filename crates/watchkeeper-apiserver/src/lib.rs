@@ -34,6 +34,7 @@ pub mod api;
 pub mod defaults;
 pub mod discovery;
 pub mod faults;
+mod first_objects;
 pub mod http;
 pub mod patch;
 pub mod print;

@@ -1,33 +1,29 @@
 //! Server: an API server in this process, from nothing to ready in milliseconds.
 //!
-//! - S1: when [`start`](Builder::start) returns, requests are answered and the namespaces that every
-//!   cluster has are there.
+//! - S1: when [`start`](Builder::start) returns, requests are answered and the objects that every cluster
+//!   has are there.
 //! - S2: every task belongs to the server: [`stop`](ApiServer::stop) returns once all have ended, and
 //!   dropping the server cuts them off.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use crate::faults::{self, CompactError, Faults};
 use crate::http::{
     Anonymous, Authenticator, Authority, CertificateError, Credentials, Front, Kubeconfig, ListenError,
-    Listener, MASTERS, NoRandomness, Security, User, random_token, random_uid,
+    Listener, MASTERS, NoRandomness, Security, User, random_token,
 };
 use crate::registry::{self, Registry};
-use crate::store::{
-    Collection, Expect, HistoryLimits, MemoryStore, NoPlace, Revision, Store, Unversioned, WriteError,
-};
-use serde_json::json;
+use crate::store::{HistoryLimits, MemoryStore, NoPlace, Revision, Store, WriteError};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use watchkeeper_core::Timestamp;
 
 use crate::api::Api;
+use crate::first_objects;
 use crate::read::{Reader, Scope, StoreSource, View};
 
-/// The namespaces that every cluster has.
-pub const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+pub use crate::first_objects::NAMESPACES;
 
 /// How often the history is trimmed that no write trims.
 const TRIM_EVERY: Duration = Duration::from_secs(60);
@@ -46,10 +42,10 @@ pub enum StartError {
     #[error("the server cannot have a token")]
     Random(#[from] NoRandomness),
     /// The store does not take what every cluster has.
-    #[error("the first namespaces cannot be written")]
+    #[error("the first objects cannot be written")]
     Store(#[from] WriteError),
     /// A bug: what every cluster has is malformed.
-    #[error("the first namespaces cannot be encoded")]
+    #[error("the first objects cannot be encoded")]
     Encode(#[from] NoPlace),
 }
 
@@ -125,7 +121,6 @@ impl Builder {
                 memory
             }
         };
-        create_namespaces(&*store).await?;
         let (security, ca_pem) = match self.plain {
             true => (Security::Plain, None),
             false => {
@@ -139,6 +134,7 @@ impl Builder {
         };
         let listener = Listener::bind(self.address, security).await?;
         let (address, url) = (listener.address(), listener.url());
+        first_objects::create(&*store, address.port()).await?;
         let token = match self.token {
             Some(token) => token,
             None => random_token()?,
@@ -258,23 +254,4 @@ async fn trim(store: Arc<MemoryStore>, stop: CancellationToken) {
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
         store.trim();
     }
-}
-
-async fn create_namespaces(store: &dyn Store) -> Result<(), StartError> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now = Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or_default(), nanos: 0 };
-    for name in NAMESPACES {
-        let namespace = json!({
-            "metadata": {"name": name, "uid": random_uid()?, "creationTimestamp": now.to_string(),
-                "labels": {"kubernetes.io/metadata.name": name}},
-            "spec": {"finalizers": ["kubernetes"]},
-            "status": {"phase": "Active"},
-        });
-        let value = Unversioned::from_json(namespace.to_string().as_bytes())?;
-        match store.put(&Collection::from("namespaces"), value, Expect::Absent).await {
-            Ok(_) | Err(WriteError::Conflict { .. }) => {} // a store of one's own may have them
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
 }
