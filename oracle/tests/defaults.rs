@@ -1,0 +1,166 @@
+//! What the real server makes of an object that is created, ours makes too: defaults, first status, addresses.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use bytes::Bytes;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::{Method, Request};
+use http_body_util::{BodyExt as _, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use serde_json::Value;
+use watchkeeper_apiserver::registry;
+use watchkeeper_apiserver::server::ApiServer;
+use watchkeeper_oracle::Cluster;
+
+/// One object a line; each is created without being kept, in the namespace `default` where it needs one.
+const OBJECTS: &str = include_str!("defaults/objects.jsonl");
+
+/// Both servers, to be asked the same.
+struct Pair {
+    real: Cluster,
+    ours: ApiServer,
+}
+
+impl Pair {
+    async fn start() -> Self {
+        Self {
+            real: Cluster::start().await.unwrap(),
+            ours: ApiServer::builder().plain_http().start().await.unwrap(),
+        }
+    }
+
+    /// Sends the same to both; what they answered, without what differs by chance.
+    async fn ask(&self, method: &Method, path: &str, body: &Value) -> [Value; 2] {
+        let form = match *method {
+            Method::PATCH => "application/merge-patch+json",
+            _ => "application/json",
+        };
+        let request = |uri: String| {
+            let request = Request::builder().method(method).uri(uri).header(ACCEPT, "application/json");
+            request.header(CONTENT_TYPE, form)
+        };
+        let text = Bytes::from(if body.is_null() { String::new() } else { body.to_string() });
+        let real = self.real.send(request(path.to_owned()).body(text.clone()).unwrap()).await.unwrap();
+        let bearer = format!("Bearer {}", self.ours.token());
+        let sent = request(format!("{}{path}", self.ours.url())).header(AUTHORIZATION, bearer);
+        let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
+        let ours = client.request(sent.body(Full::new(text)).unwrap()).await.unwrap();
+        let ours = ours.into_body().collect().await.unwrap().to_bytes();
+        [real.body(), &ours].map(|body| {
+            let mut answer: Value = serde_json::from_slice(body).unwrap();
+            let uid = answer["metadata"]["uid"].as_str().unwrap_or("-").to_owned();
+            steady(&mut answer, &uid);
+            answer
+        })
+    }
+}
+
+/// Takes away what is never the same twice.
+fn steady(value: &mut Value, uid: &str) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| name != "managedFields" && name != "resourceVersion");
+            for (name, value) in fields {
+                match (name.as_str(), &*value) {
+                    (
+                        "creationTimestamp" | "lastTransitionTime" | "lastPhaseTransitionTime",
+                        Value::String(_),
+                    ) => {
+                        *value = "(a time)".into();
+                    }
+                    ("clusterIP", Value::String(text)) if text.starts_with("10.0.0.") => {
+                        *value = "(an address)".into();
+                    }
+                    ("clusterIPs", Value::Array(items)) if items[0] != "None" => {
+                        *value = vec!["(an address)"; items.len()].into();
+                    }
+                    ("nodePort" | "healthCheckNodePort", Value::Number(_)) => *value = "(a port)".into(),
+                    ("targetPort", Value::Number(port)) if port.as_i64() > Some(10_000) => {
+                        *value = "(where the server listens)".into();
+                    }
+                    _ => steady(value, uid),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| steady(item, uid)),
+        Value::String(text) if text == uid => *text = "(its uid)".to_owned(),
+        _ => {}
+    }
+}
+
+/// Where two answers differ.
+fn differences(path: &str, real: &Value, ours: &Value, found: &mut Vec<String>) {
+    match (real, ours) {
+        (Value::Object(a), Value::Object(b)) => {
+            for name in a.keys().chain(b.keys().filter(|name| !a.contains_key(*name))) {
+                let (a, b) = (a.get(name).unwrap_or(&Value::Null), b.get(name).unwrap_or(&Value::Null));
+                let is_missing = a.is_null() != b.is_null();
+                match is_missing {
+                    true => found.push(format!("{path}.{name}: real {a}, ours {b}")),
+                    false => differences(&format!("{path}.{name}"), a, b, found),
+                }
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (at, (a, b)) in a.iter().zip(b).enumerate() {
+                differences(&format!("{path}[{at}]"), a, b, found);
+            }
+        }
+        (a, b) if a == b => {}
+        (a, b) => found.push(format!("{path}: real {a}, ours {b}")),
+    }
+}
+
+fn path_of(object: &Value) -> String {
+    let (version, kind) = (object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
+    let (group, version) = version.split_once('/').unwrap_or(("", version));
+    let row = registry::builtin().by_kind(group, version, kind).unwrap();
+    let root = if group.is_empty() { "/api".to_owned() } else { format!("/apis/{group}") };
+    match row.is_namespaced() {
+        true => format!("{root}/{version}/namespaces/default/{}", row.name),
+        false => format!("{root}/{version}/{}", row.name),
+    }
+}
+
+#[tokio::test]
+async fn new_objects_become_what_they_become_on_the_real_server() {
+    let pair = Pair::start().await;
+    let (mut found, mut count) = (Vec::new(), 0);
+    for line in OBJECTS.lines() {
+        let object: Value = serde_json::from_str(line).unwrap();
+        let path = format!("{}?dryRun=All", path_of(&object));
+        let [real, ours] = pair.ask(&Method::POST, &path, &object).await;
+        assert_eq!(real["kind"], object["kind"], "the real server refuses {line}: {real}");
+        let mut differ = Vec::new();
+        differences("", &real, &ours, &mut differ);
+        if !differ.is_empty() {
+            found.push(format!("{line}\n    {}", differ.join("\n    ")));
+        }
+        count += 1;
+    }
+    assert!(count >= 120, "only {count} objects");
+    assert!(found.is_empty(), "{} of {count} differ:\n{}", found.len(), found.join("\n"));
+    pair.ours.stop().await;
+}
+
+/// What is done one after the other: method, path and body of each request.
+const STORY: &str = include_str!("defaults/story.jsonl");
+
+#[tokio::test]
+async fn objects_change_as_they_change_on_the_real_server() {
+    let pair = Pair::start().await;
+    let mut found = Vec::new();
+    for line in STORY.lines() {
+        let (method, path, body): (String, String, Value) = serde_json::from_str(line).unwrap();
+        let method = Method::try_from(method.as_str()).unwrap();
+        let [real, ours] = pair.ask(&method, &path, &body).await;
+        let mut differ = Vec::new();
+        differences("", &real, &ours, &mut differ);
+        if !differ.is_empty() {
+            found.push(format!("{line}\n    {}", differ.join("\n    ")));
+        }
+    }
+    assert!(found.is_empty(), "{} steps differ:\n{}", found.len(), found.join("\n"));
+    pair.ours.stop().await;
+}
