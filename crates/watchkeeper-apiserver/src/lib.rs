@@ -24,15 +24,17 @@
 //! | [`print`](mod@print) | the tables that `kubectl get` shows |
 //! | [`patch`] | JSON, merge and strategic merge patches |
 //! | [`http`] | listening, TLS, who is asking, what for, and in which encoding |
+//! | [`expiry`] | events that have had their time |
 //! | [`faults`] | what goes wrong when a test says so: answers, cuts, stalls, compactions |
 //!
 //! Not built yet: the validation of specs, `managedFields` and server-side apply,
-//! conversion between versions of one kind, events that expire. There are no controllers
+//! conversion between versions of one kind. There are no controllers
 //! here: a namespace that is deleted stays in `Terminating` until somebody finalizes it.
 
 pub mod api;
 pub mod defaults;
 pub mod discovery;
+pub mod expiry;
 pub mod faults;
 mod first_objects;
 pub mod http;

@@ -9,6 +9,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::expiry::{EVENT_TTL, expire_events};
 use crate::faults::{self, CompactError, Faults};
 use crate::http::{
     Anonymous, Authenticator, Authority, CertificateError, Credentials, Front, Kubeconfig, ListenError,
@@ -58,6 +59,7 @@ pub struct Builder {
     anonymous: Anonymous,
     history: HistoryLimits,
     store: Option<Arc<dyn Store>>,
+    event_ttl: Duration,
     fault_endpoint: bool,
 }
 
@@ -98,6 +100,13 @@ impl Builder {
         self
     }
 
+    /// How long an event stays after it was last written; by default [`EVENT_TTL`], which is an hour. Zero
+    /// keeps events until they are deleted.
+    pub fn event_ttl(mut self, time: Duration) -> Self {
+        self.event_ttl = time;
+        self
+    }
+
     /// Whether faults can be asked for over the wire, under
     /// [`/debug/watchkeeper`](crate::faults::document); by default they cannot. Who asks must be known, as
     /// everywhere.
@@ -121,6 +130,9 @@ impl Builder {
                 memory
             }
         };
+        if !self.event_ttl.is_zero() {
+            tasks.spawn(expire_events(store.clone(), self.event_ttl, stop.clone()));
+        }
         let (security, ca_pem) = match self.plain {
             true => (Security::Plain, None),
             false => {
@@ -174,6 +186,7 @@ impl ApiServer {
             anonymous: Anonymous::Refused,
             history: HistoryLimits::default(),
             store: None,
+            event_ttl: EVENT_TTL,
             fault_endpoint: false,
         }
     }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
@@ -369,5 +371,29 @@ async fn deleting_answers_with_a_status_or_with_the_list() {
     assert_eq!((code, &list["kind"]), (200, &json!("ConfigMapList")));
     assert_eq!(names(&list)[..2], ["b", "c"]);
     assert_eq!(names(&world.get(MAPS, "").await.1), [""; 0]);
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn an_event_goes_when_its_time_is_over_and_watchers_of_both_groups_hear_of_it() {
+    let builder = ApiServer::builder().plain_http().token("t").event_ttl(Duration::from_millis(50));
+    let world = World { server: builder.start().await.unwrap() };
+    let event =
+        json!({"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}, "message": "m"});
+    let watch = async |path: &str| {
+        let response = world.send("GET", &format!("{path}?watch=true"), &[], String::new()).await;
+        Lines { body: response.into_body(), read: Vec::new() }
+    };
+    let mut watches = [watch("/api/v1/events").await, watch("/apis/events.k8s.io/v1/events").await];
+    let (code, stored) = world.write("POST", "/api/v1/namespaces/default/events", event).await;
+    assert_eq!(code, 201, "{stored}");
+    let created: u64 = stored["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap();
+    for watch in &mut watches {
+        let (added, deleted) = (watch.json().await.unwrap(), watch.json().await.unwrap());
+        assert_eq!((&added["type"], &deleted["type"]), (&json!("ADDED"), &json!("DELETED")));
+        let gone = deleted["object"]["metadata"]["resourceVersion"].as_str().unwrap();
+        assert!(gone.parse::<u64>().unwrap() > created);
+    }
+    assert_eq!(world.get("/api/v1/namespaces/default/events/e", "").await.0, 404);
     world.server.stop().await;
 }

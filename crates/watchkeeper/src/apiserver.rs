@@ -3,9 +3,11 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
+use watchkeeper_apiserver::expiry::parse_ttl;
 use watchkeeper_apiserver::server::{ApiServer, StartError};
 
 use crate::transcode::{TranscodeError, print};
@@ -21,6 +23,9 @@ pub(crate) struct Arguments {
     /// Run no controllers; there are none so far
     #[arg(long)]
     no_controllers: bool,
+    /// How long an event stays after it was last written; 0 keeps it until it is deleted
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = parse_ttl)]
+    event_ttl: Duration,
     /// Let faults be asked for under /debug/watchkeeper: failing answers, watches that break off or stall
     #[arg(long)]
     fault_endpoint: bool,
@@ -51,7 +56,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), ServeError> {
 async fn serve(arguments: &Arguments) -> Result<(), ServeError> {
     let (address, kubeconfig) = (arguments.listen, arguments.write_kubeconfig.as_path());
     let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Runtime)?;
-    let builder = ApiServer::builder().listen(address).fault_endpoint(arguments.fault_endpoint);
+    let builder = ApiServer::builder()
+        .listen(address)
+        .event_ttl(arguments.event_ttl)
+        .fault_endpoint(arguments.fault_endpoint);
     let start = builder.start().await;
     let server = start.map_err(|source| ServeError::Start { address, source })?;
     let written = server.kubeconfig().write(kubeconfig);

@@ -89,7 +89,16 @@ fn the_api_server_says_where_it_is_and_stops_when_it_is_told_to() {
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kube.yaml");
     let mut server = Command::new(env!("CARGO_BIN_EXE_watchkeeper"))
-        .args(["apiserver", "--memory", "--fault-endpoint", "--listen", "127.0.0.1:0", "--write-kubeconfig"])
+        .args([
+            "apiserver",
+            "--memory",
+            "--fault-endpoint",
+            "--event-ttl",
+            "30m",
+            "--listen",
+            "127.0.0.1:0",
+            "--write-kubeconfig",
+        ])
         .arg(&kubeconfig)
         .stdout(Stdio::piped())
         .spawn()
@@ -104,6 +113,15 @@ fn the_api_server_says_where_it_is_and_stops_when_it_is_told_to() {
     let told = Command::new("kill").arg(server.id().to_string()).status().unwrap();
     assert!(told.success());
     assert!(server.wait().unwrap().success());
+}
+
+#[test]
+fn a_time_that_is_none_is_refused() {
+    let arguments = ["apiserver", "--write-kubeconfig", "unused.yaml", "--event-ttl", "5x"];
+    let output = watchkeeper(&arguments, b"");
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text.contains("--event-ttl") && text.contains("unknown unit"), "{text}");
 }
 
 #[test]

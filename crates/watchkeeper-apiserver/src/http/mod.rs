@@ -70,6 +70,7 @@ pub use decode::{
     Decoded, DecodedPatch, JSON_PATCH_OPERATIONS, decode_delete_options, decode_object, decode_patch,
 };
 pub use front::{Front, RequestLimits};
+pub(crate) use go_text::parse_duration;
 pub use handler::{Handler, Request};
 pub use health::{Check, Health};
 pub use kubeconfig::{Credentials, Kubeconfig};
