@@ -397,3 +397,27 @@ async fn an_event_goes_when_its_time_is_over_and_watchers_of_both_groups_hear_of
     assert_eq!(world.get("/api/v1/namespaces/default/events/e", "").await.0, 404);
     world.server.stop().await;
 }
+
+#[tokio::test]
+async fn what_needs_a_kubelet_says_what_is_missing() {
+    let world = World::start().await;
+    const PODS: &str = "/api/v1/namespaces/default/pods";
+    let pod = json!({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    world.write("POST", PODS, pod.clone()).await;
+    assert_eq!(world.get(&format!("{PODS}/a/log"), "*/*").await, (204, json!("")));
+    let (code, status) = world.get(&format!("{PODS}/a/log?container=d"), "*/*").await;
+    assert_eq!((code, &status["message"]), (400, &json!("container d is not valid for pod a")));
+    for sub in ["exec?command=true", "attach", "portforward"] {
+        let (code, status) = world.write("POST", &format!("{PODS}/a/{sub}"), Value::Null).await;
+        assert_eq!((code, &status["message"]), (400, &json!("pod a does not have a host assigned")), "{sub}");
+        let (code, status) = world.write("POST", &format!("{PODS}/b/{sub}"), Value::Null).await;
+        assert_eq!((code, &status["message"]), (404, &json!("pods \"b\" not found")), "{sub}");
+    }
+    let mut bound = pod;
+    (bound["metadata"]["name"], bound["spec"]["nodeName"]) = ("bound".into(), "n".into());
+    world.write("POST", PODS, bound).await;
+    let (code, status) = world.get(&format!("{PODS}/bound/log"), "*/*").await;
+    assert_eq!((code, &status["message"]), (404, &json!("nodes \"n\" not found")));
+    world.write("POST", "/api/v1/nodes", json!({"metadata": {"name": "n"}})).await;
+    assert_eq!(world.get(&format!("{PODS}/bound/log"), "*/*").await.0, 500);
+}

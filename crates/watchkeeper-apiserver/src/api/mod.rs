@@ -7,6 +7,7 @@
 //! what the client accepts, the options, the body, and then what the store says.
 
 mod answer;
+mod connect;
 mod documents;
 mod faulty;
 mod metrics;

@@ -79,6 +79,14 @@ impl Api {
                 false => Ok(Response::page_not_found()),
             };
         };
+        let is_pod = asked.row.group.is_empty() && asked.row.name == "pods";
+        match (target.verb, &*target.subresource) {
+            (Verb::Connect, "attach" | "exec" | "portforward") if is_pod => {
+                return Err(self.connect(&asked, &request.query).await);
+            }
+            (Verb::Get, "log") if is_pod => return self.log(&asked, &request.query).await,
+            _ => {}
+        }
         let verbs = asked.sub.as_ref().map_or(asked.row.verbs, |sub| sub.verbs);
         if !served(target.verb).is_some_and(|verb| verbs.contains(verb)) {
             return Err(method_not_allowed());
