@@ -421,3 +421,15 @@ async fn what_needs_a_kubelet_says_what_is_missing() {
     world.write("POST", "/api/v1/nodes", json!({"metadata": {"name": "n"}})).await;
     assert_eq!(world.get(&format!("{PODS}/bound/log"), "*/*").await.0, 500);
 }
+
+#[tokio::test]
+async fn who_uses_what_is_deprecated_is_warned_even_when_refused() {
+    let world = World::start().await;
+    let warning = "299 - \"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice\"";
+    for (name, code) in [("", StatusCode::OK), ("/missing", StatusCode::NOT_FOUND)] {
+        let path = format!("/api/v1/namespaces/default/endpoints{name}");
+        let (told, headers, _) = world.bytes(&path, "application/json").await;
+        assert_eq!((told, headers["warning"].to_str().unwrap()), (code, warning));
+    }
+    assert!(!world.bytes(MAPS, "application/json").await.1.contains_key("warning"));
+}

@@ -8,6 +8,7 @@
 
 mod answer;
 mod connect;
+mod deprecated;
 mod documents;
 mod faulty;
 mod metrics;
@@ -70,12 +71,21 @@ impl Handler for Api {
             }
             Target::Resource(target) => {
                 let (target, verb) = (target.clone(), target.verb);
+                let preferences = request.preferences.clone();
                 let outcome = self.suffer(&target, request).await;
                 let code = outcome
                     .as_ref()
                     .map_or_else(|status| status.code, |response| i32::from(response.code.as_u16()));
                 self.metrics.count(verb, code);
-                outcome
+                match deprecated::warning(&target) {
+                    None => outcome,
+                    Some(warning) => {
+                        // Who is refused is warned all the same.
+                        let response =
+                            outcome.unwrap_or_else(|status| Response::status(&status, &preferences));
+                        Ok(response.with_warnings(&[warning]))
+                    }
+                }
             }
         }
     }
