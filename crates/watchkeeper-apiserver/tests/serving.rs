@@ -433,3 +433,22 @@ async fn who_uses_what_is_deprecated_is_warned_even_when_refused() {
     }
     assert!(!world.bytes(MAPS, "application/json").await.1.contains_key("warning"));
 }
+
+#[tokio::test]
+async fn a_request_can_be_made_in_another_name() {
+    let world = World::start().await;
+    let who = async |headers: &[(&str, &str)]| {
+        let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+        let headers = [&[("content-type", "application/json")], headers].concat();
+        let answer = world.send("POST", path, &headers, "{}".to_owned()).await;
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        serde_json::from_slice::<Value>(&body).unwrap()
+    };
+    assert_eq!(who(&[]).await["status"]["userInfo"]["username"], "kubernetes-admin");
+    let told = who(&[("impersonate-user", "ann"), ("impersonate-group", "ops")]).await;
+    assert_eq!(
+        told["status"]["userInfo"],
+        json!({"username": "ann", "groups": ["ops", "system:authenticated"]})
+    );
+    assert_eq!(who(&[("impersonate-group", "ops")]).await["code"], 400);
+}

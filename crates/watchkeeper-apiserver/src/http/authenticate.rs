@@ -20,9 +20,9 @@ use super::random::sha256;
 /// The paths that anybody may read.
 pub const OPEN_PATHS: [&str; 5] = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
 
-const ANONYMOUS: &str = "system:anonymous";
-const UNAUTHENTICATED: &str = "system:unauthenticated";
-const AUTHENTICATED: &str = "system:authenticated";
+pub(super) const ANONYMOUS: &str = "system:anonymous";
+pub(super) const UNAUTHENTICATED: &str = "system:unauthenticated";
+pub(super) const AUTHENTICATED: &str = "system:authenticated";
 /// The group that may do everything, and is never told to come back later.
 pub const MASTERS: &str = "system:masters";
 

@@ -21,6 +21,7 @@ use super::body::{BodyLimits, RequestBody};
 use super::certificates::Subject;
 use super::handler::{Handler, Request};
 use super::health::Health;
+use super::impersonate::impersonated;
 use super::negotiate::Preferences;
 use super::options::request_timeout;
 use super::query::Query;
@@ -163,6 +164,10 @@ impl<H: Handler> Front<H> {
             };
             let mut headers = head.headers;
             headers.remove(AUTHORIZATION);
+            let user = match impersonated(&mut headers) {
+                Ok(meant) => meant.unwrap_or(who.user),
+                Err(status) => return (Err(status), anonymous),
+            };
             let request = Request {
                 target,
                 method: head.method,
@@ -171,7 +176,7 @@ impl<H: Handler> Front<H> {
                 headers,
                 extensions: head.extensions,
                 preferences: preferences.clone(),
-                user: who.user,
+                user,
                 body: RequestBody::new(body, self.limits.body),
                 stop,
                 connection,

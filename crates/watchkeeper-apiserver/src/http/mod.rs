@@ -51,6 +51,7 @@ pub mod front;
 mod go_text;
 pub mod handler;
 pub mod health;
+mod impersonate;
 pub mod kubeconfig;
 pub mod listen;
 pub mod negotiate;

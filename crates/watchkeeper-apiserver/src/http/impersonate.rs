@@ -1,0 +1,117 @@
+//! Impersonation: a request in somebody else's name.
+//!
+//! From: the headers `Impersonate-User`, `-Group`, `-Uid` and `-Extra-...` of a user who is known.
+//! To:   the [`Handler`](crate::http::Handler), which is told only of the [`User`] who is meant.
+//!
+//! Whether one user may speak for another is not asked: on this server everybody may do everything.
+
+use http::HeaderMap;
+use watchkeeper_core::Status;
+
+use super::authenticate::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User};
+use super::query::{Plus, decode};
+
+const USER: &str = "impersonate-user";
+const GROUP: &str = "impersonate-group";
+const UID: &str = "impersonate-uid";
+const EXTRA: &str = "impersonate-extra-";
+const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
+
+/// Takes the headers, and says in whose name the request is made; `None` in that of the user who asks.
+///
+/// # Errors
+/// 400 where there are groups, a uid or extras, and nobody to have them.
+pub(super) fn impersonated(headers: &mut HeaderMap) -> Result<Option<User>, Status> {
+    let mut user = User::default();
+    let texts = |values: http::header::GetAll<'_, _>| -> Vec<String> {
+        values
+            .iter()
+            .map(|value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned())
+            .collect()
+    };
+    user.name = texts(headers.get_all(USER)).into_iter().next().unwrap_or_default();
+    user.groups = texts(headers.get_all(GROUP));
+    user.uid = texts(headers.get_all(UID)).into_iter().next().unwrap_or_default();
+    for name in headers.keys() {
+        if let Some(key) = name.as_str().strip_prefix(EXTRA) {
+            let key = decode(key, Plus::IsPlus).unwrap_or_else(|| key.to_owned());
+            user.extra.insert(key, texts(headers.get_all(name)));
+        }
+    }
+    for name in [USER, GROUP, UID] {
+        headers.remove(name);
+    }
+    let extras: Vec<_> = headers.keys().filter(|name| name.as_str().starts_with(EXTRA)).cloned().collect();
+    for name in extras {
+        headers.remove(name);
+    }
+    match user.name.as_str() {
+        "" if user == User::default() => Ok(None),
+        "" => Err(Status::bad_request("requested groups, a uid or extras without impersonating a user")),
+        _ => Ok(Some(complete(user))),
+    }
+}
+
+/// Adds the groups that everybody is in.
+fn complete(mut user: User) -> User {
+    if user.groups.is_empty()
+        && let Some((namespace, _)) =
+            user.name.strip_prefix(SERVICE_ACCOUNT).and_then(|name| name.split_once(':'))
+    {
+        user.groups =
+            vec!["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{namespace}")];
+    }
+    let everybody = if user.name == ANONYMOUS { UNAUTHENTICATED } else { AUTHENTICATED };
+    if !user.is_in(everybody) && !user.is_in(UNAUTHENTICATED) {
+        user.groups.push(everybody.to_owned());
+    }
+    user
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The name, the groups and the rest, or the code.
+    fn meant(headers: &[(&'static str, &'static str)]) -> String {
+        let mut sent = HeaderMap::new();
+        sent.insert("accept", "*/*".parse().unwrap());
+        for (name, value) in headers {
+            sent.append(*name, value.parse().unwrap());
+        }
+        let said = match impersonated(&mut sent) {
+            Ok(Some(user)) => {
+                format!("{} [{}] {:?} {:?}", user.name, user.groups.join(" "), user.uid, user.extra)
+            }
+            Ok(None) => "nobody else".to_owned(),
+            Err(status) => status.code.to_string(),
+        };
+        assert_eq!(sent.len(), 1, "{sent:?}");
+        said
+    }
+
+    #[test]
+    fn a_user_comes_with_the_groups_that_everybody_has() {
+        assert_eq!(meant(&[]), "nobody else");
+        assert_eq!(meant(&[(USER, "ann")]), "ann [system:authenticated] \"\" {}");
+        assert_eq!(
+            meant(&[(USER, "ann"), (GROUP, "ops"), (GROUP, "dev"), (UID, "7")]),
+            "ann [ops dev system:authenticated] \"7\" {}"
+        );
+        assert_eq!(
+            meant(&[(USER, "system:serviceaccount:web:robot")]),
+            "system:serviceaccount:web:robot [system:serviceaccounts system:serviceaccounts:web \
+             system:authenticated] \"\" {}"
+        );
+        assert_eq!(meant(&[(USER, ANONYMOUS)]), "system:anonymous [system:unauthenticated] \"\" {}");
+    }
+
+    #[test]
+    fn extras_are_unescaped_and_need_a_user() {
+        assert_eq!(
+            meant(&[(USER, "ann"), ("impersonate-extra-example.com%2fteam", "one")]),
+            "ann [system:authenticated] \"\" {\"example.com/team\": [\"one\"]}"
+        );
+        assert_eq!(meant(&[(GROUP, "ops")]), "400");
+    }
+}
