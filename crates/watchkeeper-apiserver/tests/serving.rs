@@ -452,3 +452,14 @@ async fn a_request_can_be_made_in_another_name() {
     );
     assert_eq!(who(&[("impersonate-group", "ops")]).await["code"], 400);
 }
+
+#[tokio::test]
+async fn the_older_description_is_there_and_empty() {
+    let world = World::start().await;
+    let accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    let (code, headers, body) = world.bytes("/openapi/v2", accept).await;
+    assert_eq!(code, StatusCode::OK);
+    assert_eq!(headers["content-type"], "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
+    assert!(body.starts_with(b"\x0a\x032.0"));
+    assert_eq!(world.get("/openapi/v2", "application/json").await.1["paths"], json!({}));
+}

@@ -1,6 +1,6 @@
 //! Documents: the answers to paths that name no resource.
 
-use crate::discovery::{self, Aggregated, Document, Root};
+use crate::discovery::{self, Aggregated, Document, Root, Swagger};
 use crate::http::{Accepted, MediaType, Offer, Request, Response, method_not_allowed, no_such_resource};
 use http::header::{ACCEPT, CACHE_CONTROL, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderValue, Method, StatusCode};
@@ -37,6 +37,7 @@ impl Api {
             ["api", version] => discovery::api_resource_list(registry, "", version),
             ["apis", group] => discovery::api_group(registry, group),
             ["apis", group, version] => discovery::api_resource_list(registry, group, version),
+            ["openapi", "v2"] => Some(discovery::openapi_v2(swagger_form(request))),
             ["openapi", "v3"] => Some(discovery::openapi_index(registry)),
             ["openapi", "v3", "api", version] => discovery::openapi(registry, "", version),
             ["openapi", "v3", "apis", group, version] => discovery::openapi(registry, group, version),
@@ -87,10 +88,20 @@ impl Api {
             paths.extend((!group.is_empty()).then_some(base));
         }
         paths.extend(
-            ["/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version"].map(str::to_owned),
+            ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]
+                .map(str::to_owned),
         );
         paths.sort_unstable();
         paths
+    }
+}
+
+/// The form of OpenAPI v2 that the client accepts; kubectl takes nothing but protobuf.
+fn swagger_form(request: &Request) -> Swagger {
+    let accept = request.headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    match accept.contains("proto-openapi") {
+        true => Swagger::Protobuf,
+        false => Swagger::Json,
     }
 }
 

@@ -9,6 +9,7 @@
 //! | `/api`, `/apis` | [`aggregated()`] where the client accepts it, else [`api_versions`], [`api_group_list`] |
 //! | `/apis/G` | [`api_group`] |
 //! | `/api/v1`, `/apis/G/V` | [`api_resource_list`] |
+//! | `/openapi/v2` | [`openapi_v2()`] |
 //! | `/openapi/v3` | [`openapi_index`] |
 //! | `/openapi/v3/api/v1`, `/openapi/v3/apis/G/V` | [`openapi()`] |
 //!
@@ -17,6 +18,7 @@
 mod aggregated;
 mod legacy;
 mod openapi;
+mod openapi_v2;
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -24,6 +26,7 @@ use serde::Serialize;
 pub use aggregated::{Aggregated, Root, aggregated};
 pub use legacy::{api_group, api_group_list, api_resource_list, api_versions};
 pub use openapi::{openapi, openapi_index};
+pub use openapi_v2::{Swagger, openapi_v2};
 
 /// A document, ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
