@@ -19,6 +19,7 @@ mod aggregated;
 mod legacy;
 mod openapi;
 mod openapi_v2;
+mod schemas;
 
 use bytes::Bytes;
 use serde::Serialize;

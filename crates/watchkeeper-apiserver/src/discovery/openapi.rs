@@ -1,10 +1,15 @@
-//! OpenAPI v3, as far as kubectl needs it to create and apply: which writes there are, for which
-//! kind, and with which query parameters. There are no schemas.
+//! OpenAPI v3, as far as kubectl needs it to create, apply and explain: which writes there are, for which
+//! kind, with which query parameters, and which fields the kinds have.
+//!
+//! A patch does not say what it carries. As long as it does not, kubectl knows by itself how the lists of a
+//! kind are merged; if it did, kubectl would look for that in the schemas.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_json::Value;
 
+use super::schemas::schemas;
 use super::{Document, JSON};
 use crate::registry::{Registry, Resource, Verb, Verbs};
 
@@ -48,7 +53,8 @@ pub fn openapi(registry: &Registry, group: &str, version: &str) -> Option<Docume
         }
     }
     let info = Info { title: "Kubernetes", version: "unversioned" };
-    Some(Document::new(&OpenApi { openapi: "3.0.0", info, paths }, JSON))
+    let components = Components { schemas: schemas(registry, group, version) };
+    Some(Document::new(&OpenApi { openapi: "3.0.0", info, paths, components }, JSON))
 }
 
 fn path_of(group: &str, version: &str) -> String {
@@ -75,6 +81,12 @@ struct OpenApi {
     openapi: &'static str,
     info: Info,
     paths: BTreeMap<String, PathItem>,
+    components: Components,
+}
+
+#[derive(Serialize)]
+struct Components {
+    schemas: BTreeMap<String, Value>,
 }
 
 #[derive(Serialize)]
@@ -182,7 +194,7 @@ impl Parameter {
 mod tests {
     use super::*;
     use crate::registry::builtin;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn read(document: &Document) -> Value {
         serde_json::from_slice(&document.body).unwrap()
