@@ -17,6 +17,13 @@ impl Number {
     }
 }
 
+/// `%v`.
+pub(crate) fn v(value: &Value) -> String {
+    let mut out = String::new();
+    write(&mut out, value, Verb::V);
+    out
+}
+
 /// `%v` of a list.
 pub(super) fn v_list(items: &[Value]) -> String {
     let mut out = String::new();
@@ -166,12 +173,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    fn v(value: &Value) -> String {
-        let mut out = String::new();
-        write(&mut out, value, Verb::V);
-        out
-    }
 
     #[test]
     fn a_map_is_printed_in_the_order_of_its_keys() {

@@ -29,6 +29,7 @@ mod merge;
 mod strategic;
 mod strict;
 
+pub(crate) use gofmt::v as go_text;
 pub use json::{MAX_COPY_BYTES, MAX_OPERATIONS, apply as json};
 pub use merge::apply as merge;
 pub use strategic::apply as strategic;

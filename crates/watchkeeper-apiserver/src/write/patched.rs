@@ -117,7 +117,14 @@ impl<'a> Patcher<'a> {
     fn check(&self, value: &Value) -> Result<Patched, Status> {
         let text = value.to_string();
         let unfit = |why: &str| {
-            let message = format!("Invalid value: {}: {why}", Quoted(&text));
+            // A strategic patch is blamed itself, others for what they lead to.
+            let blamed = match self.form {
+                Form::Strategic => {
+                    self.document().map_or_else(|_| text.clone(), |patch| patch::go_text(&patch))
+                }
+                Form::Json | Form::Merge => text.clone(),
+            };
+            let message = format!("Invalid value: {}: {why}", Quoted(&blamed));
             let nobody = GroupKind { group: String::new(), kind: String::new() };
             Status::invalid(&nobody, "", vec![fault(CauseType::FieldValueInvalid, "patch", message)])
         };

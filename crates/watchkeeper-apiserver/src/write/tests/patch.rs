@@ -54,6 +54,12 @@ async fn a_patch_cannot_make_another_object_of_it() {
     let status = server.patch("configmaps/a", PatchType::Merge, patch).await.unwrap_err();
     let text = "json: cannot unmarshal number into Go struct field ConfigMap.data of type string";
     assert!(status.code == 422 && status.message.ends_with(text), "{}", status.message);
+    let patch = json!({"dat": {"b": [1]}, "data": null});
+    let options = WriteOptions { field_validation: FieldValidation::Strict, ..server.options() };
+    let refused = server.patch_with("configmaps/a", PatchType::Strategic, &patch.to_string(), &options).await;
+    let text = "patch: Invalid value: \"map[dat:map[b:[1]] data:<nil>]\": strict decoding error: unknown field \"dat\"";
+    let status = refused.unwrap_err();
+    assert!(status.message.ends_with(text), "{}", status.message);
     let uid = server.stored("configmaps/a").await.unwrap()["metadata"]["uid"].clone();
     let patch = json!({"metadata": {"uid": null, "creationTimestamp": null}});
     let told = server.patch("configmaps/a", PatchType::Merge, patch).await.unwrap();
