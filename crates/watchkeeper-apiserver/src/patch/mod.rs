@@ -26,12 +26,14 @@
 mod gofmt;
 mod json;
 mod merge;
+mod misfit;
 mod strategic;
 mod strict;
 
 pub(crate) use gofmt::v as go_text;
 pub use json::{MAX_COPY_BYTES, MAX_OPERATIONS, apply as json};
 pub use merge::apply as merge;
+pub use misfit::misfit;
 pub use strategic::apply as strategic;
 pub use strict::{Form, faults};
 

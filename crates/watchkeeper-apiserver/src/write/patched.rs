@@ -132,8 +132,14 @@ impl<'a> Patcher<'a> {
             FieldValidation::Ignore => FieldValidation::Ignore,
             _ => FieldValidation::Warn,
         };
-        let decoded = decode_object(text.as_bytes(), MediaType::Json, self.kind, lenient)
-            .map_err(|status| unfit(reason_in(&status.message, &self.kind.kind)))?;
+        let decoded =
+            decode_object(text.as_bytes(), MediaType::Json, self.kind, lenient).map_err(|status| {
+                let misfit = match (self.form, schema::builtin().message_of(self.kind)) {
+                    (Form::Strategic, Some(message)) => patch::misfit(value, schema::builtin(), message),
+                    _ => None,
+                };
+                unfit(misfit.as_deref().unwrap_or(reason_in(&status.message, &self.kind.kind)))
+            })?;
         let mut warnings = self.faults.clone();
         warnings.extend(decoded.warnings);
         if self.validation == FieldValidation::Strict && !warnings.is_empty() {
