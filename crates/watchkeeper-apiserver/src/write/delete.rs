@@ -23,6 +23,8 @@ const ORPHAN: &str = "orphan";
 enum Step {
     /// Nothing holds the object.
     Remove,
+    /// Nothing holds it, and yet it is seen to end before it goes: as what ends by degrees always is.
+    End(Box<Draft>),
     /// Something holds it: it says so from now on, or has done so already.
     Hold(Box<Draft>),
 }
@@ -45,10 +47,23 @@ impl Writer {
                     return Ok(held(Answer::Value(new.typed(call.resource)), options));
                 }
                 Step::Remove if options.dry_run => return Ok(gone(call, stored)),
+                Step::End(new) if options.dry_run => {
+                    return Ok(Written::new(200, Answer::Value(new.typed(call.resource))));
+                }
                 Step::Hold(new) => {
                     let written =
                         self.store.put(&collection, new.unversioned()?, Expect::At(stored.modified())).await;
                     written.map(|stored| held(Answer::Stored(stored), options))
+                }
+                Step::End(new) => {
+                    let expected = Expect::At(stored.modified());
+                    match self.store.put(&collection, new.unversioned()?, expected).await {
+                        Ok(ending) => {
+                            let deleted = self.store.delete(&collection, &key, Some(ending.modified())).await;
+                            deleted.map(|last| gone(call, last))
+                        }
+                        Err(error) => Err(error),
+                    }
                 }
                 Step::Remove => {
                     let deleted = self.store.delete(&collection, &key, Some(stored.modified())).await;
@@ -158,14 +173,15 @@ fn decide(call: &Call<'_>, old: &Draft, options: &DeleteOptions) -> Result<Step,
     let before = old.meta("deletionGracePeriodSeconds").and_then(Value::as_i64);
     if !old.is_being_deleted() {
         let seconds = if is_graceful { pod::grace_seconds(old, options.grace_period_seconds) } else { 0 };
-        if seconds == 0 && new.finalizers().is_empty() {
+        let is_held = seconds != 0 || !new.finalizers().is_empty();
+        if !is_held && !is_graceful {
             return Ok(Step::Remove);
         }
         mark(&mut new, now(), seconds);
         if old.generation() > 0 {
             new.set_meta("generation", Some(old.generation().saturating_add(1).into()));
         }
-        return Ok(Step::Hold(Box::new(new)));
+        return Ok(if is_held { Step::Hold(Box::new(new)) } else { Step::End(Box::new(new)) });
     }
     let seconds = match (is_graceful, before, options.grace_period_seconds) {
         (true, Some(before), Some(asked)) if asked < before => {
@@ -178,10 +194,11 @@ fn decide(call: &Call<'_>, old: &Draft, options: &DeleteOptions) -> Result<Step,
         (true, Some(before), _) => before.max(1), // it is on its way: nothing to do
         _ => 0,
     };
-    match seconds == 0 && new.finalizers().is_empty() {
-        true => Ok(Step::Remove),
-        false => Ok(Step::Hold(Box::new(new))),
-    }
+    Ok(match seconds == 0 && new.finalizers().is_empty() {
+        false => Step::Hold(Box::new(new)),
+        true if before.is_some_and(|before| before > 0) => Step::End(Box::new(new)),
+        true => Step::Remove,
+    })
 }
 
 /// Says until when an object may take to end.

@@ -1,5 +1,26 @@
 use super::*;
 
+/// Whoever watches a pod sees it end, however fast that is: the last state says since when.
+#[tokio::test]
+async fn a_pod_that_may_go_at_once_is_seen_to_end_first() {
+    let server = Server::start().await;
+    server.post("pods", pod("a")).await.unwrap();
+    let before = server.revision().await;
+    let told = server.delete("pods/a").await.unwrap();
+    let metadata = &told.body["metadata"];
+    assert!(told.code == 200 && metadata["deletionTimestamp"].is_string(), "{metadata}");
+    assert_eq!((&metadata["deletionGracePeriodSeconds"], &metadata["generation"]), (&json!(0), &json!(2)));
+    assert_eq!(server.stored("pods/a").await, None);
+    assert_eq!(server.revision().await.get(), before.get() + 2);
+
+    server.post("pods", pod("b")).await.unwrap();
+    let told = server.dry().delete("pods/b").await.unwrap();
+    assert!(told.body["metadata"]["deletionTimestamp"].is_string());
+    assert!(
+        server.stored("pods/b").await.is_some_and(|pod| pod["metadata"].get("deletionTimestamp").is_none())
+    );
+}
+
 #[tokio::test]
 async fn what_nothing_holds_is_gone_and_a_status_says_so() {
     let server = Server::start().await;
