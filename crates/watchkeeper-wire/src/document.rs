@@ -131,6 +131,9 @@ pub fn read_json(body: &[u8]) -> Result<Document, String> {
         let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
         let at = error.column().saturating_sub(1);
         let found = line.get(at..).and_then(|rest| rest.chars().next()).unwrap_or(' ');
+        if said.starts_with("expected ident") {
+            return format!("invalid character {found:?} in literal {}", literal_before(line, at));
+        }
         let place = match said.as_str() {
             said if said.starts_with("trailing characters") => "after top-level value",
             said if said.starts_with("key must be a string") => "looking for beginning of object key string",
@@ -143,6 +146,16 @@ pub fn read_json(body: &[u8]) -> Result<Document, String> {
         };
         format!("invalid character {found:?} {place}")
     })
+}
+
+/// Which of `true`, `false` and `null` was begun before the letter at fault, and what should stand there.
+fn literal_before(line: &str, at: usize) -> String {
+    let before = line.get(..at).unwrap_or_default();
+    let found = ["true", "false", "null"].into_iter().find_map(|literal| {
+        let begun = (1..literal.len()).rev().find(|length| before.ends_with(&literal[..*length]))?;
+        Some(format!("{literal} (expecting '{}')", &literal[begun..=begun]))
+    });
+    found.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -162,6 +175,9 @@ mod tests {
         for (text, error) in [
             ("", "unexpected end of JSON input"),
             ("{", "unexpected end of JSON input"),
+            ("no: pod", "invalid character 'o' in literal null (expecting 'u')"),
+            (r#"{"a": fals }"#, "invalid character ' ' in literal false (expecting 'e')"),
+            ("[true, trap]", "invalid character 'a' in literal true (expecting 'u')"),
             ("{}x", "invalid character 'x' after top-level value"),
             ("{\"a\":1} {}", "invalid character '{' after top-level value"),
             ("{a:1}", "invalid character 'a' looking for beginning of object key string"),

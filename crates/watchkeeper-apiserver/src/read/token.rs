@@ -87,7 +87,7 @@ impl ContinueToken {
 fn no_base64(error: &DecodeError, text: &str) -> String {
     let at = match error {
         DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => *at,
-        _ => text.len(),
+        _ => text.len().saturating_sub(1), // a single letter is left over, which says nothing
     };
     format!("illegal base64 data at input byte {at}")
 }
@@ -133,6 +133,7 @@ mod tests {
         let said = |text: &str| ContinueToken::decode(text).unwrap_err().to_string();
         assert_eq!(said("bogus!"), "continue key is not valid: illegal base64 data at input byte 5");
         assert_eq!(said("e30"), "continue key is not valid: server does not recognize this encoded version ");
+        assert_eq!(said("x"), "continue key is not valid: illegal base64 data at input byte 0");
         let x = URL_SAFE_NO_PAD.encode("x");
         assert_eq!(
             said(&x),
