@@ -10,7 +10,7 @@ use watchkeeper_core::{Status, Timestamp};
 
 use super::draft::{Draft, empty_status};
 use super::refusal::{check, no_randomness, unavailable, unexplained};
-use super::{Answer, Call, Writer, Written, metadata, name, namespace, pod, prepare, strategy};
+use super::{Answer, Call, Writer, Written, metadata, name, namespace, prepare, strategy};
 
 /// How many names are made up before the client is told to try again.
 const NAMES_TRIED: usize = 8;
@@ -108,7 +108,7 @@ pub(super) fn begin(draft: &mut Draft, resource: &Resource) -> Result<(), Status
     }
     if strategy::has_status(resource) && !strategy::keeps_first_status(resource) {
         let empty = || draft.part("status").and_then(|_| empty_status(resource).or_else(|| Some(json!({}))));
-        let status = first_status(draft, resource).or_else(empty);
+        let status = first_status(resource).or_else(empty);
         draft.set_part("status", status);
     }
     prepare::begin(draft, resource);
@@ -118,9 +118,9 @@ pub(super) fn begin(draft: &mut Draft, resource: &Resource) -> Result<(), Status
     Ok(())
 }
 
-fn first_status(draft: &Draft, resource: &Resource) -> Option<Value> {
+fn first_status(resource: &Resource) -> Option<Value> {
     match (&*resource.group, &*resource.name) {
-        ("", "pods") => Some(json!({"phase": "Pending", "qosClass": pod::quality_of_service(draft)})),
+        ("", "pods") => Some(json!({"phase": "Pending"})),
         ("", "persistentvolumes") => {
             Some(json!({"phase": "Pending", "lastPhaseTransitionTime": now().to_string()}))
         }

@@ -20,6 +20,7 @@
 
 mod addresses;
 mod admission;
+mod amount;
 mod create;
 mod delete;
 mod draft;
@@ -30,6 +31,7 @@ mod name;
 mod namespace;
 mod patched;
 mod pod;
+mod pod_resources;
 mod prepare;
 mod priority;
 mod refusal;

@@ -138,25 +138,3 @@ pub(super) fn grace_seconds(pod: &Draft, asked: Option<i64>) -> i64 {
         seconds => seconds,
     }
 }
-
-/// How much of its node a pod is sure to get: a word that depends on its requests and limits.
-pub(super) fn quality_of_service(pod: &Draft) -> &'static str {
-    let spec = pod.part("spec");
-    let containers =
-        ["containers", "initContainers"].into_iter().filter_map(|name| spec?.get(name)?.as_array());
-    let amount = |value: &Value| value.as_str().is_some_and(|text| text != "0");
-    let (mut any, mut all) = (false, true);
-    for container in containers.flatten() {
-        for resource in ["cpu", "memory"] {
-            let (request, limit) =
-                (&container["resources"]["requests"][resource], &container["resources"]["limits"][resource]);
-            any |= amount(request) || amount(limit);
-            all &= amount(limit) && (request.is_null() || request == limit);
-        }
-    }
-    match (any, all) {
-        (false, _) => "BestEffort",
-        (true, true) => "Guaranteed",
-        (true, false) => "Burstable",
-    }
-}

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::create::now;
 use super::draft::Draft;
-use super::{Call, admission, service};
+use super::{Call, admission, pod_resources, service};
 
 /// Which template of a daemon set this is, counted for clients that are no more.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
@@ -153,6 +153,7 @@ fn begin_pod(pod: &mut Draft) {
     let (labels, annotations) = (pairs(pod, "labels"), pairs(pod, "annotations"));
     let spec = pod.part_mut("spec");
     confine(spec, &annotations);
+    pod_resources::complete(spec);
     let spreads = spec.get_mut("topologySpreadConstraints").and_then(Value::as_array_mut);
     spreads.into_iter().flatten().for_each(|constraint| select_by_keys(constraint, &labels));
     for affinity in ["podAffinity", "podAntiAffinity"] {
@@ -167,6 +168,8 @@ fn begin_pod(pod: &mut Draft) {
             }
         }
     }
+    let quality = pod_resources::quality_of_service(pod.part("spec"));
+    pod.set_in("status", "qosClass", Some(quality.into()));
 }
 
 /// A term that names keys of labels selects by what the pod itself has under them.
