@@ -69,6 +69,7 @@ fn steady(value: &mut Value, uid: &str) {
                     ) => {
                         *value = "(a time)".into();
                     }
+                    ("uid", Value::String(_)) => *value = "(a uid)".into(),
                     ("clusterIP", Value::String(text)) if text.starts_with("10.0.0.") => {
                         *value = "(an address)".into();
                     }

@@ -28,10 +28,11 @@
 //! | [`faults`] | what goes wrong when a test says so: answers, cuts, stalls, compactions |
 //!
 //! Not built yet: the validation of specs, `managedFields` and server-side apply,
-//! conversion between versions of one kind. There are no controllers
+//! and custom resources. There are no controllers
 //! here: a namespace that is deleted stays in `Terminating` until somebody finalizes it.
 
 pub mod api;
+mod convert;
 pub mod defaults;
 pub mod discovery;
 pub mod expiry;

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::convert::{is_old_autoscaler, show_autoscaler};
 use crate::registry::{Registry, Resource};
 use crate::store::Stored;
 use serde_json::Value;
@@ -21,6 +22,8 @@ pub enum View {
     Other,
     /// An event by the names of `events.k8s.io`.
     NewEvent,
+    /// An autoscaler as version 1 has it.
+    OldAutoscaler,
 }
 
 impl View {
@@ -30,6 +33,7 @@ impl View {
         match owner {
             Some(owner) if !Arc::ptr_eq(owner, resource) => match &*resource.group {
                 EVENTS_GROUP => Self::NewEvent,
+                _ if is_old_autoscaler(resource) => Self::OldAutoscaler,
                 _ => Self::Other,
             },
             _ => Self::Own,
@@ -38,7 +42,7 @@ impl View {
 
     /// Whether bodies are shown byte for byte.
     pub fn is_verbatim(self) -> bool {
-        !matches!(self, Self::NewEvent)
+        !matches!(self, Self::NewEvent | Self::OldAutoscaler)
     }
 
     /// A stored object as this view shows it, without `apiVersion` and `kind`.
@@ -56,6 +60,13 @@ impl View {
         match self {
             Self::Own | Self::Other => value,
             Self::NewEvent => new_event(value),
+            Self::OldAutoscaler => {
+                let mut value = value;
+                if let Value::Object(fields) = &mut value {
+                    show_autoscaler(fields);
+                }
+                value
+            }
         }
     }
 }

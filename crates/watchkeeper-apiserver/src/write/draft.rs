@@ -1,7 +1,8 @@
 //! Draft: an object on its way into the store.
 
+use crate::convert::{drop_carriers, is_old_autoscaler, show_autoscaler, store_autoscaler};
 use crate::defaults;
-use crate::registry::Resource;
+use crate::registry::{self, Resource};
 use crate::store::{Stored, Unversioned};
 use serde_json::{Map, Value};
 use watchkeeper_core::{Encoded, Quoted, Status};
@@ -53,6 +54,13 @@ impl Draft {
             !is_empty && name != "managedFields" && name != "selfLink"
         });
         defaults::apply(resource, &mut draft.fields);
+        if is_old_autoscaler(resource) {
+            store_autoscaler(&mut draft.fields);
+            return Self::read(draft.fields.into(), stored_as(resource));
+        }
+        if resource.group == "autoscaling" {
+            drop_carriers(&mut draft.fields);
+        }
         Ok(draft)
     }
 
@@ -72,6 +80,9 @@ impl Draft {
     pub(super) fn typed(&self, resource: &Resource) -> Value {
         let mut fields = self.fields.clone();
         show_event(resource, &mut fields);
+        if is_old_autoscaler(resource) {
+            show_autoscaler(&mut fields);
+        }
         fields.insert("apiVersion".to_owned(), resource.group_version().to_string().into());
         fields.insert("kind".to_owned(), resource.kind.as_ref().into());
         Value::Object(fields)
@@ -179,8 +190,18 @@ fn object_in<'a>(fields: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<
     slot.as_object_mut().expect("it was made an object just now")
 }
 
+/// The resource in whose form the objects of this one are stored.
+fn stored_as(resource: &Resource) -> &Resource {
+    let newest = || registry::builtin().get(&resource.group, "v2", &resource.name);
+    match is_old_autoscaler(resource) {
+        true => newest().map_or(resource, |row| &**row),
+        false => resource,
+    }
+}
+
 /// The status of an object that has none yet, as its kind writes it; `None` where it writes nothing.
 pub(super) fn empty_status(resource: &Resource) -> Option<Value> {
+    let resource = stored_as(resource);
     let kind = Kind::new(&resource.group, &resource.version, &resource.kind);
     kind.message()?;
     as_written(&serde_json::json!({"status": {}}), &kind).ok()?.get("status").cloned()
