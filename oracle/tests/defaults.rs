@@ -2,13 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{Method, Request};
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use serde_json::Value;
+use serde_json::{Value, json};
 use watchkeeper_apiserver::registry;
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_oracle::Cluster;
@@ -163,5 +165,63 @@ async fn objects_change_as_they_change_on_the_real_server() {
         }
     }
     assert!(found.is_empty(), "{} steps differ:\n{}", found.len(), found.join("\n"));
+    pair.ours.stop().await;
+}
+
+/// What other objects decide: they are created first, and known to the real server a moment later.
+#[tokio::test]
+async fn classes_and_limits_complete_new_objects_as_on_the_real_server() {
+    let pair = Pair::start().await;
+    let mark = |name: &str| json!({name: "true"});
+    let container = json!({"name": "c", "image": "i", "resources": {"limits": {"cpu": "3"}}});
+    let limit =
+        json!({"type": "Container", "max": {"cpu": "4"}, "default": {"memory": "1Gi"}, "min": {"cpu": "1m"}});
+    let cases = [
+        (
+            json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l"}, "spec": {"limits": [limit]}}),
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {
+                "containers": [container, {"name": "d", "image": "i"}],
+                "initContainers": [{"name": "e", "image": "i"}],
+            }}),
+            "/metadata/annotations",
+        ),
+        (
+            json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "c"},
+                "value": 7, "globalDefault": true, "preemptionPolicy": "Never"}),
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [container]}}),
+            "/spec/priorityClassName",
+        ),
+        (
+            json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "p",
+                "metadata": {"name": "c", "annotations": mark("storageclass.kubernetes.io/is-default-class")}}),
+            json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "p"}, "spec": {
+                "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}),
+            "/spec/storageClassName",
+        ),
+        (
+            json!({"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "spec": {"controller": "a.example/c"},
+                "metadata": {"name": "c", "annotations": mark("ingressclass.kubernetes.io/is-default-class")}}),
+            json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "i"}, "spec": {
+                "defaultBackend": {"service": {"name": "s", "port": {"number": 80}}}}}),
+            "/spec/ingressClassName",
+        ),
+    ];
+    for (decider, object, decided) in cases {
+        pair.ask(&Method::POST, &path_of(&decider), &decider).await;
+        let path = format!("{}?dryRun=All", path_of(&object));
+        let knows = async || {
+            loop {
+                let [real, ours] = pair.ask(&Method::POST, &path, &object).await;
+                if real.pointer(decided).is_some() {
+                    return [real, ours];
+                }
+            }
+        };
+        let known = tokio::time::timeout(Duration::from_secs(30), knows()).await;
+        let [real, ours] = known.unwrap_or_else(|_| panic!("{decider} decides nothing"));
+        let mut differ = Vec::new();
+        differences("", &real, &ours, &mut differ);
+        assert!(differ.is_empty(), "{decider}\n    {}", differ.join("\n    "));
+    }
     pair.ours.stop().await;
 }

@@ -21,6 +21,7 @@ impl Writer {
         match (&*call.resource.group, &*call.resource.name) {
             ("", "nodes") => taint(draft),
             ("", "pods") => {
+                self.set_limits(call, draft).await?;
                 self.set_priority(call, draft).await?;
                 tolerate(draft);
             }

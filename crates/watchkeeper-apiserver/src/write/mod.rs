@@ -25,6 +25,7 @@ mod create;
 mod delete;
 mod draft;
 mod event;
+mod limits;
 mod metadata;
 mod modify;
 mod name;

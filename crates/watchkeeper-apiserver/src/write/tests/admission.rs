@@ -124,3 +124,19 @@ async fn a_deployment_counts_its_annotations_and_no_other_metadata() {
         assert_eq!(told.body["metadata"]["generation"], generation);
     }
 }
+
+#[tokio::test]
+async fn containers_get_the_limits_of_their_namespace() {
+    let server = Server::start().await;
+    let limit = json!({"type": "Container", "default": {"cpu": "2", "memory": "1Gi"}, "defaultRequest": {"cpu": "1"}});
+    let range = json!({"metadata": {"name": "r"}, "spec": {"limits": [limit]}});
+    server.post("limitranges", range).await.unwrap();
+    let mut body = pod("a");
+    body["spec"]["containers"][0]["resources"] = json!({"limits": {"cpu": "3"}, "requests": {"cpu": "1"}});
+    let told = server.post("pods", body).await.unwrap().body;
+    let expected =
+        json!({"limits": {"cpu": "3", "memory": "1Gi"}, "requests": {"cpu": "1", "memory": "1Gi"}});
+    assert_eq!(told["spec"]["containers"][0]["resources"], expected);
+    let note = "LimitRanger plugin set: memory request for container c; memory limit for container c";
+    assert_eq!(told["metadata"]["annotations"]["kubernetes.io/limit-ranger"], note);
+}
