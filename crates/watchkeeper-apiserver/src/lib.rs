@@ -18,6 +18,7 @@
 //! | [`read`] | get, list and watch |
 //! | [`write`](mod@write) | create, update, patch and delete |
 //! | [`defaults`] | what the fields of an object are when nobody sets them |
+//! | `validate` | which objects may be stored |
 //! | [`store`] | objects as bytes under one revision counter, with watches; in memory |
 //! | [`registry`] | what is served, as rows: resources, verbs, subresources, field selectors |
 //! | [`discovery`] | the documents by which clients find the resources |
@@ -27,8 +28,7 @@
 //! | [`expiry`] | events that have had their time |
 //! | [`faults`] | what goes wrong when a test says so: answers, cuts, stalls, compactions |
 //!
-//! Not built yet: the validation of specs, `managedFields` and server-side apply,
-//! and custom resources. There are no controllers
+//! Not built yet: `managedFields`, server-side apply and custom resources. There are no controllers
 //! here: a namespace that is deleted stays in `Terminating` until somebody finalizes it.
 
 pub mod api;
@@ -45,4 +45,5 @@ pub mod read;
 pub mod registry;
 pub mod server;
 pub mod store;
+mod validate;
 pub mod write;

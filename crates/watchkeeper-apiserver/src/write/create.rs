@@ -5,12 +5,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::http::{WriteOptions, random_uid};
 use crate::registry::Resource;
 use crate::store::{Expect, WriteError};
+use crate::validate;
 use serde_json::{Value, json};
 use watchkeeper_core::{Status, Timestamp};
 
 use super::draft::{Draft, empty_status};
 use super::refusal::{check, no_randomness, unavailable, unexplained};
-use super::{Answer, Call, Writer, Written, metadata, name, namespace, prepare, strategy};
+use super::{Answer, Call, Writer, Written, name, namespace, prepare, strategy};
 
 /// How many names are made up before the client is told to try again.
 const NAMES_TRIED: usize = 8;
@@ -88,17 +89,6 @@ pub(super) fn place(draft: &mut Draft, call: &Call<'_>) -> Result<(), Status> {
 
 /// Gives a new object what the server gives, and checks it.
 pub(super) fn begin(draft: &mut Draft, resource: &Resource) -> Result<(), Status> {
-    let mut faults = name::name_faults(resource, draft);
-    faults.extend(metadata::metadata_faults(draft));
-    if !strategy::is_custom(resource) {
-        faults.extend(metadata::finalizer_faults(draft));
-    }
-    check(resource, draft.text("name"), faults)?;
-    // A text that is no version passes, and is overwritten, as on the real server.
-    if draft.text("resourceVersion").parse::<u64>().is_ok_and(|version| version != 0) {
-        return Err(unexplained("resourceVersion should not be set on objects to be created"));
-    }
-    draft.set_meta("resourceVersion", None);
     draft.set_meta("uid", Some(random_uid().map_err(no_randomness)?.into()));
     draft.set_meta("creationTimestamp", Some(now().to_string().into()));
     draft.set_meta("deletionTimestamp", None);
@@ -115,6 +105,12 @@ pub(super) fn begin(draft: &mut Draft, resource: &Resource) -> Result<(), Status
     if resource.group.is_empty() && resource.name == "namespaces" {
         namespace::begin(draft);
     }
+    check(resource, draft.text("name"), validate::new_object(resource, draft.fields()))?;
+    // A text that is no version passes, and is overwritten, as on the real server.
+    if draft.text("resourceVersion").parse::<u64>().is_ok_and(|version| version != 0) {
+        return Err(unexplained("resourceVersion should not be set on objects to be created"));
+    }
+    draft.set_meta("resourceVersion", None);
     Ok(())
 }
 

@@ -88,6 +88,11 @@ impl Draft {
         Value::Object(fields)
     }
 
+    /// The whole object, without its type.
+    pub(super) fn fields(&self) -> &Map<String, Value> {
+        &self.fields
+    }
+
     /// A text of the metadata; empty where there is none.
     pub(super) fn text(&self, name: &str) -> &str {
         self.meta(name).and_then(Value::as_str).unwrap_or_default()

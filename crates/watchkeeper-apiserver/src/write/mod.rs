@@ -10,8 +10,8 @@
 //! - W4: what is stored has the form in which the kind is written (no nulls, no empty optional fields), so
 //!   that equal objects are equal bytes.
 //!
-//! Absent for now: `managedFields` are dropped and apply patches refused (415); of validation only metadata
-//! and what the subresources need; quotas and disruption budgets.
+//! Absent for now: `managedFields` are dropped and apply patches refused (415); quotas and disruption
+//! budgets.
 //!
 //! A future that is dropped half-way has written or has not, as with the store; nothing is written in parts,
 //! but for the deletion of a collection, which is a deletion of each.
@@ -26,7 +26,6 @@ mod delete;
 mod draft;
 mod event;
 mod limits;
-mod metadata;
 mod modify;
 mod name;
 mod namespace;

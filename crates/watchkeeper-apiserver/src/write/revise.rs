@@ -1,11 +1,11 @@
 //! Revise: what an update may change, and what it may not.
 
 use crate::registry::Resource;
+use crate::validate;
 use serde_json::Value;
 use watchkeeper_core::{CauseType, GroupKind, Quoted, Status};
 
 use super::draft::Draft;
-use super::metadata::metadata_faults;
 use super::refusal::{MODIFIED, check, fault, unexplained};
 use super::{Call, namespace, prepare, strategy};
 
@@ -89,8 +89,8 @@ pub(super) fn revise(call: &Call<'_>, old: &Draft, new: &mut Draft) -> Result<()
     if call.subresource.is_none() {
         prepare::revise(call, old, new);
     }
-    check(resource, old.text("name"), metadata_faults(new))?;
-    check_finalizers(resource, old, new)?;
+    let faults = validate::changed_object(resource, call.subresource, old.fields(), new.fields());
+    check(resource, old.text("name"), faults)?;
     // Deployments hand their annotations down to what they make, so they count them.
     let is_annotated = call.is("apps", "deployments")
         && call.subresource.is_none()
@@ -148,22 +148,6 @@ fn keep_metadata(call: &Call<'_>, old: &Draft, new: &mut Draft) {
     for name in fixed.iter().chain(with_status) {
         new.set_meta(name, old.meta(name).cloned());
     }
-}
-
-/// 422 where a finalizer is added while the object is being deleted.
-fn check_finalizers(resource: &Resource, old: &Draft, new: &Draft) -> Result<(), Status> {
-    let (before, after) = (old.finalizers(), new.finalizers());
-    let mut added: Vec<&str> = after.into_iter().filter(|finalizer| !before.contains(finalizer)).collect();
-    if added.is_empty() || !old.is_being_deleted() {
-        return Ok(());
-    }
-    added.sort_unstable();
-    let message = format!(
-        "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
-        added.iter().map(|finalizer| Quoted(finalizer).to_string()).collect::<Vec<_>>().join(", ")
-    );
-    let fault = fault(CauseType::FieldValueForbidden, "metadata.finalizers", message);
-    check(resource, new.text("name"), vec![fault])
 }
 
 /// Whether nothing holds an object any more that is being deleted: the update is then its end.

@@ -3,20 +3,6 @@
 use crate::registry::Resource;
 use watchkeeper_wire::schema;
 
-use super::name::NameRule;
-
-/// Which names its objects may have.
-pub(super) fn name_rule(resource: &Resource) -> NameRule {
-    match (&*resource.group, &*resource.name) {
-        ("", "namespaces" | "services") => NameRule::Label,
-        ("rbac.authorization.k8s.io", _)
-        | ("certificates.k8s.io", "certificatesigningrequests")
-        | ("networking.k8s.io", "ipaddresses")
-        | ("apiregistration.k8s.io", "apiservices") => NameRule::PathSegment,
-        _ => NameRule::Subdomain,
-    }
-}
-
 /// Whether its kind came with a definition, and not with the server.
 pub(super) fn is_custom(resource: &Resource) -> bool {
     schema::builtin().message_of(&resource.group_version_kind()).is_none()

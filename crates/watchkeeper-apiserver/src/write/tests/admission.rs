@@ -39,7 +39,8 @@ async fn a_pod_has_the_priority_of_its_class() {
 #[tokio::test]
 async fn a_claim_has_the_newest_default_class_unless_it_says_one() {
     let server = Server::start().await;
-    let claim = |name: &str| json!({"metadata": {"name": name}, "spec": {}});
+    let spec = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
+    let claim = |name: &str| json!({"metadata": {"name": name}, "spec": spec});
     let none = server.post("persistentvolumeclaims", claim("none")).await.unwrap().body;
     assert_eq!(none["spec"]["storageClassName"], Value::Null);
     assert_eq!(none["metadata"]["finalizers"], json!(["kubernetes.io/pvc-protection"]));

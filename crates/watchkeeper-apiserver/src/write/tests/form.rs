@@ -47,7 +47,7 @@ async fn what_a_client_has_said_is_stored_to_the_letter() {
             "hostNetwork": true,
             "terminationGracePeriodSeconds": 0,
             "automountServiceAccountToken": false,
-            "tolerations": [{"operator": "Exists", "tolerationSeconds": 0}],
+            "tolerations": [{"effect": "NoExecute", "operator": "Exists", "tolerationSeconds": 0}],
             "volumes": [
                 {"name": "v", "emptyDir": {}},
                 {"name": "w", "configMap": {"name": "m", "defaultMode": 420, "optional": false}},

@@ -1,0 +1,131 @@
+//! Config maps and secrets: keys, sizes, and what the type of a secret asks for.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use watchkeeper_core::Quoted;
+
+use super::faults::Faults;
+use super::field::{Field, Object};
+use super::form::config_key;
+
+/// What all values of one object may have together.
+const MOST_BYTES: usize = 1 << 20;
+const SEALED: &str = "field is immutable when `immutable` is set";
+
+/// A config map but for its metadata.
+pub(super) fn config_map(object: Object<'_>, faults: &mut Faults) {
+    let (texts, binaries) = (object.field("data"), object.field("binaryData"));
+    let mut bytes = 0;
+    for (key, value) in texts.entries() {
+        keyed(&texts, key, faults);
+        if binaries.key(key).is_set() {
+            let why = "duplicate of key present in binaryData";
+            faults.invalid_value(&texts.key(key), Quoted(key), why);
+        }
+        bytes += value.len();
+    }
+    for (key, value) in binaries.entries() {
+        keyed(&binaries, key, faults);
+        bytes += decoded_len(value.text());
+    }
+    if bytes > MOST_BYTES {
+        faults.too_long(&Field::at("", texts.value()), MOST_BYTES);
+    }
+}
+
+/// A secret but for its metadata.
+pub(super) fn secret(object: Object<'_>, faults: &mut Faults) {
+    let data = object.field("data");
+    let mut bytes = 0;
+    for (key, value) in data.entries() {
+        keyed(&data, key, faults);
+        bytes += decoded_len(value.text());
+    }
+    if bytes > MOST_BYTES {
+        faults.too_long(&data, MOST_BYTES);
+    }
+    let need = |key: &str, faults: &mut Faults| {
+        if !data.key(key).is_set() {
+            faults.required(&data.key(key), "");
+        }
+    };
+    match object.field("type").text() {
+        "kubernetes.io/service-account-token" => {
+            const ACCOUNT: &str = "kubernetes.io/service-account.name";
+            if object.annotation(ACCOUNT).unwrap_or_default().is_empty() {
+                faults.required(&object.field("metadata").child("annotations").key(ACCOUNT), "");
+            }
+        }
+        "kubernetes.io/dockercfg" => document(&data.key(".dockercfg"), faults),
+        "kubernetes.io/dockerconfigjson" => document(&data.key(".dockerconfigjson"), faults),
+        "kubernetes.io/basic-auth" if !data.key("username").is_set() && !data.key("password").is_set() => {
+            need("username", faults);
+            need("password", faults);
+        }
+        "kubernetes.io/ssh-auth" if data.key("ssh-privatekey").is_empty() => {
+            faults.required(&data.key("ssh-privatekey"), "");
+        }
+        "kubernetes.io/tls" => {
+            need("tls.crt", faults);
+            need("tls.key", faults);
+        }
+        _ => {}
+    }
+}
+
+/// What of a config map or a secret that is immutable may not change.
+pub(super) fn sealed(old: Object<'_>, new: Object<'_>, parts: &[&str], faults: &mut Faults) {
+    if !old.field("immutable").is_true() {
+        return;
+    }
+    if !new.field("immutable").is_true() {
+        faults.forbidden(&new.field("immutable"), SEALED);
+    }
+    for part in parts {
+        if old.field(part).value() != new.field(part).value() {
+            faults.forbidden(&new.field(part), SEALED);
+        }
+    }
+}
+
+fn keyed(field: &Field<'_>, key: &str, faults: &mut Faults) {
+    for why in config_key(key) {
+        faults.invalid_value(&field.key(key), Quoted(key), &why);
+    }
+}
+
+/// A document in JSON that must be an object. What is wrong with it is not shown.
+fn document(field: &Field<'_>, faults: &mut Faults) {
+    if !field.is_set() {
+        faults.required(field, "");
+        return;
+    }
+    let bytes = STANDARD.decode(field.text()).unwrap_or_default();
+    let why = match serde_json::from_slice::<Value>(&bytes) {
+        Ok(Value::Object(_) | Value::Null) => return,
+        Ok(other) => format!(
+            "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
+            match other {
+                Value::Array(_) => "array",
+                Value::String(_) => "string",
+                Value::Bool(_) => "bool",
+                _ => "number",
+            }
+        ),
+        Err(error) if error.is_eof() => "unexpected end of JSON input".to_owned(),
+        Err(_) => syntax(&bytes),
+    };
+    faults.invalid_value(field, "\"<secret contents redacted>\"", &why);
+}
+
+/// Go's words for bytes that do not begin a value.
+fn syntax(bytes: &[u8]) -> String {
+    let first = bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace()).unwrap_or_default();
+    format!("invalid character '{}' looking for beginning of value", char::from(first))
+}
+
+fn decoded_len(text: &str) -> usize {
+    let padding = text.bytes().rev().take_while(|byte| *byte == b'=').count();
+    (text.len() / 4 * 3).saturating_sub(padding)
+}

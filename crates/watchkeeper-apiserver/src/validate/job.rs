@@ -1,0 +1,203 @@
+//! Jobs: pods that end, at once or by the clock.
+
+use watchkeeper_core::Quoted;
+
+use super::faults::Faults;
+use super::field::{Field, Object};
+use super::form::label;
+use super::pod::{Owner, template};
+use super::schedule;
+use super::selector::{json_text, selector, selects, shown};
+use super::workload::same_selector;
+
+const CRON_JOB_NAME_BYTES: usize = 52;
+const MOST_INDEXED_AT_ONCE: i64 = 100_000;
+
+/// A job but for its metadata.
+pub(super) fn job(object: Object<'_>, faults: &mut Faults) {
+    let field = object.field("spec");
+    spec(&field, faults);
+    let selected = field.child("selector");
+    selector(&selected, faults);
+    let labels = field.child("template").child("metadata").child("labels");
+    // Unless the client sees to it, both are given by the server.
+    if field.child("manualSelector").is_true() {
+        if !selected.is_set() {
+            faults.required(&selected, "");
+        }
+        if selects(&selected, labels.value()) == Some(false) {
+            faults.invalid(&labels, "`selector` does not match template `labels`");
+        }
+    }
+    name_of_pods(object, faults);
+}
+
+/// What of a job may not change.
+pub(super) fn changed_job(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
+    let (before, now) = (old.field("spec"), new.field("spec"));
+    let field = &now;
+    spec(field, faults);
+    selector(&field.child("selector"), faults);
+    completions(&before, &now, faults);
+    same_selector(&before.child("selector"), &now.child("selector"), faults);
+    same_template(&before, &now, faults);
+    for name in ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"] {
+        faults.immutable(&now.child(name), &before.child(name));
+    }
+    name_of_pods(new, faults);
+}
+
+/// How many must succeed may change with how many run at once, where they are numbered.
+fn completions(before: &Field<'_>, now: &Field<'_>, faults: &mut Faults) {
+    let (was, is) = (before.child("completions"), now.child("completions"));
+    if was.value() == is.value() {
+        return;
+    }
+    if now.child("completionMode").text() != "Indexed" {
+        faults.immutable(&is, &was);
+    } else if is.is_set() && is.value() != now.child("parallelism").value() {
+        faults.invalid(&is, "can only be modified in tandem with spec.parallelism");
+    }
+}
+
+/// Pods of a job are all the same. While it is suspended, more may change than is looked at here.
+fn same_template(before: &Field<'_>, now: &Field<'_>, faults: &mut Faults) {
+    let (was, is) = (before.child("template"), now.child("template"));
+    if !before.child("suspend").is_true() {
+        faults.immutable(&is, &was);
+    }
+}
+
+fn name_of_pods(object: Object<'_>, faults: &mut Faults) {
+    let spec = object.field("spec");
+    let count = spec.child("completions").count();
+    if spec.child("completionMode").text() != "Indexed" || count <= 0 {
+        return;
+    }
+    let last = format!("{}-{}", object.name(), count - 1);
+    if !label(&last).is_empty() {
+        let why = format!("will not able to create pod with invalid DNS label: {last}");
+        faults.invalid_value(&object.field("metadata").child("name"), Quoted(object.name()), &why);
+    }
+}
+
+fn spec(field: &Field<'_>, faults: &mut Faults) {
+    let counts = [
+        "parallelism",
+        "completions",
+        "activeDeadlineSeconds",
+        "backoffLimit",
+        "ttlSecondsAfterFinished",
+        "backoffLimitPerIndex",
+        "maxFailedIndexes",
+    ];
+    for name in counts {
+        faults.negative(&field.child(name));
+    }
+    let (per_index, failed) = (field.child("backoffLimitPerIndex"), field.child("maxFailedIndexes"));
+    if failed.is_set() && !per_index.is_set() {
+        faults.required(&per_index, "when maxFailedIndexes is specified");
+    }
+    let mode = field.child("completionMode");
+    faults.one_of(&mode, &["NonIndexed", "Indexed"]);
+    if mode.text() == "Indexed" {
+        let (completions, parallelism) = (field.child("completions"), field.child("parallelism"));
+        if !completions.is_set() {
+            faults.required(&completions, "when completion mode is Indexed");
+        }
+        if parallelism.count() > MOST_INDEXED_AT_ONCE {
+            let why = format!(
+                "must be less than or equal to {MOST_INDEXED_AT_ONCE} when completion mode is Indexed"
+            );
+            faults.invalid(&parallelism, &why);
+        }
+        if completions.is_set() && failed.count() > completions.count() {
+            faults.invalid(&failed, "must be less than or equal to completions");
+        }
+    } else if matches!(mode.text(), "" | "NonIndexed") {
+        for name in [&per_index, &failed] {
+            if name.is_set() {
+                faults.invalid(name, "requires indexed completion mode");
+            }
+        }
+    }
+    let replacement = field.child("podReplacementPolicy");
+    if field.child("podFailurePolicy").is_set() {
+        faults.one_of(&replacement, &["Failed"]);
+    } else {
+        faults.one_of(&replacement, &["Failed", "TerminatingOrFailed"]);
+    }
+    let pods = field.child("template");
+    template(&pods, Owner::TEMPLATE, faults);
+    let restart = pods.child("spec").child("restartPolicy");
+    match restart.text() {
+        "OnFailure" if field.child("podFailurePolicy").is_set() => {
+            let why = "only \"Never\" is supported when podFailurePolicy is specified";
+            faults.invalid_value(&restart, json_text("OnFailure"), why);
+        }
+        "OnFailure" | "Never" => {}
+        "" | "Always" => faults.required(&restart, "valid values: \"OnFailure\", \"Never\""),
+        _ => faults.not_supported(&restart, &["OnFailure", "Never"]),
+    }
+}
+
+/// The name of a new cron job. Its jobs add to it.
+pub(super) fn cron_job_name(object: Object<'_>, faults: &mut Faults) {
+    if object.name().len() > CRON_JOB_NAME_BYTES {
+        let name = object.field("metadata").child("name");
+        faults.invalid(&name, "must be no more than 52 characters");
+    }
+}
+
+/// A cron job but for its metadata.
+pub(super) fn cron_job(object: Object<'_>, faults: &mut Faults) {
+    let field = object.field("spec");
+    let (schedule, zone) = (field.child("schedule"), field.child("timeZone"));
+    if schedule.is_empty() {
+        faults.declared(|faults| faults.required(&schedule, ""));
+    } else {
+        if let Err(why) = schedule::check(schedule.text()) {
+            faults.invalid(&schedule, &why);
+        }
+        if schedule.text().contains("TZ") {
+            let why = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
+            faults.invalid(&schedule, why);
+        }
+    }
+    faults.negative(&field.child("startingDeadlineSeconds"));
+    if zone.is_set() {
+        time_zone(&zone, faults);
+    }
+    faults.one_of(&field.child("concurrencyPolicy"), &["Allow", "Forbid", "Replace"]);
+    let job = field.child("jobTemplate").child("spec");
+    spec(&job, faults);
+    let selected = job.child("selector");
+    if selected.is_set() {
+        faults.invalid_value(&selected, shown(&selected), "`selector` will be auto-generated");
+    }
+    if job.child("manualSelector").is_true() {
+        faults.not_supported(&job.child("manualSelector"), &["nil", "false"]);
+    }
+    faults.negative(&field.child("successfulJobsHistoryLimit"));
+    faults.negative(&field.child("failedJobsHistoryLimit"));
+}
+
+fn time_zone(zone: &Field<'_>, faults: &mut Faults) {
+    if zone.is_empty() {
+        faults.invalid(zone, "timeZone must be nil or non-empty string");
+        return;
+    }
+    let is_odd = |part: &str| {
+        let is_known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+');
+        matches!(part, "." | "..")
+            || part.starts_with('-')
+            || !(1..=14).contains(&part.len())
+            || !part.chars().all(is_known)
+    };
+    if zone.text().split('/').any(is_odd) {
+        faults.invalid(zone, &format!("unknown time zone {}", zone.text()));
+    } else if zone.text().eq_ignore_ascii_case("local") {
+        let why = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
+        faults.invalid(zone, why);
+    }
+}

@@ -1,0 +1,86 @@
+//! Selectors and labels: their forms, and whether one selects the other.
+
+use serde_json::Value;
+use watchkeeper_core::{LabelSelector, Quoted, StructuredSelector};
+
+use super::faults::{Faults, json};
+use super::field::Field;
+use super::form::{label_value, qualified_name};
+use super::metadata::ordered;
+
+/// A map of labels, or of labels that are selected.
+pub(super) fn labels(field: &Field<'_>, faults: &mut Faults) {
+    for (key, value) in field.entries() {
+        for why in qualified_name(key) {
+            faults.invalid_value(field, Quoted(key), &why);
+        }
+        for why in label_value(value.text()) {
+            faults.invalid_value(field, Quoted(value.text()), &why);
+        }
+    }
+}
+
+/// A selector, if there is one.
+pub(super) fn selector(field: &Field<'_>, faults: &mut Faults) {
+    labels(&field.child("matchLabels"), faults);
+    for expression in field.child("matchExpressions").items() {
+        requirement(&expression, faults);
+    }
+}
+
+fn requirement(field: &Field<'_>, faults: &mut Faults) {
+    let (operator, values) = (field.child("operator"), field.child("values"));
+    match operator.text() {
+        "In" | "NotIn" => {
+            if values.is_empty() {
+                faults.required(&values, "must be specified when `operator` is 'In' or 'NotIn'");
+            }
+        }
+        "Exists" | "DoesNotExist" => {
+            if !values.is_empty() {
+                let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+                faults.forbidden(&values, why);
+            }
+        }
+        _ => faults.invalid_value(&operator, json_text(operator.text()), "not a valid selector operator"),
+    }
+    let key = field.child("key");
+    for why in qualified_name(key.text()) {
+        faults.invalid_value(&key, Quoted(key.text()), &why);
+    }
+    for value in values.items() {
+        faults.malformed(&value, label_value(value.text()));
+    }
+}
+
+/// What a selector selects: `None` where it is malformed.
+pub(super) fn parsed(field: &Field<'_>) -> Option<LabelSelector> {
+    let structured: StructuredSelector = serde_json::from_value(field.value().clone()).ok()?;
+    LabelSelector::try_from(&structured).ok()
+}
+
+/// Whether a selector selects these labels. One that is not there selects nothing.
+pub(super) fn selects(field: &Field<'_>, labels: &Value) -> Option<bool> {
+    if !field.is_set() {
+        return Some(false);
+    }
+    Some(parsed(field)?.matches(|key| labels.get(key).and_then(Value::as_str)))
+}
+
+/// Whether a selector is there and has no content.
+pub(super) fn is_without_content(field: &Field<'_>) -> bool {
+    field.is_set() && field.child("matchLabels").is_empty() && field.child("matchExpressions").is_empty()
+}
+
+/// A selector in JSON, as Go writes one.
+pub(super) fn shown(field: &Field<'_>) -> String {
+    match field.value() {
+        Value::Null => "null".to_owned(),
+        value => ordered(value, &["matchLabels", "matchExpressions"]),
+    }
+}
+
+/// A word in JSON. The real server shows words of a type of their own so, and plain texts in Go's quotes.
+pub(super) fn json_text(text: &str) -> String {
+    json(&Value::String(text.to_owned()))
+}
