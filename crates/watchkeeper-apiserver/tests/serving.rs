@@ -463,3 +463,38 @@ async fn the_older_description_is_there_and_empty() {
     assert!(body.starts_with(b"\x0a\x032.0"));
     assert_eq!(world.get("/openapi/v2", "application/json").await.1["paths"], json!({}));
 }
+
+#[tokio::test]
+async fn a_fresh_server_has_what_every_cluster_has() {
+    let world = World::start().await;
+    let (_, service) = world.get("/api/v1/namespaces/default/services/kubernetes", "application/json").await;
+    assert_eq!(service["spec"]["clusterIP"], "10.0.0.1");
+    assert_eq!(service["spec"]["ports"][0]["targetPort"], world.server.address().port());
+    let path = "/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical";
+    assert_eq!(world.get(path, "application/json").await.1["value"], 2_000_001_000);
+    let path = "/apis/networking.k8s.io/v1/servicecidrs/kubernetes";
+    assert_eq!(world.get(path, "application/json").await.1["spec"]["cidrs"], json!(["10.0.0.0/24"]));
+}
+
+#[tokio::test]
+async fn an_autoscaler_of_one_version_is_read_and_changed_by_the_other() {
+    let world = World::start().await;
+    let path =
+        |version: &str| format!("/apis/autoscaling/{version}/namespaces/default/horizontalpodautoscalers");
+    let target = json!({"kind": "Deployment", "name": "d"});
+    let body = json!({"metadata": {"name": "a"}, "spec": {"scaleTargetRef": target, "maxReplicas": 3}});
+    let headers = [("content-type", "application/json")];
+    assert_eq!(world.send("POST", &path("v1"), &headers, body.to_string()).await.status(), 201);
+    let new = world.get(&format!("{}/a", path("v2")), "application/json").await.1;
+    assert_eq!(new["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"], 80);
+    let merge = [("content-type", "application/merge-patch+json")];
+    let patch = json!({"spec": {"behavior": {"scaleUp": {"selectPolicy": "Min"}}}}).to_string();
+    assert_eq!(world.send("PATCH", &format!("{}/a", path("v2")), &merge, patch).await.status(), 200);
+    let patch = json!({"spec": {"targetCPUUtilizationPercentage": 50}}).to_string();
+    assert_eq!(world.send("PATCH", &format!("{}/a", path("v1")), &merge, patch).await.status(), 200);
+    let old = world.get(&path("v1"), "application/json").await.1;
+    assert_eq!(old["items"][0]["spec"]["targetCPUUtilizationPercentage"], 50);
+    let new = world.get(&format!("{}/a", path("v2")), "application/json").await.1;
+    assert_eq!(new["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"], 50);
+    assert_eq!(new["spec"]["behavior"]["scaleUp"]["selectPolicy"], "Min");
+}

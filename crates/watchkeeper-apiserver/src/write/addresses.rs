@@ -10,7 +10,7 @@ use tokio::sync::OwnedMutexGuard;
 use watchkeeper_core::{CauseType, Status, StatusCause};
 
 use super::draft::Draft;
-use super::refusal::{check, fault};
+use super::refusal::{check, fault, invalid_value};
 use super::{Call, Writer, service};
 
 /// The network of the services: 10.0.0.0/24, of which the first address is that of the server itself.
@@ -61,12 +61,42 @@ impl Writer {
             own.add(spec);
         }
         let spec = new.part_mut("spec");
+        check(call.resource, &name, family_faults(spec))?;
         let faults = match taken.give_address(&own, spec) {
             faults if faults.is_empty() => taken.give_ports(&own, spec)?,
             faults => faults,
         };
         check(call.resource, &name, faults)
     }
+}
+
+/// What a service asks for that a cluster with one family of addresses does not have.
+fn family_faults(spec: &Map<String, Value>) -> Vec<StatusCause> {
+    let selects = spec.get("selector").and_then(Value::as_object).is_some_and(|it| !it.is_empty());
+    if !service::needs_address(spec) || (service::is_headless(spec) && !selects) {
+        return Vec::new();
+    }
+    let mut faults = Vec::new();
+    let mut add = |field: &str, value: &str, why: &str| faults.push(invalid_value(field, value, why));
+    let families = spec.get("ipFamilies").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    match service::text(spec, "ipFamilyPolicy") {
+        policy @ "SingleStack" if families.len() == 2 => {
+            let why =
+                "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified";
+            add("spec.ipFamilyPolicy", policy, why);
+            return faults;
+        }
+        policy @ "RequireDualStack" => {
+            add("spec.ipFamilyPolicy", policy, "this cluster is not configured for dual-stack services");
+        }
+        _ => {}
+    }
+    for (at, family) in families.iter().filter_map(Value::as_str).enumerate() {
+        if family != "IPv4" {
+            add(&format!("spec.ipFamilies[{at}]"), family, "not configured on this cluster");
+        }
+    }
+    faults
 }
 
 impl Taken {
