@@ -64,7 +64,6 @@ mod selector_text;
 pub mod strict;
 pub mod version;
 
-
 pub use authenticate::{Anonymous, Authenticated, Authenticator, MASTERS, OPEN_PATHS, User};
 pub use body::{BodyLimits, RequestBody};
 pub use certificates::{Authority, CLIENT_GROUPS, CertificateError, Identity, SERVER_NAMES, Subject};
