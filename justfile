@@ -34,6 +34,10 @@ fuzz seconds="60":
 bench:
     cargo run --release -p watchkeeper-bench --bin wire
 
+# The API server beside kube-apiserver and etcd, with one loader.
+bench-server:
+    cargo run --manifest-path oracle/Cargo.toml --bin bench
+
 # The gate, as CI runs it.
 ci:
     .ci/run

@@ -5,3 +5,4 @@
 
 pub mod measure;
 pub mod pods;
+pub mod server;

@@ -11,6 +11,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::ACCEPT;
@@ -41,6 +42,7 @@ pub struct Cluster {
     authority: String,
     token: String,
     kubeconfig: PathBuf,
+    ready_after: Duration,
     directory: TempDir,
 }
 
@@ -91,6 +93,7 @@ impl Builder {
                 .map_err(|source| StartError::Process { name, source })
         };
 
+        let begun = Instant::now();
         let mut etcd = start("etcd", server::etcd(path, ports))?;
         let answers = async |server: &str, path: &str| {
             let response = client.send(server, get(path, "*/*")).await.map_err(|error| chain(&error))?;
@@ -113,6 +116,7 @@ impl Builder {
             until(&mut process, async || answers(&ports.apiserver_url(), account).await).await?;
             controller_manager = Some(process);
         }
+        let ready_after = begun.elapsed();
         Ok(Cluster {
             controller_manager,
             apiserver,
@@ -123,6 +127,7 @@ impl Builder {
             authority: secrets.authority,
             token: secrets.token,
             kubeconfig: path.join("kubeconfig"),
+            ready_after,
             directory,
         })
     }
@@ -175,6 +180,19 @@ impl Cluster {
     #[must_use]
     pub fn directory(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// How long it took from the start of the first server until all were ready, to a twentieth of a second.
+    #[must_use]
+    pub fn ready_after(&self) -> Duration {
+        self.ready_after
+    }
+
+    /// The processes of the servers, for what the system knows of them.
+    pub fn processes(&self) -> io::Result<Vec<u32>> {
+        let servers = [Some(&self.etcd), Some(&self.apiserver), self.controller_manager.as_ref()];
+        let ids: io::Result<Vec<_>> = servers.into_iter().flatten().map(Process::id).collect();
+        Ok(ids?.into_iter().flatten().collect())
     }
 
     /// The end of each server's log, for the message of a test that fails.

@@ -49,6 +49,13 @@ impl Process {
         self.name
     }
 
+    /// The server's process, which is keeper's only child; none where it has ended.
+    pub(crate) fn id(&self) -> io::Result<Option<u32>> {
+        let keeper = self.keeper.id();
+        let children = std::fs::read_to_string(format!("/proc/{keeper}/task/{keeper}/children"))?;
+        Ok(children.split_whitespace().next().and_then(|id| id.parse().ok()))
+    }
+
     /// How the server ended, if it has.
     pub(crate) fn exited(&mut self) -> io::Result<Option<ExitStatus>> {
         self.keeper.try_wait()

@@ -1,0 +1,238 @@
+//! What does an API server cost? Watchkeeper's beside any other, such as kube-apiserver with etcd, on the
+//! same machine, with the same loader.
+//!
+//! Workload: starts; 20,000 pods without managed fields, created and then listed as a whole as JSON and as
+//! protobuf; config maps of a kilobyte, created by 32 workers on four connections; one writer of one config
+//! map of a kilobyte with 1,000 watchers, fifty streams on each of twenty connections. All over TLS and
+//! HTTP/2 on loopback, with a bearer token, without compression. Rounds alternate between the servers and
+//! the best of each counts. Memory is what is resident, some seconds after the last request. Not counted:
+//! making the pods, connecting, opening the watches.
+//!
+//! ```text
+//! cargo build --release -p watchkeeper && cargo run --release -p watchkeeper-bench --bin server
+//! cargo run --manifest-path oracle/Cargo.toml --bin bench
+//! ```
+//!
+//! The first measures Watchkeeper's server alone. The second starts the real one and compares.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use watchkeeper_bench::pods::Pods;
+use watchkeeper_bench::server::{
+    Comparison, Connection, Creates, Endpoint, FanOut, Goal, ListForm, Outcome, OwnServer, Population, Usage,
+    check_list, namespace, resident_megabytes, time_list,
+};
+
+/// How long all of it may take.
+const PATIENCE: Duration = Duration::from_secs(450);
+/// How often our server is started.
+const STARTS: usize = 9;
+/// How often each list is asked for, and how often each load is put on.
+const LISTS: usize = 5;
+const ROUNDS: usize = 3;
+/// How long a server is left alone before its memory is read.
+const SETTLE: Duration = Duration::from_secs(5);
+const CREATES: Creates = Creates { connections: 4, workers: 8, lasts: Duration::from_secs(5) };
+const FAN_OUT: FanOut = FanOut { connections: 20, watches: 50, window: 8, lasts: Duration::from_secs(5) };
+
+/// Measures Watchkeeper's API server, and another that is running if one is given
+#[derive(Parser)]
+struct Arguments {
+    /// The command of ours; by default the one that was built beside this
+    #[arg(long, value_name = "PATH")]
+    watchkeeper: Option<PathBuf>,
+    /// The kubeconfig of the other, freshly started on this machine
+    #[arg(long, value_name = "PATH", requires_all = ["peer_pids", "peer_start_ms"])]
+    peer_kubeconfig: Option<PathBuf>,
+    /// The processes of the other, for their memory and processor time
+    #[arg(long, value_name = "PID", value_delimiter = ',')]
+    peer_pids: Vec<u32>,
+    /// How long the other took from its start until it was ready
+    #[arg(long, value_name = "MS")]
+    peer_start_ms: Option<f64>,
+    /// What the other is called
+    #[arg(long, default_value = "kube-apiserver and etcd")]
+    peer_name: String,
+    /// How many pods
+    #[arg(long, default_value_t = Pods::MANY)]
+    pods: usize,
+}
+
+/// A server under load.
+struct Subject {
+    endpoint: Endpoint,
+    pids: Vec<u32>,
+}
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = tokio::select! {
+        outcome = tokio::time::timeout(PATIENCE, compare(&arguments)) => outcome,
+        _ = tokio::signal::ctrl_c() => return ExitCode::FAILURE,
+    };
+    match outcome {
+        Ok(Ok(table)) => {
+            println!("{}", table.render());
+            ExitCode::SUCCESS
+        }
+        Ok(Err(error)) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+        Err(_) => {
+            eprintln!("error: not done after {PATIENCE:?}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn compare(arguments: &Arguments) -> Outcome<Comparison> {
+    let mut table = Comparison::new(&arguments.peer_name, "Watchkeeper");
+    let command = match &arguments.watchkeeper {
+        Some(path) => path.clone(),
+        None => std::env::current_exe()?.with_file_name("watchkeeper"),
+    };
+    let mut started = Vec::new();
+    let mut server = OwnServer::start(&command).await?;
+    for _ in 1..STARTS {
+        started.push(server.ready_after);
+        server = OwnServer::start(&command).await?;
+    }
+    started.push(server.ready_after);
+    started.sort();
+    let middle = started[STARTS / 2].as_secs_f64() * 1e3;
+    table.row("start to ready, ms", arguments.peer_start_ms, middle, Goal::AtMost(100.0));
+
+    let ours = Subject { endpoint: server.endpoint()?, pids: vec![server.pid()] };
+    let peer = match &arguments.peer_kubeconfig {
+        Some(path) => Some(Subject { endpoint: Endpoint::read(path)?, pids: arguments.peer_pids.clone() }),
+        None => None,
+    };
+    let bench = Bench { ours, peer };
+    bench.memory(&mut table, "memory when idle, MB", Goal::AtMost(30.0)).await?;
+    bench.populate(&mut table, arguments.pods).await?;
+    bench.memory(&mut table, "memory with the pods, MB", Goal::TimesLess(8.0)).await?;
+    bench.list(&mut table, ListForm::Json, arguments.pods).await?;
+    bench.list(&mut table, ListForm::Protobuf, arguments.pods).await?;
+    bench.create(&mut table).await?;
+    bench.fan_out(&mut table).await?;
+    Ok(table)
+}
+
+/// What is compared.
+struct Bench {
+    ours: Subject,
+    peer: Option<Subject>,
+}
+
+/// The best round of a server: what it came to, and what it cost for how many units.
+#[derive(Clone, Copy)]
+struct Best {
+    value: f64,
+    cost: (Usage, f64),
+}
+
+impl Bench {
+    /// The other first, where there is one.
+    fn subjects(&self) -> impl Iterator<Item = &Subject> {
+        self.peer.iter().chain([&self.ours])
+    }
+
+    async fn memory(&self, table: &mut Comparison, what: &str, goal: Goal) -> Outcome<()> {
+        tokio::time::sleep(SETTLE).await;
+        let peer = self.peer.as_ref().map(|peer| resident_megabytes(&peer.pids)).transpose()?;
+        table.row(what, peer, resident_megabytes(&self.ours.pids)?, goal);
+        Ok(())
+    }
+
+    async fn populate(&self, table: &mut Comparison, pods: usize) -> Outcome<()> {
+        let population = Arc::new(Population::new(pods)?);
+        eprintln!("creating {pods} pods of {} bytes of JSON", population.mean_bytes());
+        let mut costs = Vec::new();
+        for subject in self.subjects() {
+            let before = Usage::now(&subject.pids)?;
+            let begun = Instant::now();
+            population.settle(&subject.endpoint).await?;
+            costs.push((Usage::now(&subject.pids)? - before, pods as f64));
+            eprintln!("created and updated in {:.1} s", begun.elapsed().as_secs_f64());
+        }
+        let ours = costs.pop().ok_or("our server was not asked")?;
+        table.cost("create and update a pod", costs.pop(), ours);
+        Ok(())
+    }
+
+    async fn list(&self, table: &mut Comparison, form: ListForm, pods: usize) -> Outcome<()> {
+        for subject in self.subjects() {
+            let bytes = check_list(&subject.endpoint, form, pods).await?;
+            eprintln!("listed {form:?} of {bytes} bytes a pod");
+        }
+        let (peer, ours) = self
+            .rounds(LISTS, async |subject, _| {
+                let (time, _) = time_list(&subject.endpoint, form).await?;
+                Ok((-time.as_secs_f64() * 1e3, pods as f64))
+            })
+            .await?;
+        let what = format!("list {pods} pods as {form:?}, ms");
+        table.row(&what, peer.map(|it| -it.value), -ours.value, Goal::TimesLess(3.0));
+        table.cost(&format!("list a pod as {form:?}"), peer.map(|it| it.cost), ours.cost);
+        Ok(())
+    }
+
+    async fn create(&self, table: &mut Comparison) -> Outcome<()> {
+        for subject in self.subjects() {
+            namespace(&Connection::open(&subject.endpoint).await?, "creates").await?;
+        }
+        let (peer, ours) = self
+            .rounds(ROUNDS, async |subject, round| {
+                let (created, time) = CREATES.run(&subject.endpoint, "creates", round).await?;
+                Ok((created as f64 / time.as_secs_f64(), created as f64))
+            })
+            .await?;
+        table.row("config maps created/s", peer.map(|it| it.value), ours.value, Goal::TimesMore(5.0));
+        table.cost("create a config map", peer.map(|it| it.cost), ours.cost);
+        Ok(())
+    }
+
+    async fn fan_out(&self, table: &mut Comparison) -> Outcome<()> {
+        for subject in self.subjects() {
+            namespace(&Connection::open(&subject.endpoint).await?, "fan-out").await?;
+            FAN_OUT.prepare(&subject.endpoint, "fan-out").await?;
+        }
+        let (peer, ours) = self
+            .rounds(ROUNDS, async |subject, round| {
+                let (events, time) = FAN_OUT.run(&subject.endpoint, "fan-out", round).await?;
+                Ok((events as f64 / time.as_secs_f64(), events as f64))
+            })
+            .await?;
+        let what = format!("events/s to {} watchers", FAN_OUT.watchers());
+        table.row(&what, peer.map(|it| it.value), ours.value, Goal::TimesMore(5.0));
+        table.cost("an event to a watcher", peer.map(|it| it.cost), ours.cost);
+        Ok(())
+    }
+
+    /// Runs a load in turn on each server, and returns the round of each with the largest value.
+    async fn rounds(
+        &self,
+        rounds: usize,
+        mut load: impl AsyncFnMut(&Subject, usize) -> Outcome<(f64, f64)>,
+    ) -> Outcome<(Option<Best>, Best)> {
+        let (mut peer, mut ours) = (None, None);
+        for round in 0..rounds {
+            for (subject, best) in [(self.peer.as_ref(), &mut peer), (Some(&self.ours), &mut ours)] {
+                let Some(subject) = subject else { continue };
+                let before = Usage::now(&subject.pids)?;
+                let (value, units) = load(subject, round).await?;
+                let found = Best { value, cost: (Usage::now(&subject.pids)? - before, units) };
+                if best.is_none_or(|best: Best| best.value < value) {
+                    *best = Some(found);
+                }
+            }
+        }
+        Ok((peer, ours.ok_or("no rounds")?))
+    }
+}

@@ -1,0 +1,85 @@
+//! Lists: all pods in one answer.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::Method;
+use http_body_util::BodyExt as _;
+use watchkeeper_core::Encoding;
+use watchkeeper_wire::{Limits, ListSplitter};
+
+use super::{Connection, Endpoint, Outcome};
+
+/// As what a list is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListForm {
+    /// `application/json`.
+    Json,
+    /// `application/vnd.kubernetes.protobuf`.
+    Protobuf,
+}
+
+impl ListForm {
+    fn accept(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Protobuf => "application/vnd.kubernetes.protobuf",
+        }
+    }
+}
+
+const PODS: &str = "/api/v1/pods";
+
+/// Lists once, on a connection of its own: how long from the request to the last byte, and how many
+/// bytes. The connection is made before.
+///
+/// # Errors
+/// Where the answer is no list.
+pub async fn time_list(endpoint: &Endpoint, form: ListForm) -> Outcome<(Duration, usize)> {
+    let connection = Connection::open(endpoint).await?;
+    let begun = Instant::now();
+    let answer = connection.send(Method::GET, PODS, form.accept(), Bytes::new()).await?;
+    if !answer.status().is_success() {
+        return Err(format!("GET {PODS}: {}", answer.status()).into());
+    }
+    let mut body = answer.into_body();
+    let mut bytes = 0;
+    while let Some(frame) = body.frame().await {
+        bytes += frame?.data_ref().map_or(0, Bytes::len);
+    }
+    Ok((begun.elapsed(), bytes))
+}
+
+/// Lists once, untimed, and checks that all pods are there and none has managed fields (L2). Returns the
+/// bytes of an item, on average.
+///
+/// # Errors
+/// Where it is otherwise.
+pub async fn check_list(endpoint: &Endpoint, form: ListForm, pods: usize) -> Outcome<usize> {
+    let connection = Connection::open(endpoint).await?;
+    let mut body = connection.send(Method::GET, PODS, form.accept(), Bytes::new()).await?.into_body();
+    let encoding = match form {
+        ListForm::Json => Encoding::Json,
+        ListForm::Protobuf => Encoding::Protobuf,
+    };
+    let mut split = ListSplitter::new(encoding, Limits::DEFAULT);
+    let (mut count, mut bytes) = (0, 0);
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame?.into_data() else { continue };
+        split.push(data);
+        while let Some(item) = split.next()? {
+            // Both encodings spell the field: JSON by its name, protobuf by the type of its content.
+            let fields: [&[u8]; 2] = [b"managedFields", b"FieldsV1"];
+            if fields.iter().any(|field| item.windows(field.len()).any(|window| window == *field)) {
+                return Err("a listed pod has managed fields".into());
+            }
+            count += 1;
+            bytes += item.len();
+        }
+    }
+    split.finish()?;
+    match count == pods {
+        true => Ok(bytes / count.max(1)),
+        false => Err(format!("{count} pods are listed of {pods} that were created").into()),
+    }
+}
