@@ -1,0 +1,196 @@
+//! Session: somebody at a terminal with kubectl and one server.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+use crate::Outcome;
+use crate::normal::{normal, without_descriptions};
+use crate::transcript::{Action, Step, Transcript};
+
+/// Nothing in the scripts takes as long: a command that does has hung.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server, as kubectl knows it.
+pub(crate) struct Session {
+    kubectl: PathBuf,
+    home: PathBuf,
+}
+
+/// A command in the background, and what it has printed.
+struct Background {
+    child: Child,
+    lines: Vec<String>,
+}
+
+impl Session {
+    /// A session in a directory of its own.
+    pub(crate) fn new(kubectl: &Path, home: &Path, kubeconfig: &str) -> Outcome<Self> {
+        fs::create_dir_all(home)?;
+        fs::write(home.join("config"), kubeconfig)?;
+        Ok(Self { kubectl: kubectl.to_owned(), home: home.to_owned() })
+    }
+
+    /// Runs the commands of a transcript. What is returned says what they printed.
+    pub(crate) async fn play(&self, script: &Transcript) -> Outcome<Transcript> {
+        let mut played = Transcript::default();
+        let mut background = None;
+        for step in &script.steps {
+            let said = match &step.action {
+                Action::Run { line, input } => self.run(line, input).await?,
+                Action::Start(line) => {
+                    background = Some(self.start(line).await?);
+                    Vec::new()
+                }
+                Action::Stop(lines) => {
+                    let started = background.take().ok_or("nothing runs in the background")?;
+                    started.stop(*lines).await?
+                }
+            };
+            played.steps.push(Step { said, ..step.clone() });
+        }
+        Ok(played)
+    }
+
+    fn command(&self, line: &str) -> Outcome<Command> {
+        let mut words = words(line)?.into_iter();
+        let program = words.next().unwrap_or_default();
+        if program != "kubectl" {
+            return Err(format!("{program:?} is not kubectl").into());
+        }
+        let mut command = Command::new(&self.kubectl);
+        command
+            .args(words)
+            .env("KUBECONFIG", self.home.join("config"))
+            .env("HOME", &self.home)
+            .env("TZ", "UTC")
+            .env("KUBE_EDITOR", "sed -i s/before/after/")
+            .current_dir(&self.home)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        Ok(command)
+    }
+
+    async fn run(&self, line: &str, input: &[String]) -> Outcome<Vec<String>> {
+        let mut input: String = input.iter().flat_map(|line| [line, "\n"]).collect();
+        if let Some(file) = words(line)?.into_iter().find(|word| word.ends_with(".yaml")) {
+            fs::write(self.home.join(file), std::mem::take(&mut input))?;
+        }
+        let mut child = self.command(line)?.spawn()?;
+        let mut stdin = child.stdin.take().ok_or("its stdin is a pipe")?;
+        let Ok(ended) = timeout(PATIENCE, async {
+            let _ = stdin.write_all(input.as_bytes()).await; // it may not want to read
+            drop(stdin);
+            child.wait_with_output().await
+        })
+        .await
+        else {
+            return Ok(vec!["= it does not end".to_owned()]);
+        };
+        let ended = ended?;
+        let mut said = lines("  ", &ended.stdout);
+        said.extend(lines("! ", &ended.stderr));
+        said.extend(code(ended.status));
+        Ok(said)
+    }
+
+    async fn start(&self, line: &str) -> Outcome<Background> {
+        let mut background = Background { child: self.command(line)?.spawn()?, lines: Vec::new() };
+        background.read(1).await?;
+        Ok(background)
+    }
+}
+
+impl Background {
+    /// Reads until there are so many lines.
+    async fn read(&mut self, count: usize) -> Outcome {
+        let stdout = self.child.stdout.as_mut().ok_or("its stdout is a pipe")?;
+        while self.lines.len() < count {
+            match timeout(PATIENCE, line(stdout)).await {
+                Ok(Ok(Some(line))) => self.lines.push(line),
+                Ok(Ok(None)) => break,
+                Ok(Err(error)) => return Err(error.into()),
+                Err(_) => {
+                    self.lines.push("and then nothing".to_owned());
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn stop(mut self, count: Option<usize>) -> Outcome<Vec<String>> {
+        self.read(count.unwrap_or(usize::MAX)).await?;
+        let ended = match count {
+            None => timeout(PATIENCE, self.child.wait()).await.ok().transpose()?,
+            Some(_) => None,
+        };
+        self.child.kill().await?;
+        let mut errors = Vec::new();
+        if let Some(mut stderr) = self.child.stderr.take() {
+            stderr.read_to_end(&mut errors).await?;
+        }
+        let mut said = lines("  ", self.lines.join("\n").as_bytes());
+        said.extend(lines("! ", &errors));
+        match (count, ended) {
+            (None, Some(status)) => said.extend(code(status)),
+            (None, None) => said.push("= it does not end".to_owned()),
+            (Some(_), _) => {}
+        }
+        Ok(said)
+    }
+}
+
+/// How a command ended, if not well.
+fn code(status: ExitStatus) -> Option<String> {
+    match status.code() {
+        Some(0) => None,
+        Some(code) => Some(format!("= {code}")),
+        None => Some("= killed".to_owned()),
+    }
+}
+
+/// The next line, and not a byte more.
+async fn line(from: &mut (impl AsyncRead + Unpin)) -> std::io::Result<Option<String>> {
+    let mut line = Vec::new();
+    BufReader::with_capacity(1, from).read_until(b'\n', &mut line).await?;
+    let ended = line.is_empty();
+    Ok((!ended).then(|| String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned()))
+}
+
+/// What was printed, as lines of the transcript.
+fn lines(mark: &str, printed: &[u8]) -> Vec<String> {
+    let printed = without_descriptions(&String::from_utf8_lossy(printed));
+    printed.lines().map(|line| format!("{mark}{}", normal(line)).trim_end().to_owned()).map(marked).collect()
+}
+
+/// An empty line would be lost when the transcript is read.
+fn marked(line: String) -> String {
+    if line.is_empty() { "  .".to_owned() } else { line }
+}
+
+/// The words of a command line. Quotes of either sort hold a word together, and nothing else is special.
+fn words(line: &str) -> Result<Vec<String>, String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for letter in line.chars() {
+        match (letter, quote) {
+            (letter, Some(open)) if letter == open => quote = None,
+            (letter, Some(_)) => word.get_or_insert_default().push(letter),
+            ('\'' | '"', None) => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (' ', None) => words.extend(word.take()),
+            (letter, None) => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    if quote.is_some() { Err(format!("an open quote: {line}")) } else { Ok(words) }
+}
