@@ -69,6 +69,7 @@ impl Session {
             .env("KUBECONFIG", self.home.join("config"))
             .env("HOME", &self.home)
             .env("TZ", "UTC")
+            .env("TMPDIR", "/tmp") // it stands in what `diff` prints
             .env("KUBE_EDITOR", "sed -i s/before/after/")
             .current_dir(&self.home)
             .stdin(Stdio::piped())
