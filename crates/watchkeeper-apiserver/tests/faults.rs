@@ -390,7 +390,7 @@ async fn a_watch_stalls_beyond_its_own_time_until_it_is_cut() {
 }
 
 #[tokio::test]
-async fn watches_that_are_open_and_idle_can_be_cut_and_expired() {
+async fn watches_that_are_open_and_idle_can_be_cut_ended_and_expired() {
     let server = start().await;
     for protocol in PROTOCOLS {
         let mut client = Client::of(&server, protocol).await;
@@ -401,6 +401,9 @@ async fn watches_that_are_open_and_idle_can_be_cut_and_expired() {
         assert_eq!(watch.end().await.2, End::Broken);
 
         let mut client = Client::of(&server, protocol).await;
+        let watch = Watching::open(&server, &mut client, "", "").await;
+        assert_eq!(server.faults().end_watches(&Requests::any()), 1);
+        assert_eq!(watch.end().await.2, End::Clean);
         let watch = Watching::open(&server, &mut client, "", "").await;
         assert_eq!(server.faults().expire_watches(&Requests::any().resource("configmaps")), 1);
         let (events, _, end) = watch.end().await;

@@ -109,6 +109,11 @@ impl Faults {
         self.order(which, &Ending::Stall)
     }
 
+    /// Ends the watches that are open, as if their time were up. Returns how many.
+    pub fn end_watches(&self, which: &Requests) -> usize {
+        self.order(which, &Ending::Clean)
+    }
+
     /// Ends the watches that are open with an ERROR event that says 410. Returns how many.
     pub fn expire_watches(&self, which: &Requests) -> usize {
         self.order(which, &Ending::expired())

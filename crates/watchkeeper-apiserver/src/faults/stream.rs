@@ -31,7 +31,7 @@ pub(crate) struct BrokenOff;
 
 /// The body of a watch. It passes everything on, until a rule or an order ends it.
 pub(crate) struct Governed<S> {
-    inner: Pin<Box<S>>,
+    inner: S,
     place: Place,
     encoding: Encoding,
     connection: CancellationToken,
@@ -52,7 +52,7 @@ enum Phase {
     Last,
 }
 
-impl<S: Stream<Item = Result<Bytes, BoxError>>> Governed<S> {
+impl<S: Stream<Item = Result<Bytes, BoxError>> + Unpin> Governed<S> {
     pub(crate) fn new(
         inner: S,
         watches: &Arc<Watches>,
@@ -62,7 +62,7 @@ impl<S: Stream<Item = Result<Bytes, BoxError>>> Governed<S> {
         planned: Option<Planned>,
     ) -> Self {
         let (place, held) = (watches.open(seen), Bytes::new());
-        Self { inner: Box::pin(inner), place, encoding, connection, planned, held, phase: Phase::Open }
+        Self { inner, place, encoding, connection, planned, held, phase: Phase::Open }
     }
 
     /// The next bytes as long as nothing ends this, or `None` when something does.
@@ -82,7 +82,7 @@ impl<S: Stream<Item = Result<Bytes, BoxError>>> Governed<S> {
                 planned.after_events -= u64::from(!is_bookmark(&event, self.encoding));
                 return Poll::Ready(Some(Some(Ok(event))));
             }
-            match self.inner.as_mut().poll_next(context) {
+            match Pin::new(&mut self.inner).poll_next(context) {
                 Poll::Ready(Some(Ok(chunk))) if self.planned.is_some() => self.held = chunk,
                 Poll::Ready(item) => return Poll::Ready(Some(item)),
                 Poll::Pending => {
@@ -98,7 +98,7 @@ impl<S: Stream<Item = Result<Bytes, BoxError>>> Governed<S> {
     }
 }
 
-impl<S: Stream<Item = Result<Bytes, BoxError>>> Stream for Governed<S> {
+impl<S: Stream<Item = Result<Bytes, BoxError>> + Unpin> Stream for Governed<S> {
     type Item = Result<Bytes, BoxError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
