@@ -5,11 +5,21 @@ package kubeconfig
 import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
 // Client returns the typed client for the current context of a kubeconfig.
 func Client(path string) (*kubernetes.Clientset, error) {
+	config, err := Config(path)
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(config)
+}
+
+// Config returns what such a client is made from.
+func Config(path string) (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", path)
 	if err != nil {
 		return nil, err
@@ -17,5 +27,5 @@ func Client(path string) (*kubernetes.Clientset, error) {
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	config.QPS = -1
-	return kubernetes.NewForConfig(config)
+	return config, nil
 }
