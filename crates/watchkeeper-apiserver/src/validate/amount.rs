@@ -67,6 +67,11 @@ impl Amount {
         millis % 1000 == 0
     }
 
+    /// A number that is near enough to compare ratios of.
+    pub(super) fn as_number(self) -> f64 {
+        self.0 as f64 / NANO as f64
+    }
+
     /// The whole number that it is rounded up to.
     pub(super) fn rounded_up(self) -> i128 {
         self.0.div_euclid(NANO) + i128::from(self.0.rem_euclid(NANO) != 0)

@@ -26,10 +26,10 @@ const SOURCES: [(&str, &str); 5] = [
 pub(super) fn autoscaler(object: Object<'_>, faults: &mut Faults) {
     let spec = object.field("spec");
     let (least, most) = (spec.child("minReplicas"), spec.child("maxReplicas"));
-    if least.number().is_some_and(|least| most.count() < least) {
+    if most.count() < least.number().unwrap_or(1) {
         faults.invalid_value(&most, most.count(), "must be greater than or equal to `minReplicas`");
     }
-    target(&spec.child("scaleTargetRef"), faults);
+    target(&spec.child("scaleTargetRef"), true, faults);
     let metrics = spec.child("metrics");
     for metric in metrics.items() {
         measure(&metric, faults);
@@ -55,7 +55,7 @@ pub(super) fn autoscaler(object: Object<'_>, faults: &mut Faults) {
     });
 }
 
-fn target(field: &Field<'_>, faults: &mut Faults) {
+fn target(field: &Field<'_>, needs_group: bool, faults: &mut Faults) {
     for name in ["kind", "name"] {
         let name = field.child(name);
         if name.is_empty() {
@@ -68,6 +68,8 @@ fn target(field: &Field<'_>, faults: &mut Faults) {
     if version.text().matches('/').count() > 1 {
         let why = format!("unexpected GroupVersion string: {}", version.text());
         faults.invalid(&version, &why);
+    } else if needs_group && version.text().split_once('/').is_none_or(|(group, _)| group.is_empty()) {
+        faults.invalid_value(&version, Quoted(version.text()), "apiVersion must specify API group");
     }
 }
 
@@ -79,7 +81,7 @@ fn scaling(rules: &Field<'_>, faults: &mut Faults) {
     if window.count() > MOST_WINDOW_SECONDS {
         faults.invalid(&window, &format!("must be less than or equal to {MOST_WINDOW_SECONDS}"));
     }
-    faults.one_of(&rules.child("selectPolicy"), &["Disabled", "Max", "Min"]);
+    faults.one_of_set(&rules.child("selectPolicy"), &["Disabled", "Max", "Min"]);
     // Where there are none, those by default are taken.
     for policy in rules.child("policies").items() {
         let (kind, value, period) =
@@ -134,7 +136,7 @@ fn source(kind: &str, field: &Field<'_>, faults: &mut Faults) {
         (goal.child("value"), goal.child("averageValue"), goal.child("averageUtilization"));
     match kind {
         "object" => {
-            target(&field.child("describedObject"), faults);
+            target(&field.child("describedObject"), false, faults);
             identifier(field, faults);
             check_goal(&goal, faults);
             if !value.is_set() && !average.is_set() {

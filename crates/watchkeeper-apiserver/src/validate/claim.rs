@@ -61,7 +61,7 @@ pub(super) fn spec(field: &Field<'_>, faults: &mut Faults) {
     for name in ["storageClassName", "volumeAttributesClassName"] {
         let class = field.child(name);
         if name == "volumeAttributesClassName" {
-            faults.one_of(&field.child("volumeMode"), &VOLUME_MODES);
+            faults.one_of_set(&field.child("volumeMode"), &VOLUME_MODES);
             sources(field, faults);
         }
         if !class.is_empty() {
@@ -86,11 +86,19 @@ fn access_modes(modes: &Field<'_>, faults: &mut Faults) {
 
 /// What a claim is filled from.
 fn sources(field: &Field<'_>, faults: &mut Faults) {
-    for name in ["dataSource", "dataSourceRef"] {
-        let source = field.child(name);
-        if !source.is_set() {
-            continue;
-        }
+    let (plain, reference) = (field.child("dataSource"), field.child("dataSourceRef"));
+    // What is not a claim and has no group is dropped; and each of the two is given what the other says.
+    let is_dropped = |source: &Field<'_>| {
+        source.child("apiGroup").is_empty() && source.child("kind").text() != "PersistentVolumeClaim"
+    };
+    for (source, name) in [(&plain, "dataSource"), (&reference, "dataSourceRef")] {
+        let source = match (source.is_set(), name) {
+            (true, "dataSource") if is_dropped(source) => continue,
+            (false, "dataSourceRef") if plain.is_set() && !is_dropped(&plain) => plain.clone(),
+            (true, _) => source.clone(),
+            (false, _) => continue,
+        };
+        let source = Field::at(field.path_of(name), source.value());
         for part in ["name", "kind"] {
             if source.child(part).is_empty() {
                 faults.required(&source.child(part), "");
@@ -178,7 +186,7 @@ pub(super) fn volume(object: Object<'_>, faults: &mut Faults) {
     if !class.is_empty() {
         faults.malformed(&class, subdomain(class.text()));
     }
-    faults.one_of(&spec.child("volumeMode"), &VOLUME_MODES);
+    faults.one_of_set(&spec.child("volumeMode"), &VOLUME_MODES);
 }
 
 fn volume_source(spec: &Field<'_>, faults: &mut Faults) {
@@ -276,7 +284,7 @@ pub(super) fn class(object: Object<'_>, faults: &mut Faults) {
         faults.invalid_value(&parameters, Quoted(key), "field can not be empty.");
     }
     faults.one_of(&object.field("reclaimPolicy"), &["Delete", "Retain"]);
-    faults.one_of(&object.field("volumeBindingMode"), &["Immediate", "WaitForFirstConsumer"]);
+    faults.one_of_set(&object.field("volumeBindingMode"), &["Immediate", "WaitForFirstConsumer"]);
 }
 
 /// What of a storage class may not change.

@@ -41,9 +41,22 @@ pub(super) fn node(object: Object<'_>, faults: &mut Faults) {
     let spec = object.field("spec");
     taints(&Field::at("metadata.taints", spec.child("taints").value()), faults);
     node_resources(object, faults);
-    let ranges = spec.child("podCIDRs");
+    pod_ranges(&spec, faults);
+}
+
+/// The ranges of addresses for pods, of which the first may be said alone.
+fn pod_ranges(spec: &Field<'_>, faults: &mut Faults) {
+    let (first, ranges) = (spec.child("podCIDR"), spec.child("podCIDRs"));
+    if !first.is_empty() && ranges.texts().next() != Some(first.text()) {
+        address::range(&Field::at(ranges.index(0).path(), first.value()), first.text(), &[], faults);
+        return;
+    }
     for range in ranges.items() {
         address::range(&range, range.text(), &[], faults);
+    }
+    let families = [".", ":"].map(|mark| ranges.texts().filter(|range| range.contains(mark)).count());
+    if families.iter().any(|count| *count > 1) {
+        faults.invalid(&ranges, "may specify no more than one CIDR for each IP family");
     }
 }
 
@@ -118,6 +131,11 @@ fn scope_selector(spec: &Field<'_>, faults: &mut Faults) {
         if !SCOPES.contains(&scope.text()) {
             faults.invalid_value(&scope, json_text(scope.text()), "unsupported scope");
         }
+        for (name, _) in spec.child("hard").entries() {
+            if is_quota_standard(name) && !fits(scope.text(), name) {
+                faults.invalid_value(&at, internal_scopes(&list), "unsupported scope applied to resource");
+            }
+        }
         if !matches!(scope.text(), "PriorityClass" | "VolumeAttributesClass")
             && SCOPES.contains(&scope.text())
             && operator.text() != "Exists"
@@ -143,6 +161,22 @@ fn scope_selector(spec: &Field<'_>, faults: &mut Faults) {
             other => faults.invalid_value(&operator, json_text(other), "not a valid selector operator"),
         }
     }
+}
+
+/// A choice of scopes as Go shows its own type.
+fn internal_scopes(list: &Field<'_>) -> String {
+    let requirements: Vec<String> = list
+        .items()
+        .map(|requirement| {
+            format!(
+                "{{\"ScopeName\":{},\"Operator\":{},\"Values\":{}}}",
+                json(requirement.child("scopeName").value()),
+                json(requirement.child("operator").value()),
+                json(requirement.child("values").value())
+            )
+        })
+        .collect();
+    format!("{{\"MatchExpressions\":[{}]}}", requirements.join(","))
 }
 
 fn fits(scope: &str, name: &str) -> bool {
@@ -260,6 +294,15 @@ fn limit_amounts(limit: &Field<'_>, faults: &mut Faults) {
             let why = format!("ratio {ratio} is less than 1");
             faults.invalid_value(&at("maxLimitRequestRatio"), Quoted(&ratio), &why);
         }
+        if let (Some(ratio), Some(min), Some(max)) =
+            (amount("maxLimitRequestRatio"), amount("min"), amount("max"))
+            && ratio.as_number() > max.as_number() / min.as_number()
+        {
+            let most = max.as_number() / min.as_number();
+            let ratio = written(&at("maxLimitRequestRatio"));
+            let why = format!("ratio {ratio} is greater than max/min = {most:.6}");
+            faults.invalid_value(&at("maxLimitRequestRatio"), Quoted(&ratio), &why);
+        }
         if !is_overcommitted(name)
             && let (Some(one), Some(other)) = (amount("default"), amount("defaultRequest"))
             && one != other
@@ -300,7 +343,11 @@ pub(super) fn priority_class(object: Object<'_>, faults: &mut Faults) {
         let why = format!("maximum allowed value of a user defined priority is {HIGHEST_OWN_PRIORITY}");
         faults.forbidden(&value, &why);
     }
-    faults.one_of(&object.field("preemptionPolicy"), &["PreemptLowerPriority", "Never"]);
+    let policy = object.field("preemptionPolicy");
+    if policy.is_set() && policy.is_empty() {
+        faults.required(&policy, "");
+    }
+    faults.one_of(&policy, &["PreemptLowerPriority", "Never"]);
 }
 
 /// What of a priority class may not change.
@@ -348,7 +395,7 @@ pub(super) fn endpoints(object: Object<'_>, faults: &mut Faults) {
     }
 }
 
-/// A lease but for its metadata.
+/// A lease but for its metadata. What is for coordinated elections is dropped by default.
 pub(super) fn lease(object: Object<'_>, faults: &mut Faults) {
     let spec = object.field("spec");
     let duration = spec.child("leaseDurationSeconds");
@@ -356,19 +403,4 @@ pub(super) fn lease(object: Object<'_>, faults: &mut Faults) {
         faults.invalid(&duration, "must be greater than 0");
     }
     faults.negative(&spec.child("leaseTransitions"));
-    let (holder, strategy) = (spec.child("preferredHolder"), spec.child("strategy"));
-    if strategy.is_set() && strategy.text() != "OldestEmulationVersion" {
-        lease_strategy(&strategy, faults);
-    }
-    if !holder.is_empty() && strategy.is_empty() {
-        faults.forbidden(&holder, "may only be specified if `strategy` is defined");
-    }
-}
-
-fn lease_strategy(strategy: &Field<'_>, faults: &mut Faults) {
-    let strategy = strategy.called("strategy"); // twice, as on the real server
-    match strategy.text().contains('/') {
-        true => faults.malformed(&strategy, qualified_name(strategy.text())),
-        false => faults.not_supported(&strategy, &["OldestEmulationVersion"]),
-    }
 }

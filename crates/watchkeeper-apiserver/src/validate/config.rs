@@ -34,19 +34,24 @@ pub(super) fn config_map(object: Object<'_>, faults: &mut Faults) {
     }
 }
 
-/// A secret but for its metadata.
+/// A secret but for its metadata. What is said in plain text counts as data, of which it becomes a part.
 pub(super) fn secret(object: Object<'_>, faults: &mut Faults) {
-    let data = object.field("data");
+    let (data, plain) = (object.field("data"), object.field("stringData"));
     let mut bytes = 0;
-    for (key, value) in data.entries() {
+    for (key, value) in plain.entries() {
+        keyed(&data, key, faults);
+        bytes += value.len();
+    }
+    for (key, value) in data.entries().filter(|(key, _)| !plain.key(key).is_set()) {
         keyed(&data, key, faults);
         bytes += decoded_len(value.text());
     }
     if bytes > MOST_BYTES {
         faults.too_long(&data, MOST_BYTES);
     }
+    let has = |key: &str| data.key(key).is_set() || plain.key(key).is_set();
     let need = |key: &str, faults: &mut Faults| {
-        if !data.key(key).is_set() {
+        if !has(key) {
             faults.required(&data.key(key), "");
         }
     };
@@ -57,14 +62,17 @@ pub(super) fn secret(object: Object<'_>, faults: &mut Faults) {
                 faults.required(&object.field("metadata").child("annotations").key(ACCOUNT), "");
             }
         }
-        "kubernetes.io/dockercfg" => document(&data.key(".dockercfg"), faults),
-        "kubernetes.io/dockerconfigjson" => document(&data.key(".dockerconfigjson"), faults),
-        "kubernetes.io/basic-auth" if !data.key("username").is_set() && !data.key("password").is_set() => {
+        "kubernetes.io/dockercfg" => document(&data.key(".dockercfg"), &plain, faults),
+        "kubernetes.io/dockerconfigjson" => document(&data.key(".dockerconfigjson"), &plain, faults),
+        "kubernetes.io/basic-auth" if !has("username") && !has("password") => {
             need("username", faults);
             need("password", faults);
         }
-        "kubernetes.io/ssh-auth" if data.key("ssh-privatekey").is_empty() => {
-            faults.required(&data.key("ssh-privatekey"), "");
+        "kubernetes.io/ssh-auth" => {
+            let key = "ssh-privatekey";
+            if data.key(key).is_empty() && plain.key(key).is_empty() {
+                faults.required(&data.key(key), "");
+            }
         }
         "kubernetes.io/tls" => {
             need("tls.crt", faults);
@@ -96,12 +104,16 @@ fn keyed(field: &Field<'_>, key: &str, faults: &mut Faults) {
 }
 
 /// A document in JSON that must be an object. What is wrong with it is not shown.
-fn document(field: &Field<'_>, faults: &mut Faults) {
-    if !field.is_set() {
-        faults.required(field, "");
-        return;
-    }
-    let bytes = STANDARD.decode(field.text()).unwrap_or_default();
+fn document(field: &Field<'_>, plain: &Field<'_>, faults: &mut Faults) {
+    let key = field.path().trim_start_matches("data[").trim_end_matches(']');
+    let bytes = match (plain.key(key).value(), field.value()) {
+        (Value::String(text), _) => text.clone().into_bytes(),
+        (_, Value::String(text)) => STANDARD.decode(text).unwrap_or_default(),
+        _ => {
+            faults.required(field, "");
+            return;
+        }
+    };
     let why = match serde_json::from_slice::<Value>(&bytes) {
         Ok(Value::Object(_) | Value::Null) => return,
         Ok(other) => format!(

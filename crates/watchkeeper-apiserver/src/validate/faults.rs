@@ -17,10 +17,15 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// All of them.
-    pub(crate) fn into_causes(mut self) -> Vec<StatusCause> {
-        self.found.append(&mut self.declared);
-        self.found
+    /// All of them, each once.
+    pub(crate) fn into_causes(self) -> Vec<StatusCause> {
+        let mut causes: Vec<StatusCause> = Vec::new();
+        for cause in self.found.into_iter().chain(self.declared) {
+            if !causes.contains(&cause) {
+                causes.push(cause);
+            }
+        }
+        causes
     }
 
     /// Whether no rule is broken so far.
@@ -82,6 +87,13 @@ impl Faults {
     /// A word that must be one of these, where it is there at all.
     pub(crate) fn one_of(&mut self, at: &Field<'_>, supported: &[&str]) {
         if !at.is_empty() && !supported.contains(&at.text()) {
+            self.not_supported(at, supported);
+        }
+    }
+
+    /// As [`one_of`](Self::one_of) of a word that may be absent but not empty.
+    pub(crate) fn one_of_set(&mut self, at: &Field<'_>, supported: &[&str]) {
+        if at.is_set() && !supported.contains(&at.text()) {
             self.not_supported(at, supported);
         }
     }

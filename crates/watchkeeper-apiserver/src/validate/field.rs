@@ -54,11 +54,6 @@ impl<'a> Field<'a> {
         Self { path: self.path_of(name), value: self.value.get(name).unwrap_or(&NOTHING) }
     }
 
-    /// The same value under another name: the real server does not always call a field what it is called.
-    pub(crate) fn called(&self, name: &str) -> Self {
-        Self { path: self.path_of(name), value: self.value }
-    }
-
     /// An item of this list.
     pub(crate) fn index(&self, at: usize) -> Self {
         Self { path: format!("{}[{at}]", self.path), value: self.value.get(at).unwrap_or(&NOTHING) }

@@ -24,6 +24,8 @@ pub(crate) enum NameRule {
     Label,
     /// Whatever stands in a path: roles.
     PathSegment,
+    /// RFC 1123, with dots, where the limit is said in bytes: replication controllers.
+    LongName,
 }
 
 impl NameRule {
@@ -33,6 +35,7 @@ impl NameRule {
             Self::Subdomain => subdomain(name),
             Self::Label => label(name),
             Self::PathSegment => path_segment(name),
+            Self::LongName => limited_to("bytes", name, 253, name.split('.').all(is_label), SUBDOMAIN),
         }
     }
 
@@ -40,7 +43,7 @@ impl NameRule {
     pub(crate) fn prefix_faults(self, prefix: &str) -> Vec<String> {
         match (self, prefix.strip_suffix('-')) {
             // The real server, too, looks at neither of the last two characters.
-            (Self::Subdomain | Self::Label, Some(rest)) if !rest.is_empty() => {
+            (Self::Subdomain | Self::Label | Self::LongName, Some(rest)) if !rest.is_empty() => {
                 let end = (0..rest.len()).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or_default();
                 self.faults(&format!("{}a", &rest[..end]))
             }

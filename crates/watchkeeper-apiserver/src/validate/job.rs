@@ -99,7 +99,7 @@ fn spec(field: &Field<'_>, faults: &mut Faults) {
         faults.required(&per_index, "when maxFailedIndexes is specified");
     }
     let mode = field.child("completionMode");
-    faults.one_of(&mode, &["NonIndexed", "Indexed"]);
+    faults.one_of_set(&mode, &["NonIndexed", "Indexed"]);
     if mode.text() == "Indexed" {
         let (completions, parallelism) = (field.child("completions"), field.child("parallelism"));
         if !completions.is_set() {
@@ -111,7 +111,7 @@ fn spec(field: &Field<'_>, faults: &mut Faults) {
             );
             faults.invalid(&parallelism, &why);
         }
-        if completions.is_set() && failed.count() > completions.count() {
+        if failed.is_set() && completions.is_set() && failed.count() > completions.count() {
             faults.invalid(&failed, "must be less than or equal to completions");
         }
     } else if matches!(mode.text(), "" | "NonIndexed") {
@@ -123,9 +123,9 @@ fn spec(field: &Field<'_>, faults: &mut Faults) {
     }
     let replacement = field.child("podReplacementPolicy");
     if field.child("podFailurePolicy").is_set() {
-        faults.one_of(&replacement, &["Failed"]);
+        faults.one_of_set(&replacement, &["Failed"]);
     } else {
-        faults.one_of(&replacement, &["Failed", "TerminatingOrFailed"]);
+        faults.one_of_set(&replacement, &["Failed", "TerminatingOrFailed"]);
     }
     let pods = field.child("template");
     template(&pods, Owner::TEMPLATE, faults);

@@ -39,15 +39,7 @@ pub(super) fn new(object: Object<'_>, rule: NameRule, finalizers: Finalizers, fa
     annotations(&metadata.child("annotations"), faults);
     owners(&metadata.child("ownerReferences"), faults);
     let list = metadata.child("finalizers");
-    for finalizer in list.texts() {
-        for why in qualified_name(finalizer) {
-            faults.invalid_value(&list, Quoted(finalizer), &why);
-        }
-    }
-    let has = |wanted: &str| list.texts().any(|finalizer| finalizer == wanted);
-    if has("orphan") && has("foregroundDeletion") {
-        faults.invalid(&list, "finalizer orphan and foregroundDeletion cannot be both set");
-    }
+    formed_finalizers(&list, faults);
     if finalizers == Finalizers::Owned {
         owned_finalizers(&list, faults);
     }
@@ -74,8 +66,21 @@ pub(super) fn changed(old: Object<'_>, new: Object<'_>, finalizers: Finalizers, 
     labels(&metadata.child("labels"), faults);
     annotations(&metadata.child("annotations"), faults);
     owners(&metadata.child("ownerReferences"), faults);
+    formed_finalizers(&list, faults);
     if finalizers == Finalizers::Owned {
         owned_finalizers(&list, faults);
+    }
+}
+
+fn formed_finalizers(list: &Field<'_>, faults: &mut Faults) {
+    for finalizer in list.texts() {
+        for why in qualified_name(finalizer) {
+            faults.invalid_value(list, Quoted(finalizer), &why);
+        }
+    }
+    let has = |wanted: &str| list.texts().any(|finalizer| finalizer == wanted);
+    if has("orphan") && has("foregroundDeletion") {
+        faults.invalid(list, "finalizer orphan and foregroundDeletion cannot be both set");
     }
 }
 

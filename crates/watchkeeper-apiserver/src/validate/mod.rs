@@ -54,13 +54,8 @@ pub(crate) fn new_object(resource: &Resource, object: &Map<String, Value>) -> Ve
             unlooked(object, faults_ref);
         }
         ("", "events") => {
-            event::event(object, false, faults_ref);
+            event::event(object, faults_ref);
             unlooked(object, faults_ref);
-        }
-        ("events.k8s.io", "events") => {
-            event::event(object, true, faults_ref);
-            new_metadata(resource, object, faults_ref);
-            event::strict(object, faults_ref);
         }
         (group, name) => {
             new_metadata(resource, object, faults_ref);
@@ -215,8 +210,7 @@ fn changed_content(resource: &Resource, old: Object<'_>, new: Object<'_>, faults
             }
         }
         ("policy", "poddisruptionbudgets") => network::budget(new, faults),
-        ("", "events") => event::event(new, false, faults),
-        ("events.k8s.io", "events") => event::event(new, true, faults),
+        ("", "events") => event::event(new, faults),
         _ if is_custom(resource) => {}
         _ => {
             changed(faults);
@@ -287,6 +281,7 @@ fn new_metadata(resource: &Resource, object: Object<'_>, faults: &mut Faults) {
 fn name_rule(resource: &Resource) -> NameRule {
     match (&*resource.group, &*resource.name) {
         ("", "namespaces" | "services") | ("apps", "statefulsets") => NameRule::Label,
+        ("", "replicationcontrollers") => NameRule::LongName,
         ("rbac.authorization.k8s.io", _)
         | ("certificates.k8s.io", "certificatesigningrequests")
         | ("networking.k8s.io", "ipaddresses")
@@ -297,9 +292,7 @@ fn name_rule(resource: &Resource) -> NameRule {
 
 fn finalizers(resource: &Resource) -> Finalizers {
     match &*resource.group {
-        "rbac.authorization.k8s.io" | "coordination.k8s.io" | "admissionregistration.k8s.io" => {
-            Finalizers::Any
-        }
+        "coordination.k8s.io" | "admissionregistration.k8s.io" => Finalizers::Any,
         _ if is_custom(resource) => Finalizers::Any,
         _ => Finalizers::Owned,
     }

@@ -184,6 +184,7 @@ pub(super) fn ingress_class(object: Object<'_>, faults: &mut Faults) {
             faults.malformed(&name, path_segment(name.text()));
         }
     }
+    faults.one_of_set(&parameters.child("scope"), &["Cluster", "Namespace"]);
 }
 
 /// `example.com/controller`.
@@ -235,7 +236,7 @@ pub(super) fn policy(object: Object<'_>, faults: &mut Faults) {
 }
 
 fn policy_port(field: &Field<'_>, faults: &mut Faults) {
-    faults.one_of(&field.child("protocol"), &PROTOCOLS);
+    faults.one_of_set(&field.child("protocol"), &PROTOCOLS);
     let (port, end) = (field.child("port"), field.child("endPort"));
     match port.value() {
         Value::Null => {
@@ -306,7 +307,10 @@ pub(super) fn slice(object: Object<'_>, old: Option<Object<'_>>, faults: &mut Fa
     } else {
         slice_ports(&ports, faults);
     }
-    if endpoints.len() > 1000 {
+    // What was there before may stay.
+    let is_old = old.is_some_and(|old| old.field("endpoints").value() == endpoints.value());
+    if is_old {
+    } else if endpoints.len() > 1000 {
         faults.too_many(&endpoints, 1000);
     } else {
         for endpoint in endpoints.items() {
@@ -321,7 +325,7 @@ pub(super) fn slice(object: Object<'_>, old: Option<Object<'_>>, faults: &mut Fa
             }
             _ => faults.one_of(&kind, &["FQDN", "IPv4", "IPv6"]),
         }
-        for addresses in endpoints.items().map(|endpoint| endpoint.child("addresses")) {
+        for addresses in endpoints.items().filter(|_| !is_old).map(|endpoint| endpoint.child("addresses")) {
             match addresses.len() {
                 0 => faults.required(&addresses, ""),
                 1..=100 => {}
@@ -342,7 +346,7 @@ fn slice_ports(ports: &Field<'_>, faults: &mut Faults) {
             faults.duplicate_value(&name, json_text(name.text()), "");
         }
         names.push(name.text());
-        faults.one_of(&port.child("protocol"), &["SCTP", "TCP", "UDP"]);
+        faults.one_of_set(&port.child("protocol"), &["SCTP", "TCP", "UDP"]);
         let protocol = port.child("appProtocol");
         if protocol.is_set() {
             faults.malformed(&protocol, qualified_name(protocol.text()));
@@ -426,5 +430,5 @@ pub(super) fn budget(object: Object<'_>, faults: &mut Faults) {
         }
     }
     selector(&spec.child("selector"), faults);
-    faults.one_of(&spec.child("unhealthyPodEvictionPolicy"), &["AlwaysAllow", "IfHealthyBudget"]);
+    faults.one_of_set(&spec.child("unhealthyPodEvictionPolicy"), &["AlwaysAllow", "IfHealthyBudget"]);
 }

@@ -162,19 +162,14 @@ fn service_port<'a>(field: &Field<'a>, needs_name: bool, names: &mut Vec<&'a str
 }
 
 fn affinity(spec: &Field<'_>, faults: &mut Faults) {
-    let (affinity, config) = (spec.child("sessionAffinity"), spec.child("sessionAffinityConfig"));
+    let affinity = spec.child("sessionAffinity");
     faults.one_of(&affinity, &["ClientIP", "None"]);
-    let seconds = config.child("clientIP").child("timeoutSeconds");
+    let seconds = spec.child("sessionAffinityConfig").child("clientIP").child("timeoutSeconds");
     let is_out_of_range = |seconds| !(1..=MOST_AFFINITY_SECONDS).contains(&seconds);
-    match affinity.text() {
-        "ClientIP" if seconds.number().is_some_and(is_out_of_range) => {
-            let why = format!("must be greater than 0 and less than {MOST_AFFINITY_SECONDS}");
-            faults.invalid(&seconds, &why);
-        }
-        "None" if config.is_set() => {
-            faults.forbidden(&config, "must not be set when session affinity is None");
-        }
-        _ => {}
+    // Where there is no affinity, what it is like is dropped.
+    if affinity.text() == "ClientIP" && seconds.number().is_some_and(is_out_of_range) {
+        let why = format!("must be greater than 0 and less than {MOST_AFFINITY_SECONDS}");
+        faults.invalid(&seconds, &why);
     }
 }
 
@@ -193,7 +188,7 @@ fn ip_fields(spec: &Field<'_>, addresses: &[&str], before: Option<&Field<'_>>, f
         seen.push(family.text());
     }
     let policies = ["PreferDualStack", "RequireDualStack", "SingleStack"];
-    faults.one_of(&spec.child("ipFamilyPolicy"), &policies);
+    faults.one_of_set(&spec.child("ipFamilyPolicy"), &policies);
     let before = before.map(cluster_addresses).unwrap_or_default();
     let count = faults.len();
     for (at, ip) in addresses.iter().enumerate() {
@@ -310,7 +305,7 @@ fn traffic(spec: &Field<'_>, kind: &str, faults: &mut Faults) {
             faults.invalid(&health, why);
         }
     }
-    faults.one_of(&spec.child("internalTrafficPolicy"), &["Cluster", "Local"]);
+    faults.one_of_set(&spec.child("internalTrafficPolicy"), &["Cluster", "Local"]);
     let distribution = spec.child("trafficDistribution");
     if distribution.is_set() {
         let known = ["PreferClose", "PreferSameZone", "PreferSameNode"];

@@ -29,13 +29,13 @@ fn webhook(hook: &Field<'_>, mutates: bool, faults: &mut Faults) {
     for item in hook.child("rules").items() {
         rule(&item, faults);
     }
-    faults.one_of(&hook.child("failurePolicy"), &["Fail", "Ignore"]);
-    faults.one_of(&hook.child("matchPolicy"), &["Equivalent", "Exact"]);
+    faults.one_of_set(&hook.child("failurePolicy"), &["Fail", "Ignore"]);
+    faults.one_of_set(&hook.child("matchPolicy"), &["Equivalent", "Exact"]);
     let effects = hook.child("sideEffects");
     if !effects.is_set() {
         faults.required(&effects, "must specify one of None, NoneOnDryRun");
     }
-    faults.one_of(&effects, &["None", "NoneOnDryRun"]);
+    faults.one_of_set(&effects, &["None", "NoneOnDryRun"]);
     let timeout = hook.child("timeoutSeconds");
     if timeout.number().is_some_and(|seconds| !(1..=30).contains(&seconds)) {
         faults.invalid(&timeout, "the timeout value must be between 1 and 30 seconds");
@@ -43,7 +43,7 @@ fn webhook(hook: &Field<'_>, mutates: bool, faults: &mut Faults) {
     selector(&hook.child("namespaceSelector"), faults);
     selector(&hook.child("objectSelector"), faults);
     if mutates {
-        faults.one_of(&hook.child("reinvocationPolicy"), &["IfNeeded", "Never"]);
+        faults.one_of_set(&hook.child("reinvocationPolicy"), &["IfNeeded", "Never"]);
     }
     let client = hook.child("clientConfig");
     match (client.child("url").is_set(), client.child("service").is_set()) {
@@ -112,7 +112,7 @@ fn rule(field: &Field<'_>, faults: &mut Faults) {
         faults.required(&version, "");
     }
     resources(&field.child("resources"), faults);
-    faults.one_of(&field.child("scope"), &["*", "Cluster", "Namespaced"]);
+    faults.one_of_set(&field.child("scope"), &["*", "Cluster", "Namespaced"]);
 }
 
 fn resources(list: &Field<'_>, faults: &mut Faults) {
@@ -174,9 +174,10 @@ fn url(field: &Field<'_>, faults: &mut Faults) {
 }
 
 fn service(field: &Field<'_>, faults: &mut Faults) {
-    for name in ["name", "namespace"] {
+    // The real server takes one for the other.
+    for (name, called) in [("namespace", "name"), ("name", "namespace")] {
         if field.child(name).is_empty() {
-            faults.required(&field.child(name), "");
+            faults.required(&field.child(called), "");
         }
     }
     let (port, path) = (field.child("port"), field.child("path"));

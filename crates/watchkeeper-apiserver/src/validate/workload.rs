@@ -123,8 +123,10 @@ pub(super) fn stateful_set(object: Object<'_>, faults: &mut Faults) {
     } else {
         matching(&selected, &pods, faults);
         let templates = spec.child("volumeClaimTemplates");
-        let claims: Vec<&str> =
-            templates.items().filter_map(|claim| claim.value()["metadata"]["name"].as_str()).collect();
+        let claims: Vec<&str> = templates
+            .items()
+            .map(|claim| claim.value()["metadata"]["name"].as_str().unwrap_or_default())
+            .collect();
         let owner = Owner { claims: &claims, names_hosts: true, ..Owner::TEMPLATE };
         template(&pods, owner, faults);
         // The real server looks at these twice.
@@ -244,11 +246,7 @@ fn stateful_strategy(field: &Field<'_>, faults: &mut Faults) {
     match field.child("type").text() {
         "OnDelete" => {
             if rolling.is_set() {
-                let shown = format!(
-                    "{{\"Partition\":{},\"MaxUnavailable\":{}}}",
-                    rolling.child("partition").count(),
-                    json(rolling.child("maxUnavailable").value())
-                );
+                let shown = internal_rolling(&rolling);
                 faults.invalid_value(&rolling, shown, "only allowed for updateStrategy 'RollingUpdate'");
             }
         }
@@ -264,10 +262,21 @@ fn stateful_strategy(field: &Field<'_>, faults: &mut Faults) {
             }
         }
         _ => {
-            let shown = internal_strategy(field);
+            let rolling = match rolling.is_set() {
+                true => internal_rolling(&rolling),
+                false => "null".to_owned(),
+            };
+            let shown =
+                format!("{{\"Type\":{},\"RollingUpdate\":{rolling}}}", json_text(field.child("type").text()));
             faults.invalid_value(field, shown, "must be 'RollingUpdate' or 'OnDelete'");
         }
     }
+}
+
+/// How a stateful set is rolled, as Go shows its own type.
+fn internal_rolling(field: &Field<'_>) -> String {
+    let (partition, unavailable) = (field.child("partition").count(), field.child("maxUnavailable"));
+    format!("{{\"Partition\":{partition},\"MaxUnavailable\":{}}}", json(unavailable.value()))
 }
 
 /// A strategy as Go shows its own type, which has no tags.
@@ -312,7 +321,7 @@ fn parts(field: &Field<'_>) -> Option<u64> {
 fn is_nothing(field: &Field<'_>) -> bool {
     match field.value() {
         Value::Null => false,
-        Value::String(_) => parts(field).unwrap_or_default() == 0,
+        Value::String(text) => parts(field).or_else(|| text.parse().ok()).unwrap_or_default() == 0,
         _ => field.count() == 0,
     }
 }

@@ -26,6 +26,9 @@ impl Writer {
         let is_labelled = body["metadata"]["labels"].as_object().is_some_and(|labels| !labels.is_empty());
         let mut draft = Draft::read(body, call.resource)?;
         place(&mut draft, call)?;
+        if call.is("", "limitranges") && draft.text("name").is_empty() {
+            draft.set_meta("name", Some(random_uid().map_err(no_randomness)?.into()));
+        }
         let prefix = draft.text("generateName").to_owned();
         let is_generated = draft.text("name").is_empty() && !prefix.is_empty();
         let said = if is_generated { &prefix } else { draft.text("name") };
@@ -103,6 +106,7 @@ pub(super) fn begin(draft: &mut Draft, resource: &Resource) -> Result<(), Status
     }
     prepare::begin(draft, resource);
     if resource.group.is_empty() && resource.name == "namespaces" {
+        namespace::label(draft);
         namespace::begin(draft);
     }
     check(resource, draft.text("name"), validate::new_object(resource, draft.fields()))?;

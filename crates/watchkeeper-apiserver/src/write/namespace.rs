@@ -41,7 +41,6 @@ impl Writer {
 
 /// What a new namespace is given.
 pub(super) fn begin(draft: &mut Draft) {
-    label(draft);
     let mut finalizers: Vec<Value> = draft.spec_finalizers().into_iter().map(Into::into).collect();
     if !finalizers.contains(&json!("kubernetes")) {
         finalizers.push("kubernetes".into());
@@ -53,6 +52,9 @@ pub(super) fn begin(draft: &mut Draft) {
 /// A namespace can be selected by its name.
 pub(super) fn label(draft: &mut Draft) {
     let name = draft.text("name").to_owned();
+    if name.is_empty() {
+        return;
+    }
     draft.set_pair("labels", NAME_LABEL, &name);
 }
 

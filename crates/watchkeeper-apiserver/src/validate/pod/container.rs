@@ -107,7 +107,7 @@ fn restart_policy(container: &Field<'_>, faults: &mut Faults) {
     if !policy.is_set() && !rules.is_empty() {
         faults.required(&policy, "must specify restartPolicy when restart rules are used");
     }
-    faults.one_of(&policy, &["Always", "Never", "OnFailure"]);
+    faults.one_of_set(&policy, &["Always", "Never", "OnFailure"]);
 }
 
 /// What containers of all sorts have in common.
@@ -393,13 +393,13 @@ fn mounts(container: &Field<'_>, volumes: &Volumes<'_>, faults: &mut Faults) {
 
 fn propagation(list: &Field<'_>, mount: &Field<'_>, container: &Field<'_>, faults: &mut Faults) {
     let mode = Field::at(list.path_of("mountPropagation"), mount.child("mountPropagation").value());
-    faults.one_of(&mode, &["Bidirectional", "HostToContainer", "None"]);
+    faults.one_of_set(&mode, &["Bidirectional", "HostToContainer", "None"]);
     if mode.text() == "Bidirectional" && !container.child("securityContext").child("privileged").is_true() {
         let why = "Bidirectional mount propagation is available only to privileged containers";
         faults.forbidden(&mode, why);
     }
     let recursive = Field::at(list.path_of("recursiveReadOnly"), mount.child("recursiveReadOnly").value());
-    faults.one_of(&recursive, &["Disabled", "Enabled", "IfPossible"]);
+    faults.one_of_set(&recursive, &["Disabled", "Enabled", "IfPossible"]);
     if matches!(recursive.text(), "Enabled" | "IfPossible") {
         if !mount.child("readOnly").is_true() {
             faults.forbidden(&recursive, "may only be specified when readOnly is true");

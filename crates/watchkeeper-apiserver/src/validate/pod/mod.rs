@@ -47,7 +47,6 @@ pub(super) fn pod(object: Object<'_>, faults: &mut Faults) {
     special_annotations(&metadata.child("annotations"), &pod_spec, faults);
     let owner = Owner { pod: Some(object.name()), ..Owner::TEMPLATE };
     spec(&pod_spec, owner, faults);
-    faults.negative(&pod_spec.child("terminationGracePeriodSeconds"));
     for list in ["containers", "initContainers"] {
         for container in pod_spec.child(list).items() {
             let image = container.child("image");
@@ -133,7 +132,11 @@ fn spec(field: &Field<'_>, owner: Owner<'_>, faults: &mut Faults) {
             faults.malformed(&name, subdomain(name.text()));
         }
     }
-    faults.one_of(&field.child("preemptionPolicy"), &["PreemptLowerPriority", "Never"]);
+    let policy = field.child("preemptionPolicy");
+    if policy.is_set() && policy.is_empty() {
+        faults.required(&policy, "");
+    }
+    faults.one_of(&policy, &["PreemptLowerPriority", "Never"]);
     let overhead = field.child("overhead");
     if overhead.is_set() {
         let limits = serde_json::json!({"limits": overhead.value()});

@@ -155,7 +155,7 @@ pub(super) fn spread(list: &Field<'_>, faults: &mut Faults) {
             }
         }
         for policy in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
-            faults.one_of(&constraint.child(policy), &["Honor", "Ignore"]);
+            faults.one_of_set(&constraint.child(policy), &["Honor", "Ignore"]);
         }
         let keys = constraint.child("matchLabelKeys");
         if !keys.is_empty() && !constraint.child("labelSelector").is_set() {

@@ -1,6 +1,6 @@
 //! Security contexts: as whom a container runs, and what it may do.
 
-use super::super::faults::Faults;
+use super::super::faults::{Faults, json};
 use super::super::field::Field;
 use super::super::form::in_range;
 use super::volume::descending;
@@ -26,10 +26,10 @@ pub(super) fn of_pod(spec: &Field<'_>, faults: &mut Faults) {
         }
         seen.push(name.text());
     }
-    faults.one_of(&field.child("fsGroupChangePolicy"), &["Always", "OnRootMismatch"]);
+    faults.one_of_set(&field.child("fsGroupChangePolicy"), &["Always", "OnRootMismatch"]);
     seccomp(&field.child("seccompProfile"), faults);
     app_armor(&field.child("appArmorProfile"), faults);
-    faults.one_of(&field.child("supplementalGroupsPolicy"), &["Merge", "Strict"]);
+    faults.one_of_set(&field.child("supplementalGroupsPolicy"), &["Merge", "Strict"]);
     if spec.child("hostPID").is_true() && spec.child("shareProcessNamespace").is_true() {
         let why = "ShareProcessNamespace and HostPID cannot both be enabled";
         faults.invalid(&spec.child("shareProcessNamespace"), why);
@@ -42,7 +42,7 @@ pub(super) fn of_container(field: &Field<'_>, spec: &Field<'_>, faults: &mut Fau
         identity(&field.child(name), faults);
     }
     let mount = field.child("procMount");
-    faults.one_of(&mount, &["Default", "Unmasked"]);
+    faults.one_of_set(&mount, &["Default", "Unmasked"]);
     if mount.text() == "Unmasked" && spec.child("hostUsers").value().as_bool() != Some(false) {
         faults.invalid(&mount, "`hostUsers` must be false to use `Unmasked`");
     }
@@ -76,12 +76,7 @@ fn seccomp(field: &Field<'_>, faults: &mut Faults) {
     faults.one_of(&kind, &["Localhost", "RuntimeDefault", "Unconfined"]);
     if kind.text() != "Localhost" {
         if profile.is_set() {
-            let shown = format!(
-                "{{\"Type\":{},\"LocalhostProfile\":{}}}",
-                super::super::faults::json(kind.value()),
-                super::super::faults::json(profile.value())
-            );
-            faults.invalid_value(&profile, shown, "can only be set when seccomp type is Localhost");
+            faults.invalid_value(&profile, internal(field), "can only be set when seccomp type is Localhost");
         }
     } else if profile.is_set() {
         descending(&profile, faults);
@@ -108,6 +103,21 @@ fn app_armor(field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
+/// A part of a security context as Go shows its own type.
+fn internal(field: &Field<'_>) -> String {
+    let show = |parts: [(&str, &str); 2]| {
+        let parts = parts.map(|(shown, name)| format!("\"{shown}\":{}", json(field.child(name).value())));
+        format!("{{{}}}", parts.join(","))
+    };
+    if !field.value().is_object() {
+        json(field.value())
+    } else if field.child("type").is_set() {
+        show([("Type", "type"), ("LocalhostProfile", "localhostProfile")])
+    } else {
+        show([("Add", "add"), ("Drop", "drop")])
+    }
+}
+
 /// A security context as Go shows its own type, which has all fields and no tags.
 fn context(field: &Field<'_>) -> String {
     let names = [
@@ -124,8 +134,6 @@ fn context(field: &Field<'_>) -> String {
         ("SeccompProfile", "seccompProfile"),
         ("AppArmorProfile", "appArmorProfile"),
     ];
-    let fields = names.map(|(shown, name)| {
-        format!("\"{shown}\":{}", super::super::faults::json(field.child(name).value()))
-    });
+    let fields = names.map(|(shown, name)| format!("\"{shown}\":{}", internal(&field.child(name))));
     format!("{{{}}}", fields.join(","))
 }

@@ -68,8 +68,21 @@ impl Volumes<'_> {
 
 /// The volumes of a spec. Those that are at fault cannot be mounted.
 pub(super) fn volumes<'a>(list: &Field<'a>, owner: Owner<'a>, faults: &mut Faults) -> Volumes<'a> {
-    let mut known: Vec<(&str, bool)> = owner.claims.iter().map(|name| (*name, true)).collect();
+    let mut known: Vec<(&str, bool)> = Vec::new();
     let given = owner.claims.len();
+    for (at, claim) in owner.claims.iter().enumerate() {
+        let place = Field::at(format!("{}[{at}]", list.path()), list.value());
+        let found = label(claim);
+        if claim.is_empty() {
+            faults.required(&place.child("persistentVolumeClaim").child("claimName"), "");
+            faults.required(&place.child("name"), "");
+        } else if found.is_empty() {
+            known.push((*claim, true));
+        } else {
+            found.iter().for_each(|why| faults.invalid_value(&place.child("name"), Quoted(claim), why));
+        }
+    }
+    let first = known.len();
     let items = list.items().filter(|volume| !owner.claims.contains(&volume.child("name").text()));
     for (at, volume) in items.enumerate() {
         // A stateful set's own volumes come first, and count.
@@ -82,7 +95,7 @@ pub(super) fn volumes<'a>(list: &Field<'a>, owner: Owner<'a>, faults: &mut Fault
         } else {
             faults.malformed(&name, label(name.text()));
         }
-        if known[given..].iter().any(|(known, _)| *known == name.text()) {
+        if known[first..].iter().any(|(known, _)| *known == name.text()) {
             faults.duplicate(&name);
         }
         if faults.len() == count {
@@ -131,9 +144,7 @@ fn source(volume: &Field<'_>, owner: Owner<'_>, faults: &mut Faults) {
             name => common_source(name, &field, faults),
         }
     }
-    if count == 0 {
-        faults.required(volume, "must specify a volume type");
-    }
+    // Where there is none, it is an empty directory.
 }
 
 /// Sources that pods and persistent volumes have in common.
@@ -242,6 +253,7 @@ fn downward_file(item: &Field<'_>, faults: &mut Faults) {
 
 fn projected(field: &Field<'_>, faults: &mut Faults) {
     mode(&field.child("defaultMode"), faults);
+    let mut paths: Vec<&str> = Vec::new();
     for source in field.child("sources").items() {
         let mut count = 0;
         for name in [
@@ -264,18 +276,37 @@ fn projected(field: &Field<'_>, faults: &mut Faults) {
             match name {
                 "secret" | "configMap" => {
                     required(&part, &["name"], faults);
-                    part.child("items").items().for_each(|item| file(&item, faults));
+                    for item in part.child("items").items() {
+                        file(&item, faults);
+                        unique_path(field, &item, part.child("name").text(), &mut paths, faults);
+                    }
                 }
                 "downwardAPI" => {
-                    part.child("items").items().for_each(|item| {
+                    for item in part.child("items").items() {
                         downward_file(&Field::at(part.path(), item.value()), faults);
-                    });
+                        unique_path(field, &item, item.child("path").text(), &mut paths, faults);
+                    }
                 }
                 "serviceAccountToken" => token(&part, faults),
                 _ => {}
             }
         }
     }
+}
+
+/// Two files of one volume cannot have one path.
+fn unique_path<'a>(
+    volume: &Field<'_>,
+    item: &Field<'a>,
+    shown: &str,
+    paths: &mut Vec<&'a str>,
+    faults: &mut Faults,
+) {
+    let path = item.child("path").text();
+    if !path.is_empty() && paths.contains(&path) {
+        faults.invalid_value(volume, Quoted(shown), "conflicting duplicate paths");
+    }
+    paths.push(path);
 }
 
 fn token(field: &Field<'_>, faults: &mut Faults) {

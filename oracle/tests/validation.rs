@@ -1,0 +1,282 @@
+//! What watchkeeper-apiserver refuses, it refuses as the real server does: with the same code, the same message
+//! and the same causes in the same order. And it refuses nothing that the real server takes.
+//!
+//! Valid objects of many kinds lie in `validation/objects.json`. Each is sent as it is, and with each of its
+//! fields left out, emptied or spoilt. More, and what may not change, are written out in `validation/cases.txt`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{Method, Request};
+use http_body_util::{BodyExt as _, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use watchkeeper_apiserver::registry;
+use watchkeeper_apiserver::server::ApiServer;
+use watchkeeper_core::Timestamp;
+use watchkeeper_oracle::Cluster;
+
+#[path = "validation/change.rs"]
+mod change;
+#[path = "printed_tables/objects.rs"]
+mod printed;
+
+use change::{Change, cases, common, mutations};
+
+type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+/// How many requests are under way at a time.
+const WORKERS: usize = 8;
+const RANDOM_PODS: usize = 100;
+
+/// Both servers.
+struct Both {
+    real: Cluster,
+    ours: ApiServer,
+    client: Client<HttpConnector, Full<Bytes>>,
+}
+
+/// What a server said.
+#[derive(Debug, PartialEq)]
+struct Said {
+    code: u16,
+    reason: Value,
+    message: String,
+    causes: Value,
+    body: Value,
+}
+
+impl Said {
+    fn of(code: u16, body: &[u8]) -> Self {
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let is_refusal = code >= 400;
+        let part = |value: &Value| if is_refusal { value.clone() } else { Value::Null };
+        Self {
+            code,
+            reason: part(&body["reason"]),
+            message: part(&body["message"]).as_str().unwrap_or_default().to_owned(),
+            causes: part(&body["details"]["causes"]),
+            body,
+        }
+    }
+
+    /// A text that says nothing of values, of which some are shown in another form.
+    fn outline(&self) -> String {
+        let causes = self.causes.as_array().into_iter().flatten();
+        let causes: Vec<String> =
+            causes.map(|cause| format!("{} {}", cause["reason"], cause["field"])).collect();
+        format!("{} {} {}", self.code, self.reason, causes.join(", "))
+    }
+}
+
+impl Both {
+    async fn start() -> Outcome<Self> {
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        Ok(Self {
+            real: Cluster::start().await?,
+            ours: ApiServer::builder().plain_http().start().await?,
+            client,
+        })
+    }
+
+    async fn real(&self, method: Method, path: &str, body: &Value) -> Outcome<Said> {
+        let request = Request::builder().method(method).uri(path).header(CONTENT_TYPE, "application/json");
+        let answer = self.real.send(request.body(Bytes::from(body.to_string()))?).await?;
+        Ok(Said::of(answer.status().as_u16(), answer.body()))
+    }
+
+    async fn ours(&self, method: Method, path: &str, body: &Value) -> Outcome<Said> {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.ours.url()))
+            .header(CONTENT_TYPE, "application/json")
+            .header(AUTHORIZATION, format!("Bearer {}", self.ours.token()));
+        let answer = self.client.request(request.body(Full::new(Bytes::from(body.to_string())))?).await?;
+        let code = answer.status().as_u16();
+        Ok(Said::of(code, &answer.into_body().collect().await?.to_bytes()))
+    }
+
+    /// Sends a change to both, without keeping what becomes of it, and tells of a difference.
+    async fn ask(&self, question: &Question) -> Outcome<Option<String>> {
+        let Question { method, path, change, bases } = question;
+        let path = format!("{path}?dryRun=All");
+        let real = self.real(method.clone(), &path, &change.applied(&bases[0])).await?;
+        let ours = self.ours(method.clone(), &path, &change.applied(&bases[1])).await?;
+        Ok(difference(&format!("{method} {path} {change}"), change, &real, &ours))
+    }
+
+    /// Asks all, some at a time.
+    async fn ask_all(self, questions: Vec<Question>) -> Outcome {
+        let (both, count) = (Arc::new(self), questions.len());
+        let questions = Arc::new(questions);
+        let next = Arc::new(AtomicUsize::new(0));
+        let mut workers = JoinSet::new();
+        for _ in 0..WORKERS {
+            let (both, questions, next) = (both.clone(), questions.clone(), next.clone());
+            workers.spawn(async move {
+                let mut differences = Vec::new();
+                while let Some(question) = questions.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let answer = both.ask(question).await;
+                    differences
+                        .extend(answer.unwrap_or_else(|error| Some(format!("{}: {error}", question.path))));
+                }
+                differences
+            });
+        }
+        let mut differences = workers.join_all().await.concat();
+        differences.sort_unstable();
+        println!("{count} compared");
+        assert!(
+            differences.is_empty(),
+            "{} of {count} differ:\n{}",
+            differences.len(),
+            differences.join("\n")
+        );
+        Ok(())
+    }
+
+    /// Creates an object on both.
+    async fn create(&self, path: &str, object: &Value) -> Outcome<[Value; 2]> {
+        let real = self.real(Method::POST, path, object).await?;
+        let ours = self.ours(Method::POST, path, object).await?;
+        assert_eq!((real.code, ours.code), (201, 201), "{path}: {real:?}, {ours:?}");
+        Ok([real.body, ours.body])
+    }
+}
+
+/// What both servers are asked to do.
+struct Question {
+    method: Method,
+    path: String,
+    change: Change,
+    /// What is changed before it is sent, to the real server and to ours.
+    bases: [Value; 2],
+}
+
+impl Question {
+    fn create(path: &str, change: Change, object: &Value) -> Self {
+        Self { method: Method::POST, path: path.to_owned(), change, bases: [object.clone(), object.clone()] }
+    }
+
+    fn update(path: &str, change: Change, bases: &[Value; 2]) -> Self {
+        let name = bases[0]["metadata"]["name"].as_str().unwrap_or_default();
+        Self { method: Method::PUT, path: format!("{path}/{name}"), change, bases: bases.clone() }
+    }
+}
+
+/// What is known to differ: an empty map is absent for us, and nobody adds finalizers for the protection of storage.
+fn without_known(text: &str) -> String {
+    ["pvc", "pv"].into_iter().fold(text.replace(" value: {}:", " value: null:"), |text, kind| {
+        text.replace(&format!(",\"kubernetes.io/{kind}-protection\""), "")
+            .replace(&format!(",\\\"kubernetes.io/{kind}-protection\\\""), "")
+    })
+}
+
+fn difference(what: &str, change: &Change, real: &Said, ours: &Said) -> Option<String> {
+    // What cannot be decoded is not validated.
+    let is_same = match real.code {
+        400 => ours.code == 400,
+        _ if change.shows_types => real.outline() == ours.outline(),
+        _ if change.shows_differences => {
+            real.outline() == ours.outline() && real.message.starts_with(&ours.message)
+        }
+        _ => {
+            (real.code, &real.reason, without_known(&real.message), without_known(&real.causes.to_string()))
+                == (
+                    ours.code,
+                    &ours.reason,
+                    without_known(&ours.message),
+                    without_known(&ours.causes.to_string()),
+                )
+        }
+    };
+    let tell = |said: &Said| format!("{} {}", said.outline(), said.message);
+    (!is_same).then(|| format!("{what}\n  real: {}\n  ours: {}", tell(real), tell(ours)))
+}
+
+fn objects() -> Outcome<BTreeMap<String, Value>> {
+    Ok(serde_json::from_str(include_str!("validation/objects.json"))?)
+}
+
+fn path_of<'a>(objects: &'a BTreeMap<String, Value>, resource: &str) -> Outcome<&'a String> {
+    let path = objects.keys().find(|path| path.ends_with(&format!("/{resource}")));
+    path.ok_or_else(|| format!("no object of {resource}").into())
+}
+
+/// What is given by default, and then found to be wrong as well.
+fn is_defaulted(path: &str, change: &Change) -> bool {
+    let text = change.to_string();
+    (path.ends_with("/jobs") && change.renames)
+        // An empty list is absent for us, and is then given by default.
+        || text.starts_with("-/spec/behavior/scaleDown/policies/0 ")
+        || text.starts_with("/spec/behavior/scaleDown/policies=[]")
+        || (path.ends_with("/replicationcontrollers") && text.contains("/labels/app"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_are_taken_and_refused_as_by_the_real_server() -> Outcome {
+    let mut questions = Vec::new();
+    for (path, object) in objects()? {
+        let changes = common().into_iter().chain(mutations(&object));
+        let changes = changes.filter(|change| !is_defaulted(&path, change));
+        questions.extend(changes.map(|change| Question::create(&path, change, &object)));
+    }
+    let objects = objects()?;
+    for case in cases(include_str!("validation/cases.txt")).filter(|case| !case.is_update) {
+        let path = path_of(&objects, &case.resource)?;
+        questions.push(Question::create(path, case.change, &objects[path]));
+    }
+    Both::start().await?.ask_all(questions).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_are_taken_and_refused_as_by_the_real_server() -> Outcome {
+    let both = Both::start().await?;
+    let objects = objects()?;
+    let mut stored = BTreeMap::new();
+    for (path, object) in &objects {
+        stored.insert(path, both.create(path, object).await?);
+    }
+    let mut questions = Vec::new();
+    for (path, bases) in &stored {
+        let changes = common().into_iter().filter(|change| !change.renames);
+        questions.extend(changes.map(|change| Question::update(path, change, bases)));
+    }
+    for case in cases(include_str!("validation/cases.txt")).filter(|case| case.is_update) {
+        let path = path_of(&objects, &case.resource)?;
+        questions.push(Question::update(path, case.change, &stored[path]));
+    }
+    both.ask_all(questions).await
+}
+
+/// The objects of the printed tables, too, and pods with anything in their status.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_real_server_takes_is_taken() -> Outcome {
+    let seed = now().seconds.unsigned_abs();
+    println!("seed {seed}");
+    let mut random = printed::Random(seed);
+    let pods = (0..RANDOM_PODS).map(|number| ("/v1/pods", random.pod(number)));
+    let mut questions = Vec::new();
+    for (names, mut object) in printed::objects().into_iter().chain(pods) {
+        let [group, version, name] = names.split('/').collect::<Vec<_>>()[..] else { panic!("{names}") };
+        let resource = registry::builtin().get(group, version, name).ok_or(names)?;
+        let scope = if resource.is_namespaced() { "/namespaces/default" } else { "" };
+        object["apiVersion"] = json!(resource.group_version().to_string());
+        object["kind"] = json!(resource.kind);
+        let path = format!("{}{scope}/{}", resource.group_version().path(), resource.name);
+        questions.push(Question::create(&path, Change::default(), &object));
+    }
+    Both::start().await?.ask_all(questions).await
+}
+
+fn now() -> Timestamp {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp { seconds: i64::try_from(now.as_secs()).unwrap_or(i64::MAX), nanos: now.subsec_nanos() }
+}
