@@ -103,7 +103,10 @@ fn subject(field: &Field<'_>, is_namespaced: bool, faults: &mut Faults) {
 /// The role of a binding, which may not change.
 pub(super) fn changed_binding(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     let (before, now) = (old.field("roleRef"), new.field("roleRef"));
-    if before.value() != now.value() {
+    let differs = |name: &str| before.child(name).text() != now.child(name).text();
+    let has_other_group =
+        !now.child("apiGroup").is_empty() && !before.child("apiGroup").is_empty() && differs("apiGroup");
+    if has_other_group || differs("kind") || differs("name") {
         let shown = ordered(now.value(), &["apiGroup", "kind", "name"]);
         let shown = shown.replace("\"apiGroup\"", "\"APIGroup\"").replace("\"kind\"", "\"Kind\"");
         faults.invalid_value(&now, shown.replace("\"name\"", "\"Name\""), "field is immutable");

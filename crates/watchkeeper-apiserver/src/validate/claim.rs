@@ -125,6 +125,11 @@ pub(super) fn changed_claim(old: Object<'_>, new: Object<'_>, faults: &mut Fault
             if before.child("volumeName").is_empty() {
                 fields.remove("volumeName");
             }
+            // What is given by default (V2): a mode, and one source of data where the other is said.
+            let given = |name: &str| before.child(name).is_empty() || now.child(name).is_empty();
+            for name in ["volumeMode", "dataSource", "dataSourceRef"].into_iter().filter(|name| given(name)) {
+                fields.remove(name);
+            }
             if before.value()["storageClassName"].is_null() {
                 fields.remove("storageClassName");
             }
@@ -147,9 +152,7 @@ pub(super) fn changed_claim(old: Object<'_>, new: Object<'_>, faults: &mut Fault
         faults.forbidden(&place, "field can not be less than status.capacity");
     }
     let (mode, was) = (now.child("volumeMode"), before.child("volumeMode"));
-    if mode.value() != was.value() {
-        faults.invalid(&Field::at("volumeMode", mode.value()), "field is immutable");
-    }
+    faults.immutable_given(&Field::at("volumeMode", mode.value()), &was);
 }
 
 /// A volume but for its metadata.
@@ -261,9 +264,7 @@ pub(super) fn changed_volume(old: Object<'_>, new: Object<'_>, faults: &mut Faul
         faults.forbidden(&Field::at("spec.persistentvolumesource", now.value()), FIXED_VOLUME);
     }
     let mode = now.child("volumeMode");
-    if mode.value() != before.child("volumeMode").value() {
-        faults.invalid(&Field::at("volumeMode", mode.value()), "field is immutable");
-    }
+    faults.immutable_given(&Field::at("volumeMode", mode.value()), &before.child("volumeMode"));
 }
 
 /// A storage class but for its metadata.
@@ -291,7 +292,9 @@ pub(super) fn class(object: Object<'_>, faults: &mut Faults) {
 pub(super) fn changed_class(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     faults.declared(|faults| {
         for name in ["provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"] {
-            if old.field(name).value() != new.field(name).value() {
+            let is_given =
+                new.field(name).is_empty() && matches!(name, "reclaimPolicy" | "volumeBindingMode");
+            if !is_given && old.field(name).value() != new.field(name).value() {
                 faults.invalid_value(&new.field(name), "null", "field is immutable");
             }
         }

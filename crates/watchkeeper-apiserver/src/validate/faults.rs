@@ -139,6 +139,13 @@ impl Faults {
         }
     }
 
+    /// As [`immutable`](Self::immutable) of a value that is given by default where it is absent (V2).
+    pub(crate) fn immutable_given(&mut self, new: &Field<'_>, old: &Field<'_>) {
+        if !new.is_empty() && !old.is_empty() {
+            self.immutable(new, old);
+        }
+    }
+
     fn add(&mut self, cause: CauseType, at: &Field<'_>, message: String) {
         let fault = StatusCause { cause, field: at.path().to_owned(), message };
         if self.is_declared {

@@ -24,7 +24,9 @@ pub(super) fn service(object: Object<'_>, old: Option<Object<'_>>, faults: &mut 
     if ports.is_empty() && !is_headless && kind != "ExternalName" {
         faults.required(&ports, "");
     }
-    by_type(&spec, kind, is_headless, faults);
+    if old.is_none_or(|old| type_of(&old.field("spec")) == kind) || kind != "ExternalName" {
+        by_type(&spec, kind, is_headless, faults);
+    }
     let mut names = Vec::new();
     for item in ports.items() {
         service_port(&item, ports.len() > 1, &mut names, faults);
@@ -43,9 +45,13 @@ pub(super) fn service(object: Object<'_>, old: Option<Object<'_>>, faults: &mut 
         }
     }
     faults.one_of(&spec.child("type"), &TYPES);
-    port_numbers(&ports, kind, faults);
-    balanced(&spec, kind, faults);
-    traffic(&spec, kind, faults);
+    // What belongs to the type that a service had is dropped with it.
+    let has_other_type = old.is_some_and(|old| type_of(&old.field("spec")) != kind);
+    if !has_other_type {
+        port_numbers(&ports, kind, faults);
+        balanced(&spec, kind, faults);
+        traffic(&spec, kind, faults);
+    }
 }
 
 /// What of a service may not change.
@@ -82,7 +88,9 @@ pub(super) fn changed(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     if is_balanced(&spec) && is_balanced(&before) && class.value() != known.value() {
         faults.invalid_value(&class, json(class.value()), "may not change once set");
     }
-    class_of(&spec, type_of(&spec), faults);
+    if type_of(&spec) == type_of(&before) {
+        class_of(&spec, type_of(&spec), faults);
+    }
 }
 
 fn type_of<'a>(spec: &Field<'a>) -> &'a str {

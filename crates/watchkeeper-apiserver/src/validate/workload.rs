@@ -141,9 +141,10 @@ pub(super) fn stateful_set(object: Object<'_>, faults: &mut Faults) {
 pub(super) fn changed_stateful_set(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     let (before, spec) = (old.field("spec"), new.field("spec"));
     same_selector(&before.child("selector"), &spec.child("selector"), faults);
-    for name in ["volumeClaimTemplates", "serviceName", "podManagementPolicy"] {
+    for name in ["volumeClaimTemplates", "serviceName"] {
         faults.immutable(&spec.child(name), &before.child(name));
     }
+    faults.immutable_given(&spec.child("podManagementPolicy"), &before.child("podManagementPolicy"));
 }
 
 /// A selector that may not change.
