@@ -78,7 +78,7 @@ pub enum Problem {
     Namespace,
 }
 
-pub(super) fn selection(selection: &Selection, cluster: &str, user: &str) -> Result<(), CheckError> {
+pub(super) fn selection(selection: &Selection) -> Result<(), CheckError> {
     let refuse = |entry: &str, name: &str, file: &Option<PathBuf>, problem| {
         let entry = match name.is_empty() {
             true => format!("the {entry}"),
@@ -86,10 +86,11 @@ pub(super) fn selection(selection: &Selection, cluster: &str, user: &str) -> Res
         };
         CheckError { entry, file: file.clone(), problem }
     };
-    cluster_problem(&selection.cluster)
-        .map_or(Ok(()), |problem| Err(refuse("cluster", cluster, &selection.cluster.file, problem)))?;
+    cluster_problem(&selection.cluster).map_or(Ok(()), |problem| {
+        Err(refuse("cluster", &selection.cluster_name, &selection.cluster.file, problem))
+    })?;
     user_problem(&selection.user)
-        .map_or(Ok(()), |problem| Err(refuse("user", user, &selection.user.file, problem)))?;
+        .map_or(Ok(()), |problem| Err(refuse("user", &selection.user_name, &selection.user.file, problem)))?;
     match &selection.namespace {
         Some(namespace) if !is_label(namespace) => {
             Err(refuse("context", &selection.context, &None, Problem::Namespace))

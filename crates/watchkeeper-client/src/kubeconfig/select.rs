@@ -46,8 +46,12 @@ pub struct Overrides {
 pub struct Selection {
     /// The name of the context; empty where there is none.
     pub context: String,
+    /// The name of the cluster; empty where there is none.
+    pub cluster_name: String,
     /// The server.
     pub cluster: Cluster,
+    /// The name of the user; empty where there is none.
+    pub user_name: String,
     /// Who one is there.
     pub user: User,
     /// The namespace of requests that name none; `None` where nothing was said.
@@ -133,6 +137,8 @@ impl Kubeconfig {
         let said = overrides.namespace.clone().or(Some(context.namespace));
         let selection = Selection {
             context: context_name.to_owned(),
+            cluster_name: cluster_name.to_owned(),
+            user_name: user_name.to_owned(),
             cluster: overrides.lay_over_cluster(cluster),
             user: overrides.lay_over_user(user),
             namespace: said.filter(|namespace| !namespace.is_empty()),
@@ -140,7 +146,7 @@ impl Kubeconfig {
         if selection.cluster == Cluster::default() {
             return Err(SelectError::Empty);
         }
-        check::selection(&selection, cluster_name, user_name).map_err(SelectError::Invalid)?;
+        check::selection(&selection).map_err(SelectError::Invalid)?;
         Ok(selection)
     }
 }
