@@ -3,9 +3,12 @@
 //! From: a kubeconfig, or the service account of a pod.
 //! To:   requests over one transport, and what came of them.
 
+pub mod auth;
 pub mod config;
 pub mod kubeconfig;
 mod secret;
+pub mod transport;
 
 pub use config::{Config, ConfigError};
 pub use secret::Secret;
+pub use transport::Transport;

@@ -1,0 +1,132 @@
+//! Auth: how a client says who it is.
+//!
+//! From: a [`Config`](crate::Config).
+//! To:   the [transport](crate::transport), which asks before every connection and every request.
+//!
+//! - A1: nothing here blocks the runtime: files and programs are waited for.
+//! - A2: credentials do not show in debug output or in errors.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::HeaderValue;
+
+use crate::Secret;
+
+/// What is awaited.
+pub type Awaited<'a, T> = Pin<Box<dyn Future<Output = Result<T, AuthError>> + Send + 'a>>;
+
+/// Gives credentials. Requests on all connections share one.
+pub trait Credentials: fmt::Debug + Send + Sync {
+    /// The `Authorization` header for the next request, if there is any.
+    fn authorization(&self) -> Awaited<'_, Option<HeaderValue>>;
+
+    /// The certificate for the next connection, if there is any.
+    fn certificate(&self) -> Awaited<'_, Option<PemIdentity>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// The server has answered 401 to a request that had this header: it is not to be given again.
+    fn refused(&self, header: Option<&HeaderValue>) {
+        let _ = header;
+    }
+}
+
+/// A certificate and its key, in PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PemIdentity {
+    /// The certificate, and those between it and its authority.
+    pub certificate: String,
+    /// Its key.
+    pub key: Secret,
+}
+
+/// Why there are no credentials: nothing was sent.
+#[derive(Debug, thiserror::Error)]
+#[error("no credentials: {what}")]
+pub struct AuthError {
+    /// What went wrong, without secrets.
+    pub what: String,
+    /// Why.
+    pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl AuthError {
+    /// What went wrong.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), source: None }
+    }
+}
+
+/// Credentials that never change.
+#[derive(Clone, Default)]
+pub struct Fixed {
+    header: Option<HeaderValue>,
+}
+
+impl Fixed {
+    /// None at all.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// A bearer token.
+    ///
+    /// # Errors
+    /// If the token has characters that no header can have.
+    pub fn token(token: &Secret) -> Result<Self, AuthError> {
+        Ok(Self { header: Some(bearer(token)?) })
+    }
+
+    /// Name and password.
+    ///
+    /// # Errors
+    /// Never: what is sent is in base64.
+    pub fn basic(username: &str, password: &Secret) -> Result<Self, AuthError> {
+        let text = STANDARD.encode(format!("{username}:{}", password.reveal()));
+        Ok(Self { header: Some(header(&format!("Basic {text}"))?) })
+    }
+}
+
+impl fmt::Debug for Fixed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.header.is_some() { "Fixed([secret])" } else { "Fixed(none)" })
+    }
+}
+
+impl Credentials for Fixed {
+    fn authorization(&self) -> Awaited<'_, Option<HeaderValue>> {
+        Box::pin(std::future::ready(Ok(self.header.clone())))
+    }
+}
+
+/// `Bearer <token>`.
+pub(crate) fn bearer(token: &Secret) -> Result<HeaderValue, AuthError> {
+    header(&format!("Bearer {}", token.reveal()))
+}
+
+fn header(text: &str) -> Result<HeaderValue, AuthError> {
+    let refused = |_| AuthError::new("they have characters that no header can have");
+    let mut value = HeaderValue::from_str(text).map_err(refused)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn fixed_credentials_are_given_and_not_shown() {
+        let token = Fixed::token(&"hunter2".into()).unwrap();
+        assert_eq!(token.authorization().await.unwrap().unwrap(), "Bearer hunter2");
+        assert!(!format!("{token:?} {:?}", token.header).contains("hunter2"));
+        let basic = Fixed::basic("me", &"pass".into()).unwrap();
+        assert_eq!(basic.authorization().await.unwrap().unwrap(), "Basic bWU6cGFzcw==");
+        let error = Fixed::token(&"a\nb".into()).unwrap_err();
+        assert_eq!(error.to_string(), "no credentials: they have characters that no header can have");
+    }
+}

@@ -1,0 +1,179 @@
+//! Bodies of requests and of answers.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body_util::{BodyExt as _, Empty, Full};
+use hyper::body::Incoming;
+use watchkeeper_wire::Malformed;
+use watchkeeper_wire::gzip::Gunzip;
+
+use super::pool::Lease;
+
+/// The body of a request or of an answer.
+pub struct Body {
+    content: Content,
+    /// Keeps the connection's place for as long as the answer is being read.
+    lease: Option<Lease>,
+}
+
+enum Content {
+    Empty,
+    Full(Full<Bytes>),
+    Incoming(Incoming),
+    /// Decompressed; `None` once it has ended.
+    Gzip {
+        incoming: Incoming,
+        gunzip: Option<Box<Gunzip>>,
+    },
+    Stream(Pin<Box<dyn HttpBody<Data = Bytes, Error = BodyError> + Send>>),
+}
+
+/// Why a body ends too early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BodyError {
+    /// The connection was lost.
+    #[error("the connection was lost within the answer")]
+    Lost(#[from] hyper::Error),
+    /// What was compressed cannot be decompressed.
+    #[error("the answer is compressed and broken")]
+    Gzip(#[from] Malformed),
+    /// The sender of a request's body has given up.
+    #[error("the body of the request could not be had")]
+    Request(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Body {
+    /// Nothing.
+    pub fn empty() -> Self {
+        Self { content: Content::Empty, lease: None }
+    }
+
+    /// What a stream gives. A request with such a body is never sent twice.
+    pub fn stream(body: impl HttpBody<Data = Bytes, Error = BodyError> + Send + 'static) -> Self {
+        Self { content: Content::Stream(Box::pin(body)), lease: None }
+    }
+
+    /// All of it.
+    ///
+    /// # Errors
+    /// If it ends too early.
+    pub async fn bytes(self) -> Result<Bytes, BodyError> {
+        Ok(self.collect().await?.to_bytes())
+    }
+
+    /// The next piece; `None` at the end. Dropped half-way, nothing is lost.
+    ///
+    /// # Errors
+    /// If it ends too early.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, BodyError> {
+        loop {
+            match self.frame().await.transpose()? {
+                None => return Ok(None),
+                Some(frame) => {
+                    if let Ok(data) = frame.into_data() {
+                        return Ok(Some(data));
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn incoming(incoming: Incoming, lease: Option<Lease>) -> Self {
+        Self { content: Content::Incoming(incoming), lease }
+    }
+
+    pub(super) fn gunzip(self) -> Self {
+        match self.content {
+            Content::Incoming(incoming) => {
+                let content = Content::Gzip { incoming, gunzip: Some(Box::default()) };
+                Self { content, lease: self.lease }
+            }
+            content => Self { content, lease: self.lease },
+        }
+    }
+}
+
+impl<T: Into<Bytes>> From<T> for Body {
+    fn from(bytes: T) -> Self {
+        Self { content: Content::Full(Full::new(bytes.into())), lease: None }
+    }
+}
+
+impl std::fmt::Debug for Body {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Body").field("size", &self.size_hint()).finish_non_exhaustive()
+    }
+}
+
+impl HttpBody for Body {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let polled = match &mut self.content {
+            Content::Empty => Poll::Ready(None),
+            Content::Full(full) => Pin::new(full).poll_frame(context).map_err(|never| match never {}),
+            Content::Incoming(incoming) => Pin::new(incoming).poll_frame(context).map_err(BodyError::Lost),
+            Content::Gzip { incoming, gunzip } => poll_gzip(incoming, gunzip, context),
+            Content::Stream(stream) => stream.as_mut().poll_frame(context),
+        };
+        let done = ready!(polled);
+        if !matches!(done, Some(Ok(_))) {
+            self.lease = None; // the connection's place is free as soon as the end is known
+        }
+        Poll::Ready(done)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.content {
+            Content::Empty => true,
+            Content::Full(full) => full.is_end_stream(),
+            Content::Incoming(incoming) => incoming.is_end_stream(),
+            Content::Gzip { gunzip, .. } => gunzip.is_none(),
+            Content::Stream(stream) => stream.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.content {
+            Content::Empty => HttpBody::size_hint(&Empty::<Bytes>::new()),
+            Content::Full(full) => full.size_hint(),
+            Content::Incoming(incoming) => incoming.size_hint(),
+            Content::Gzip { .. } => SizeHint::default(),
+            Content::Stream(stream) => stream.size_hint(),
+        }
+    }
+}
+
+fn poll_gzip(
+    incoming: &mut Incoming,
+    gunzip: &mut Option<Box<Gunzip>>,
+    context: &mut Context<'_>,
+) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+    let outcome = loop {
+        let Some(open) = gunzip else { return Poll::Ready(None) };
+        match open.next() {
+            Ok(Some(plain)) => return Poll::Ready(Some(Ok(Frame::data(plain)))),
+            Ok(None) => {}
+            Err(error) => break Err(error.into()),
+        }
+        match ready!(Pin::new(&mut *incoming).poll_frame(context)) {
+            Some(Ok(frame)) => {
+                if let Ok(data) = frame.into_data() {
+                    open.push(data);
+                }
+            }
+            Some(Err(error)) => break Err(error.into()),
+            None => break Ok(()),
+        }
+    };
+    let ended = gunzip.take().map_or(Ok(()), |gunzip| gunzip.finish().map_err(BodyError::from));
+    Poll::Ready(outcome.and(ended).err().map(Err))
+}

@@ -1,0 +1,237 @@
+//! Dialling: a connection to the server, through a proxy if there is one, and TLS if it is spoken.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::Uri;
+use http::uri::{Authority, Scheme};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use tokio_rustls::TlsConnector;
+use tower_service::Service;
+
+use super::tls::{Built, Tls, server_name};
+use super::{BuildError, ConnectError};
+use crate::Config;
+use crate::auth::Credentials;
+use crate::config::Proxy;
+
+/// When the kernel begins to probe a silent connection, and how often; together with
+/// [`PROBES`] this makes [`DEAD_AFTER`](super::DEAD_AFTER).
+const PROBE_AFTER: Duration = Duration::from_secs(15);
+const PROBE_EVERY: Duration = Duration::from_secs(10);
+const PROBES: u32 = 3;
+
+/// Makes connections to one server.
+#[derive(Debug)]
+pub(super) struct Dialer {
+    scheme: Scheme,
+    authority: Authority,
+    prefix: String,
+    tcp: HttpConnector,
+    route: Option<Intercept>,
+    /// `None` for plain HTTP.
+    tls: Option<(Tls, ServerName<'static>)>,
+    proxy_tls: Arc<Tls>,
+    timeout: Duration,
+}
+
+/// What is spoken on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protocol {
+    Http1,
+    Http2,
+}
+
+/// A connection.
+pub(super) struct Dialed {
+    pub(super) io: Box<dyn Io>,
+    pub(super) protocol: Protocol,
+    /// The certificates that it was made with.
+    pub(super) made_with: Option<Arc<Built>>,
+}
+
+/// Bytes, both ways.
+pub(super) trait Io: hyper::rt::Read + hyper::rt::Write + Send + Unpin {}
+impl<T: hyper::rt::Read + hyper::rt::Write + Send + Unpin> Io for T {}
+
+impl Dialer {
+    pub(super) fn new(config: &Config, credentials: Arc<dyn Credentials>) -> Result<Self, BuildError> {
+        let scheme = config.server.scheme().cloned().unwrap_or(Scheme::HTTPS);
+        let authority = config.server.authority().cloned();
+        let authority = authority.ok_or_else(|| BuildError::ServerName(String::new()))?;
+        let tls = match config.is_secure() {
+            false => None,
+            true => {
+                let name = config.tls_server_name.as_deref().unwrap_or(authority.host());
+                let name = server_name(name).ok_or_else(|| BuildError::ServerName(name.to_owned()))?;
+                let tls =
+                    Tls::new(config.authorities.clone(), config.certificate.clone(), credentials.clone());
+                Some((tls, name))
+            }
+        };
+        let route = match &config.proxy {
+            Proxy::Environment => Matcher::from_env().intercept(&config.server),
+            Proxy::Direct => None,
+            Proxy::Through(proxy) => {
+                Matcher::builder().all(proxy.to_string()).build().intercept(&config.server)
+            }
+        };
+        Ok(Self {
+            scheme,
+            authority,
+            prefix: config.server.path().trim_end_matches('/').to_owned(),
+            tcp: connector(config.connect_timeout),
+            route,
+            tls,
+            proxy_tls: Arc::new(Tls::of_system(credentials)),
+            timeout: config.connect_timeout,
+        })
+    }
+
+    /// Scheme, host and path of a request to this server; the prefix of its address comes first.
+    pub(super) fn locate(&self, uri: &Uri) -> Option<Uri> {
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let uri = Uri::builder().scheme(self.scheme.clone()).authority(self.authority.clone());
+        uri.path_and_query(format!("{}{path}", self.prefix)).build().ok()
+    }
+
+    /// `host:port`.
+    pub(super) fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
+    /// The certificates that hold now; `None` where there is no TLS.
+    pub(super) async fn certificates(&self) -> Result<Option<Arc<Built>>, ConnectError> {
+        match &self.tls {
+            None => Ok(None),
+            Some((tls, _)) => tls.current().await.map(Some),
+        }
+    }
+
+    /// Makes a connection: of HTTP/2 if the server can and `may_be_http2`. Dropped half-way, there is none.
+    pub(super) async fn dial(&self, may_be_http2: bool) -> Result<Dialed, ConnectError> {
+        match tokio::time::timeout(self.timeout, self.connect(may_be_http2)).await {
+            Ok(dialed) => dialed,
+            Err(_) => {
+                Err(ConnectError::TimedOut { address: self.address(), seconds: self.timeout.as_secs() })
+            }
+        }
+    }
+
+    async fn connect(&self, may_be_http2: bool) -> Result<Dialed, ConnectError> {
+        let io = self.reach().await?;
+        let Some((tls, name)) = &self.tls else {
+            return Ok(Dialed { io, protocol: Protocol::Http1, made_with: None });
+        };
+        let built = tls.current().await?;
+        let protocols: &[&[u8]] = if may_be_http2 { &[b"h2", b"http/1.1"] } else { &[b"http/1.1"] };
+        let connector = TlsConnector::from(built.config(protocols));
+        let stream = connector.connect(name.clone(), TokioIo::new(io)).await;
+        let stream = stream.map_err(|source| ConnectError::Tls { address: self.address(), source })?;
+        let protocol = match stream.get_ref().1.alpn_protocol() {
+            Some(b"h2") => Protocol::Http2,
+            _ => Protocol::Http1,
+        };
+        Ok(Dialed { io: Box::new(TokioIo::new(stream)), protocol, made_with: Some(built) })
+    }
+
+    /// The server's port, straight or through the proxy.
+    async fn reach(&self) -> Result<Box<dyn Io>, ConnectError> {
+        let port = self.authority.port_u16().unwrap_or(match self.tls {
+            Some(_) => 443,
+            None => 80,
+        });
+        let to = format!("{}://{}:{port}", self.scheme, self.authority.host());
+        let to: Uri = to.parse().map_err(|error: http::uri::InvalidUri| self.unreachable(error))?;
+        let Some(route) = &self.route else {
+            let stream = self.tcp.clone().call(to).await.map_err(|error| self.unreachable(error))?;
+            return Ok(Box::new(stream));
+        };
+        let through = |source: Box<dyn std::error::Error + Send + Sync>| ConnectError::Proxy {
+            address: self.address(),
+            proxy: format!("{}:{}", route.uri().host().unwrap_or_default(), proxy_port(route.uri())),
+            source,
+        };
+        let proxy = ToProxy { tcp: self.tcp.clone(), tls: self.proxy_tls.clone() };
+        if route.uri().scheme_str().is_some_and(|scheme| scheme.starts_with("socks5")) {
+            let mut socks = SocksV5::new(route.uri().clone(), proxy);
+            if let Some((user, password)) = route.raw_auth() {
+                socks = socks.with_auth(user.to_owned(), password.to_owned());
+            }
+            return socks.call(to).await.map_err(|error| through(error.into()));
+        }
+        let mut tunnel = Tunnel::new(route.uri().clone(), proxy);
+        if let Some(auth) = route.basic_auth() {
+            tunnel = tunnel.with_auth(auth.clone());
+        }
+        tunnel.call(to).await.map_err(|error| through(error.into()))
+    }
+
+    fn unreachable(&self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> ConnectError {
+        ConnectError::Unreachable { address: self.address(), source: source.into() }
+    }
+
+    pub(super) fn address(&self) -> String {
+        self.authority.to_string()
+    }
+}
+
+fn connector(timeout: Duration) -> HttpConnector {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(timeout));
+    tcp.set_keepalive(Some(PROBE_AFTER));
+    tcp.set_keepalive_interval(Some(PROBE_EVERY));
+    tcp.set_keepalive_retries(Some(PROBES));
+    #[cfg(target_os = "linux")]
+    tcp.set_tcp_user_timeout(Some(PROBE_EVERY * PROBES)); // what was sent and nobody acknowledges
+    tcp
+}
+
+fn proxy_port(proxy: &Uri) -> u16 {
+    proxy.port_u16().unwrap_or(match proxy.scheme_str() {
+        Some("https") => 443,
+        Some("http") => 80,
+        _ => 1080,
+    })
+}
+
+/// Connects to a proxy.
+#[derive(Clone)]
+struct ToProxy {
+    tcp: HttpConnector,
+    tls: Arc<Tls>,
+}
+
+impl Service<Uri> for ToProxy {
+    type Response = Box<dyn Io>;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, proxy: Uri) -> Self::Future {
+        let (mut tcp, tls) = (self.tcp.clone(), self.tls.clone());
+        Box::pin(async move {
+            let host = proxy.host().unwrap_or_default().to_owned();
+            let to: Uri = format!("http://{host}:{}", proxy_port(&proxy)).parse()?;
+            let stream = tcp.call(to).await?;
+            if proxy.scheme_str() != Some("https") {
+                return Ok(Box::new(stream) as Box<dyn Io>);
+            }
+            let name = server_name(&host).ok_or("the proxy's name is none")?;
+            let connector = TlsConnector::from(tls.current().await?.config(&[b"http/1.1"]));
+            Ok(Box::new(TokioIo::new(connector.connect(name, TokioIo::new(stream)).await?)) as Box<dyn Io>)
+        })
+    }
+}

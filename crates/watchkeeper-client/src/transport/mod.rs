@@ -1,0 +1,220 @@
+//! Transport: requests go out, answers come back, over as few connections as will do.
+//!
+//! From: the REST client, or anybody with an [`http::Request`].
+//! To:   the server of a [`Config`](crate::Config).
+//!
+//! - T1: a request is sent once. If the connection was lost before anything of it was sent, another
+//!   connection is tried; afterwards nobody can know, and the caller decides.
+//! - T2: a connection over which nothing comes is found dead within [`DEAD_AFTER`]: by pings (HTTP/2) or by
+//!   the kernel's probes (HTTP/1.1).
+//! - T3: no more requests are on an HTTP/2 connection than the server allows: then there is another.
+//! - T4: credentials do not go over plain HTTP unless the config says so.
+//! - T5: dropping a request, or the body of its answer, cancels it at the server too.
+
+mod body;
+mod dial;
+mod error;
+mod pool;
+mod tls;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, USER_AGENT};
+use http::{HeaderValue, Request, Response, StatusCode};
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
+
+use crate::Config;
+use crate::auth::Credentials;
+use crate::config::Impersonate;
+use dial::Dialer;
+use pool::Pool;
+
+pub use body::{Body, BodyError};
+pub use error::{BuildError, ConnectError, TransportError};
+
+/// After how long a connection is known to be dead over which nothing comes (T2).
+pub const DEAD_AFTER: Duration = Duration::from_secs(45);
+
+/// The way to one server, for everybody in the process who asks it in the same name. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Transport {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    pool: Pool,
+    credentials: Arc<dyn Credentials>,
+    /// T4.
+    may_authorize: bool,
+    impersonate: Vec<(http::HeaderName, HeaderValue)>,
+    compression: bool,
+    user_agent: HeaderValue,
+}
+
+impl Transport {
+    /// Nothing is sent yet, and nothing but the system's authorities is read.
+    ///
+    /// # Errors
+    /// If the config has texts that no header can have.
+    pub fn new(config: &Config, credentials: Arc<dyn Credentials>) -> Result<Self, BuildError> {
+        let dialer = Dialer::new(config, credentials.clone())?;
+        let user_agent = HeaderValue::from_str(&config.user_agent).map_err(|_| BuildError::UserAgent)?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                pool: Pool::new(dialer),
+                credentials,
+                may_authorize: config.is_secure() || config.plain_credentials,
+                impersonate: config.impersonate.as_ref().map(headers).transpose()?.unwrap_or_default(),
+                compression: config.compression,
+                user_agent,
+            }),
+        })
+    }
+
+    /// Sends a request to the server, whatever host its URI names; returns as soon as the head of the
+    /// answer has come. Headers that are there are not replaced. Dropped half-way, the request is cancelled.
+    ///
+    /// # Errors
+    /// If there is no answer: [`TransportError`] says whether the request was sent (T1). A refusal by the
+    /// server is an answer.
+    pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, TransportError> {
+        let mut request = request;
+        let given = self.prepare(&mut request).await?;
+        if self.shared.compression && !request.headers().contains_key(ACCEPT_ENCODING) {
+            request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        let response = self.shared.pool.send(request).await?;
+        self.hear(response.status(), given.as_ref());
+        Ok(decompress(response))
+    }
+
+    /// Sends a request that asks for another protocol, over an HTTP/1.1 connection of its own.
+    ///
+    /// The answer is 101 and the connection is there; or it is another, and has a body.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub async fn upgrade(&self, request: Request<Body>) -> Result<Upgrade, TransportError> {
+        let mut request = request;
+        let given = self.prepare(&mut request).await?;
+        let mut response = self.shared.pool.send_alone(request).await?;
+        self.hear(response.status(), given.as_ref());
+        if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            return Ok(Upgrade::Refused(decompress(response)));
+        }
+        let upgraded = hyper::upgrade::on(&mut response).await.map_err(TransportError::lost)?;
+        let (head, _) = response.into_parts();
+        Ok(Upgrade::Switched(Response::from_parts(head, TokioIo::new(upgraded))))
+    }
+
+    /// How many connections there are.
+    pub fn connections(&self) -> usize {
+        self.shared.pool.connections()
+    }
+
+    /// Adds what every request has; returns the credentials that were added.
+    async fn prepare(&self, request: &mut Request<Body>) -> Result<Option<HeaderValue>, TransportError> {
+        let shared = &*self.shared;
+        let mut given = None;
+        if shared.may_authorize && !request.headers().contains_key(AUTHORIZATION) {
+            given = shared.credentials.authorization().await?;
+            if let Some(header) = &given {
+                request.headers_mut().insert(AUTHORIZATION, header.clone());
+            }
+        }
+        let headers = request.headers_mut();
+        if !headers.contains_key("impersonate-user") {
+            for (name, value) in &shared.impersonate {
+                headers.append(name.clone(), value.clone());
+            }
+        }
+        headers.entry(USER_AGENT).or_insert_with(|| shared.user_agent.clone());
+        Ok(given)
+    }
+
+    fn hear(&self, status: StatusCode, given: Option<&HeaderValue>) {
+        if status == StatusCode::UNAUTHORIZED {
+            self.shared.credentials.refused(given);
+        }
+    }
+}
+
+/// What came of asking for another protocol.
+#[derive(Debug)]
+pub enum Upgrade {
+    /// The connection speaks it now.
+    Switched(Response<TokioIo<Upgraded>>),
+    /// The server has said something else.
+    Refused(Response<Body>),
+}
+
+fn decompress(response: Response<Body>) -> Response<Body> {
+    let (mut head, body) = response.into_parts();
+    if head.headers.get(CONTENT_ENCODING).is_none_or(|encoding| encoding != "gzip") {
+        return Response::from_parts(head, body);
+    }
+    head.headers.remove(CONTENT_ENCODING);
+    head.headers.remove(CONTENT_LENGTH);
+    Response::from_parts(head, body.gunzip())
+}
+
+fn headers(whom: &Impersonate) -> Result<Vec<(http::HeaderName, HeaderValue)>, BuildError> {
+    let value = |text: &str| HeaderValue::from_str(text).map_err(|_| BuildError::Impersonation);
+    let mut headers = vec![(http::HeaderName::from_static("impersonate-user"), value(&whom.user)?)];
+    if !whom.uid.is_empty() {
+        headers.push((http::HeaderName::from_static("impersonate-uid"), value(&whom.uid)?));
+    }
+    for group in &whom.groups {
+        headers.push((http::HeaderName::from_static("impersonate-group"), value(group)?));
+    }
+    for (key, values) in &whom.extra {
+        let name = format!("impersonate-extra-{}", escaped(key));
+        let name = http::HeaderName::try_from(name).map_err(|_| BuildError::Impersonation)?;
+        for text in values {
+            headers.push((name.clone(), value(text)?));
+        }
+    }
+    Ok(headers)
+}
+
+/// A key in the name of a header: bytes that a name cannot have, and `%`, are percent-encoded.
+fn escaped(key: &str) -> String {
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&'*+-.^_`|~".contains(&byte);
+    key.bytes()
+        .map(|byte| match legal(byte) {
+            true => char::from(byte.to_ascii_lowercase()).to_string(),
+            false => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whom_to_act_as_is_said_in_headers() {
+        let whom = Impersonate {
+            user: "her".into(),
+            uid: "7".into(),
+            groups: vec!["a".into(), "b".into()],
+            extra: [("Acme.com/Scope%".to_owned(), vec!["x".to_owned()])].into(),
+        };
+        let headers = headers(&whom).unwrap();
+        let shown: Vec<_> =
+            headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
+        assert_eq!(
+            shown,
+            [
+                ("impersonate-user", "her"),
+                ("impersonate-uid", "7"),
+                ("impersonate-group", "a"),
+                ("impersonate-group", "b"),
+                ("impersonate-extra-acme.com%2fscope%25", "x"),
+            ]
+        );
+    }
+}

@@ -1,0 +1,218 @@
+//! TLS: whom we believe, and who we are.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+
+use super::ConnectError;
+use crate::auth::{Credentials, PemIdentity};
+use crate::config::{Authorities, ClientCertificate};
+
+/// What a connection needs. Certificates that are in files are read again for every connection.
+#[derive(Debug)]
+pub(super) struct Tls {
+    authorities: Authorities,
+    certificate: Option<ClientCertificate>,
+    credentials: Arc<dyn Credentials>,
+    built: Mutex<Option<Arc<Built>>>,
+}
+
+/// What was made of certificates and keys.
+#[derive(Debug)]
+pub(super) struct Built {
+    materials: Materials,
+    config: Arc<ClientConfig>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Materials {
+    authorities: Option<String>,
+    identity: Option<PemIdentity>,
+}
+
+impl Built {
+    /// Which protocols are offered is the caller's.
+    pub(super) fn config(&self, protocols: &[&[u8]]) -> Arc<ClientConfig> {
+        let mut config = (*self.config).clone();
+        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+        Arc::new(config)
+    }
+}
+
+impl Tls {
+    pub(super) fn new(
+        authorities: Authorities,
+        certificate: Option<ClientCertificate>,
+        credentials: Arc<dyn Credentials>,
+    ) -> Self {
+        Self { authorities, certificate, credentials, built: Mutex::default() }
+    }
+
+    /// Those that this machine trusts, and nobody who asks: for proxies.
+    pub(super) fn of_system(credentials: Arc<dyn Credentials>) -> Self {
+        Self::new(Authorities::System, None, credentials)
+    }
+
+    /// What holds now. Where a file has become unreadable or broken, what it held before goes on to hold.
+    pub(super) async fn current(&self) -> Result<Arc<Built>, ConnectError> {
+        let known = self.built.lock().clone();
+        let made = match self.materials().await {
+            Ok(materials) if known.as_ref().is_some_and(|known| known.materials == materials) => {
+                return Ok(known.expect("it was compared just now"));
+            }
+            Ok(materials) => self.build(materials).await,
+            Err(error) => Err(error),
+        };
+        match (made, known) {
+            (Ok(built), _) => {
+                let built = Arc::new(built);
+                *self.built.lock() = Some(built.clone());
+                Ok(built)
+            }
+            (Err(error), Some(known)) => {
+                tracing::warn!(%error, "certificates have changed and cannot be used: the old ones go on to hold");
+                Ok(known)
+            }
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    async fn materials(&self) -> Result<Materials, ConnectError> {
+        let authorities = match &self.authorities {
+            Authorities::System | Authorities::Anybody => None,
+            Authorities::Pem(pem) => Some(pem.clone()),
+            Authorities::File(file) => Some(read(file, "certificate authority").await?),
+        };
+        let identity = match &self.certificate {
+            Some(ClientCertificate::Pem { certificate, key }) => {
+                Some(PemIdentity { certificate: certificate.clone(), key: key.clone() })
+            }
+            Some(ClientCertificate::Files { certificate, key }) => Some(PemIdentity {
+                certificate: read(certificate, "client certificate").await?,
+                key: read(key, "client key").await?.into(),
+            }),
+            None => self.credentials.certificate().await?,
+        };
+        Ok(Materials { authorities, identity })
+    }
+
+    async fn build(&self, materials: Materials) -> Result<Built, ConnectError> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| unusable(format!("TLS cannot be set up: {error}")))?;
+        let builder = match (&self.authorities, &materials.authorities) {
+            (Authorities::Anybody, _) => {
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(Trusting(provider)))
+            }
+            (_, Some(pem)) => builder.with_root_certificates(roots(pem)?),
+            (_, None) => builder.with_root_certificates(system_roots().await?),
+        };
+        let config = match &materials.identity {
+            None => builder.with_no_client_auth(),
+            Some(identity) => {
+                let (chain, key) = parse(identity)?;
+                builder
+                    .with_client_auth_cert(chain, key)
+                    .map_err(|error| unusable(format!("client certificate: {error}")))?
+            }
+        };
+        Ok(Built { materials, config: Arc::new(config) })
+    }
+}
+
+fn unusable(what: String) -> ConnectError {
+    ConnectError::Certificates { what }
+}
+
+async fn read(file: &Path, what: &str) -> Result<String, ConnectError> {
+    let read = tokio::fs::read_to_string(file).await;
+    read.map_err(|error: io::Error| unusable(format!("{what} {}: {error}", file.display())))
+}
+
+fn roots(pem: &str) -> Result<RootCertStore, ConnectError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+        let certificate =
+            certificate.map_err(|error| unusable(format!("certificate authority: {error:?}")))?;
+        roots.add(certificate).map_err(|error| unusable(format!("certificate authority: {error}")))?;
+    }
+    match roots.is_empty() {
+        true => Err(unusable("certificate authority: there is no certificate in it".to_owned())),
+        false => Ok(roots),
+    }
+}
+
+async fn system_roots() -> Result<RootCertStore, ConnectError> {
+    let loaded = tokio::task::spawn_blocking(rustls_native_certs::load_native_certs).await;
+    let loaded = loaded.map_err(|error| unusable(format!("system certificates: {error}")))?;
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(loaded.certs);
+    Ok(roots) // with none, a handshake says that the issuer is unknown
+}
+
+fn parse(
+    identity: &PemIdentity,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), ConnectError> {
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(identity.certificate.as_bytes()).collect();
+    let chain = chain.map_err(|error| unusable(format!("client certificate: {error:?}")))?;
+    if chain.is_empty() {
+        return Err(unusable("client certificate: there is no certificate in it".to_owned()));
+    }
+    // What is wrong with a key is not told in its own words.
+    let key = PrivateKeyDer::from_pem_slice(identity.key.reveal().as_bytes())
+        .map_err(|_| unusable("client key: there is no private key in it".to_owned()))?;
+    Ok((chain, key))
+}
+
+/// The name that a server must have.
+pub(super) fn server_name(name: &str) -> Option<ServerName<'static>> {
+    let plain = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    ServerName::try_from(plain.to_owned()).ok()
+}
+
+/// Believes any certificate, as `insecure-skip-tls-verify` asks for; signatures must still be right.
+#[derive(Debug)]
+struct Trusting(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Trusting {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,169 @@
+//! The transport against the embedded server.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::sync::Arc;
+
+use http::{Method, Request, StatusCode};
+use serde_json::{Value, json};
+use watchkeeper_apiserver::server::ApiServer;
+use watchkeeper_client::auth::Fixed;
+use watchkeeper_client::config::{Authorities, Authorization, Proxy};
+use watchkeeper_client::transport::Body;
+use watchkeeper_client::{Config, Transport};
+
+fn config(server: &ApiServer) -> Config {
+    let mut config = Config::new(server.url().parse().unwrap());
+    config.authorization = Authorization::Token(server.token().into());
+    config.proxy = Proxy::Direct;
+    if let Some(pem) = server.ca_pem() {
+        config.authorities = Authorities::Pem(pem.to_owned());
+    }
+    config
+}
+
+fn transport(server: &ApiServer) -> Transport {
+    let credentials = Fixed::token(&server.token().into()).unwrap();
+    Transport::new(&config(server), Arc::new(credentials)).unwrap()
+}
+
+fn get(path: &str) -> Request<Body> {
+    Request::get(path).body(Body::empty()).unwrap()
+}
+
+async fn create_config_map(transport: &Transport, name: &str) {
+    let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri("/api/v1/namespaces/default/configmaps")
+        .header("content-type", "application/json")
+        .body(Body::from(object.to_string()))
+        .unwrap();
+    assert_eq!(transport.send(request).await.unwrap().status(), StatusCode::CREATED);
+}
+
+#[tokio::test]
+async fn requests_share_one_http2_connection() {
+    let server = ApiServer::builder().start().await.unwrap();
+    let transport = transport(&server);
+    let asked = (0..20).map(|_| transport.send(get("/version")));
+    for answer in futures_util::future::join_all(asked).await {
+        let answer = answer.unwrap();
+        assert_eq!(answer.version(), http::Version::HTTP_2);
+        let body = answer.into_body().bytes().await.unwrap();
+        assert!(serde_json::from_slice::<Value>(&body).unwrap()["gitVersion"].is_string());
+    }
+    assert_eq!(transport.connections(), 1);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn credentials_do_not_go_over_plain_http_unless_told_so() {
+    let server = ApiServer::builder().plain_http().start().await.unwrap();
+    let ask = async |plain_credentials: bool| {
+        let mut config = config(&server);
+        config.plain_credentials = plain_credentials;
+        let credentials = Arc::new(Fixed::token(&server.token().into()).unwrap());
+        let transport = Transport::new(&config, credentials).unwrap();
+        transport.send(get("/api/v1/namespaces")).await.unwrap().status()
+    };
+    assert_eq!(ask(false).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(ask(true).await, StatusCode::OK);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_http1_connection_is_used_again() {
+    let server = ApiServer::builder().plain_http().start().await.unwrap();
+    let transport = transport(&server);
+    for _ in 0..10 {
+        let answer = transport.send(get("/version")).await.unwrap();
+        assert_eq!(answer.version(), http::Version::HTTP_11);
+        answer.into_body().bytes().await.unwrap();
+    }
+    assert!(transport.connections() <= 2, "{} connections for requests in turn", transport.connections());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn three_hundred_watches_are_opened_served_and_closed() {
+    let server = ApiServer::builder().start().await.unwrap();
+    let transport = transport(&server);
+    let mut watches = Vec::new();
+    for _ in 0..300 {
+        let path = "/api/v1/namespaces/default/configmaps?watch=true&resourceVersion=0";
+        let answer = transport.send(get(path)).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK);
+        watches.push(answer.into_body());
+    }
+    let connections = transport.connections();
+    assert!((1..=6).contains(&connections), "{connections} connections for 300 watches");
+    create_config_map(&transport, "seen-by-all").await;
+    for watch in &mut watches {
+        let mut text = Vec::new();
+        while !text.ends_with(b"\n") {
+            text.extend_from_slice(&watch.chunk().await.unwrap().unwrap());
+        }
+        let event: Value = serde_json::from_slice(&text).unwrap();
+        assert_eq!(
+            (&event["type"], &event["object"]["metadata"]["name"]),
+            (&json!("ADDED"), &json!("seen-by-all"))
+        );
+    }
+    drop(watches);
+    until(|| transport.connections() == 1).await;
+    drop(transport);
+    server.stop().await; // it waits for its connections
+}
+
+#[tokio::test]
+async fn answers_are_decompressed() {
+    let server = ApiServer::builder().start().await.unwrap();
+    let transport = transport(&server);
+    let big = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "big"},
+        "data": {"text": "abc ".repeat(100_000)}});
+    let request = Request::post("/api/v1/namespaces/default/configmaps")
+        .header("content-type", "application/json")
+        .body(Body::from(big.to_string()))
+        .unwrap();
+    assert_eq!(transport.send(request).await.unwrap().status(), StatusCode::CREATED);
+    let answer = transport.send(get("/api/v1/namespaces/default/configmaps/big")).await.unwrap();
+    assert!(
+        !answer.headers().contains_key("content-encoding"),
+        "what is in the body is what the headers say"
+    );
+    let read: Value = serde_json::from_slice(&answer.into_body().bytes().await.unwrap()).unwrap();
+    assert_eq!(read["data"]["text"].as_str().unwrap().len(), 400_000);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_or_not_believed_is_named() {
+    let server = ApiServer::builder().start().await.unwrap();
+    let mut wary = config(&server);
+    wary.authorities = Authorities::System;
+    let address = wary.server.authority().unwrap().to_string();
+    let wary = Transport::new(&wary, Arc::new(Fixed::none())).unwrap();
+    let error = wary.send(get("/version")).await.unwrap_err();
+    assert!(error.to_string().starts_with(&format!("TLS with {address}: ")), "{error}");
+    assert!(!error.was_sent() && !error.is_refused());
+
+    let careless = {
+        let mut config = config(&server);
+        config.authorities = Authorities::Anybody;
+        Transport::new(&config, Arc::new(Fixed::none())).unwrap()
+    };
+    assert_eq!(careless.send(get("/version")).await.unwrap().status(), StatusCode::OK);
+
+    let gone = transport(&server);
+    server.stop().await;
+    let error = gone.send(get("/version")).await.unwrap_err();
+    assert_eq!(error.to_string(), format!("cannot connect to {address}"));
+    assert!(error.is_refused());
+}
+
+/// Returns once the condition holds.
+async fn until(condition: impl Fn() -> bool) {
+    while !condition() {
+        tokio::task::yield_now().await;
+    }
+}
