@@ -6,9 +6,11 @@
 pub mod auth;
 pub mod config;
 pub mod kubeconfig;
+pub mod rest;
 mod secret;
 pub mod transport;
 
 pub use config::{Config, ConfigError};
+pub use rest::RestClient;
 pub use secret::Secret;
 pub use transport::Transport;

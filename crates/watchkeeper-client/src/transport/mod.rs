@@ -1,7 +1,7 @@
 //! Transport: requests go out, answers come back, over as few connections as will do.
 //!
 //! From: the REST client, or anybody with an [`http::Request`].
-//! To:   the server of a [`Config`](crate::Config).
+//! To:   the server of a [`Config`].
 //!
 //! - T1: a request is sent once. If the connection was lost before anything of it was sent, another
 //!   connection is tried; afterwards nobody can know, and the caller decides.

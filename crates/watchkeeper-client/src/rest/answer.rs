@@ -1,0 +1,116 @@
+//! Answer: what the server sent back, and what it is.
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, StatusCode};
+use serde::de::DeserializeOwned;
+use watchkeeper_core::{Encoded, GroupVersion, Status, UnexpectedAnswer};
+use watchkeeper_wire::protobuf::Envelope;
+use watchkeeper_wire::{Kind, decode};
+
+use super::RequestError;
+use super::content::MediaType;
+use super::request::Request;
+use super::retry::retry_after;
+
+/// An answer that is no failure.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The code: 200 or 201, mostly.
+    pub code: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body as it came, decompressed.
+    pub body: Bytes,
+    request: String,
+}
+
+impl Answer {
+    /// Whether the object is new.
+    pub fn was_created(&self) -> bool {
+        self.code == StatusCode::CREATED
+    }
+
+    /// The object, from JSON or from protobuf.
+    ///
+    /// # Errors
+    /// If the body is empty, or is something else. A Status that says failure is that failure.
+    pub fn into<T: DeserializeOwned>(self) -> Result<T, RequestError> {
+        let undecodable = |why: String| RequestError::Decode { request: self.request.clone(), why };
+        if self.body.is_empty() {
+            return Err(undecodable("it is empty".to_owned()));
+        }
+        if let Some(status) = failure(&self.headers, &self.body) {
+            return Err(RequestError::Refused { request: self.request, status: Box::new(status) });
+        }
+        match MediaType::of(self.headers.get(CONTENT_TYPE)) {
+            Some(MediaType::Json) => {
+                serde_json::from_slice(&self.body).map_err(|error| undecodable(error.to_string()))
+            }
+            Some(MediaType::Protobuf) => {
+                let (encoded, kind) = opened(&self.body).map_err(undecodable)?;
+                decode(&encoded, &kind).map_err(|error| undecodable(error.to_string()))
+            }
+            None => {
+                let media_type = self.headers.get(CONTENT_TYPE);
+                Err(undecodable(format!("its media type is {media_type:?}")))
+            }
+        }
+    }
+
+    pub(super) fn new(code: StatusCode, headers: HeaderMap, body: Bytes, request: String) -> Self {
+        Self { code, headers, body, request }
+    }
+}
+
+/// A message without its envelope, and its kind.
+fn opened(body: &[u8]) -> Result<(Encoded, Kind), String> {
+    let envelope = Envelope::open(body).map_err(|error| error.to_string())?;
+    let version: GroupVersion =
+        envelope.api_version.parse().map_err(|_| format!("its version is {:?}", envelope.api_version))?;
+    let kind = Kind::new(&version.group, &version.version, envelope.kind);
+    Ok((Encoded::protobuf(envelope.message.to_vec()), kind))
+}
+
+/// The status in a body, if it is one that says failure.
+fn failure(headers: &HeaderMap, body: &[u8]) -> Option<Status> {
+    let status: Status = match MediaType::of(headers.get(CONTENT_TYPE))? {
+        MediaType::Json => {
+            // Only a body that begins like a Status is read for one.
+            let beginning = &body[..body.len().min(64)];
+            let may_be = beginning.windows(8).any(|text| text == b"\"Status\"");
+            if !may_be {
+                return None;
+            }
+            serde_json::from_slice(body).ok()?
+        }
+        MediaType::Protobuf => {
+            let (encoded, kind) = opened(body).ok()?;
+            if kind.kind() != "Status" {
+                return None;
+            }
+            decode(&encoded, &kind).ok()?
+        }
+    };
+    status.is_failure().then_some(status)
+}
+
+/// What a refusal says, or what its code means where it says nothing.
+pub(super) fn refusal(request: &Request, code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Status {
+    if let Some(status) = failure(headers, body) {
+        return status;
+    }
+    let is_text = match headers.get(CONTENT_TYPE) {
+        None => true,
+        Some(media_type) => media_type.as_bytes().starts_with(b"text/"),
+    };
+    let resource = request.group_resource();
+    Status::from(UnexpectedAnswer {
+        code: code.as_u16(),
+        method: request.method().as_str(),
+        resource: resource.as_ref(),
+        name: request.name_or_empty(),
+        text: is_text.then_some(body),
+        retry_after: retry_after(headers),
+    })
+}

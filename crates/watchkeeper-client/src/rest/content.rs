@@ -1,0 +1,75 @@
+//! Content: in which encoding objects travel.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use http::HeaderValue;
+
+/// An encoding of objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MediaType {
+    /// `application/json`.
+    Json,
+    /// `application/vnd.kubernetes.protobuf`: only for kinds that are built in.
+    Protobuf,
+}
+
+impl MediaType {
+    /// The word for it in headers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Protobuf => "application/vnd.kubernetes.protobuf",
+        }
+    }
+
+    /// What a `Content-Type` says, without its parameters; JSON where it says nothing.
+    pub(crate) fn of(header: Option<&HeaderValue>) -> Option<Self> {
+        let Some(header) = header else { return Some(Self::Json) };
+        match header.to_str().ok()?.split(';').next()?.trim() {
+            "application/json" => Some(Self::Json),
+            "application/vnd.kubernetes.protobuf" => Some(Self::Protobuf),
+            _ => None,
+        }
+    }
+}
+
+/// In which encoding objects are asked for and sent.
+///
+/// A server that does not know the preferred one (406, 415) is asked in JSON from then on.
+#[derive(Debug)]
+pub struct Content {
+    preferred: MediaType,
+    refused: AtomicBool,
+}
+
+impl Content {
+    /// JSON: for every kind.
+    pub fn json() -> Self {
+        Self { preferred: MediaType::Json, refused: AtomicBool::new(false) }
+    }
+
+    /// Protobuf: for kinds that are built in. It is smaller and cheaper to read.
+    pub fn protobuf() -> Self {
+        Self { preferred: MediaType::Protobuf, refused: AtomicBool::new(false) }
+    }
+
+    /// The encoding to use now.
+    pub fn current(&self) -> MediaType {
+        match self.refused.load(Ordering::Relaxed) {
+            true => MediaType::Json,
+            false => self.preferred,
+        }
+    }
+
+    /// The server does not know the encoding. Whether there is another to try.
+    pub(crate) fn refuse(&self) -> bool {
+        self.preferred != MediaType::Json && !self.refused.swap(true, Ordering::Relaxed)
+    }
+
+    pub(crate) fn accept(&self) -> &'static str {
+        match self.current() {
+            MediaType::Json => "application/json",
+            MediaType::Protobuf => "application/vnd.kubernetes.protobuf,application/json",
+        }
+    }
+}

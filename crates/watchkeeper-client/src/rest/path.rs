@@ -1,0 +1,152 @@
+//! Paths of requests.
+
+use super::InvalidRequest;
+
+/// The parts of a path, each of which is given at most once.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Parts {
+    /// In place of the client's own path.
+    pub(super) absolute: Option<String>,
+    pub(super) namespace: Option<String>,
+    pub(super) resource: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) subresource: Option<String>,
+    pub(super) suffix: Vec<String>,
+}
+
+impl Parts {
+    /// `/prefix[/namespaces/ns][/resource][/name][/subresource][/suffix]`.
+    pub(super) fn path(&self, prefix: &str) -> String {
+        let prefix = self.absolute.as_deref().unwrap_or(prefix);
+        let mut path = prefix.trim_end_matches('/').to_owned();
+        let namespace = self.namespace.as_deref().filter(|namespace| !namespace.is_empty());
+        let resource = self.resource.as_deref().map(str::to_lowercase);
+        let parts = [
+            namespace.map(|_| "namespaces"),
+            namespace,
+            resource.as_deref(),
+            self.name.as_deref(),
+            self.subresource.as_deref(),
+        ];
+        let parts = parts.into_iter().flatten().chain(self.suffix.iter().map(String::as_str));
+        for part in parts {
+            path.push('/');
+            push_escaped(&mut path, part);
+        }
+        if path.is_empty() || (prefix.ends_with('/') && self.is_bare()) {
+            path.push('/'); // `/healthz/` is another path than `/healthz`
+        }
+        path
+    }
+
+    /// The same with placeholders for what is different in every request: for metrics and traces.
+    pub(super) fn template(&self, prefix: &str) -> String {
+        let placeholder = |part: &Option<String>, what: &str| {
+            part.as_ref().filter(|it| !it.is_empty()).map(|_| what.to_owned())
+        };
+        let template = Self {
+            namespace: placeholder(&self.namespace, "{namespace}"),
+            name: placeholder(&self.name, "{name}"),
+            ..self.clone()
+        };
+        template.path(prefix).replace("%7Bnamespace%7D", "{namespace}").replace("%7Bname%7D", "{name}")
+    }
+
+    fn is_bare(&self) -> bool {
+        self.namespace.is_none()
+            && self.resource.is_none()
+            && self.name.is_none()
+            && self.subresource.is_none()
+            && self.suffix.is_empty()
+    }
+}
+
+/// Sets a part of a path, once.
+pub(super) fn set(slot: &mut Option<String>, part: &'static str, value: &str) -> Result<(), InvalidRequest> {
+    if let Some(first) = slot {
+        return Err(InvalidRequest::Twice { part, first: first.clone(), second: value.to_owned() });
+    }
+    check(part, value)?;
+    *slot = Some(value.to_owned());
+    Ok(())
+}
+
+/// Refuses what would lead elsewhere.
+pub(super) fn check(part: &'static str, value: &str) -> Result<(), InvalidRequest> {
+    let refuse = |why| Err(InvalidRequest::Segment { part, value: value.to_owned(), why });
+    match value {
+        "." | ".." => refuse("leads elsewhere"),
+        value if value.contains('/') => refuse("may not contain '/'"),
+        value if value.contains('%') => refuse("may not contain '%'"),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a text for a path or a query: what is not plain is percent-encoded.
+pub(super) fn push_escaped(out: &mut String, text: &str) {
+    for byte in text.bytes() {
+        match byte.is_ascii_alphanumeric() || b"-._~:@!$'()*,;".contains(&byte) {
+            true => out.push(char::from(byte)),
+            false => {
+                const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+                let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
+                out.extend(['%', digit(byte >> 4), digit(byte & 15)]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(namespace: &str, resource: &str, name: &str, sub: &str) -> Parts {
+        let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        Parts {
+            namespace: some(namespace),
+            resource: some(resource),
+            name: some(name),
+            subresource: some(sub),
+            ..Parts::default()
+        }
+    }
+
+    #[test]
+    fn parts_make_a_path() {
+        assert_eq!(parts("", "Pods", "", "").path("/api/v1"), "/api/v1/pods");
+        assert_eq!(parts("ns", "pods", "a", "log").path("/api/v1/"), "/api/v1/namespaces/ns/pods/a/log");
+        assert_eq!(
+            parts("", "namespaces", "ns", "finalize").path("/api/v1"),
+            "/api/v1/namespaces/ns/finalize"
+        );
+        let absolute = |path: &str| Parts { absolute: Some(path.to_owned()), ..Parts::default() };
+        assert_eq!(absolute("/healthz/").path("/api/v1"), "/healthz/");
+        assert_eq!(absolute("/").path("/api/v1"), "/");
+        assert_eq!(parts("", "clusterroles", "a:b c", "").path("/x"), "/x/clusterroles/a:b%20c");
+    }
+
+    #[test]
+    fn a_template_has_no_names() {
+        assert_eq!(
+            parts("ns", "pods", "a", "log").template("/api/v1"),
+            "/api/v1/namespaces/{namespace}/pods/{name}/log"
+        );
+    }
+
+    #[test]
+    fn what_leads_elsewhere_or_comes_twice_is_refused() {
+        for (value, error) in [
+            ("..", "name \"..\" leads elsewhere"),
+            ("a/b", "name \"a/b\" may not contain '/'"),
+            ("a%2fb", "name \"a%2fb\" may not contain '%'"),
+        ] {
+            assert_eq!(set(&mut None, "name", value).unwrap_err().to_string(), error);
+        }
+        let mut slot = None;
+        set(&mut slot, "name", "a").unwrap();
+        assert_eq!(
+            set(&mut slot, "name", "b").unwrap_err().to_string(),
+            "name is given twice: \"a\" and \"b\""
+        );
+    }
+}
