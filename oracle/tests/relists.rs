@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -15,7 +16,7 @@ use kube::runtime::reflector::{self, ObjectRef};
 use kube::runtime::watcher;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::Command;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
@@ -31,6 +32,8 @@ const OBJECTS: u64 = 10_000;
 const NAMES: u64 = 12_000;
 /// The object that is written when nothing else is any more; the last in the order of names.
 const LAST: &str = "zzz";
+/// The object that shows that a client follows.
+const MARKER: &str = "marker";
 /// Events of the whole state after which it breaks off.
 const MIDWAY: u64 = 3000;
 
@@ -119,17 +122,23 @@ impl World {
         reopened.remove();
     }
 
+    /// Writes an object that is not there yet, and returns its version: who holds it follows.
+    async fn mark(&self, name: &str) -> String {
+        let marker = config_map(self.cluster.namespace(), name, 0);
+        let stored = self.cluster.server().store().put(&config_maps(), marker, Expect::Absent).await;
+        stored.unwrap().modified().to_string()
+    }
+
     /// Ends the writing. Returns the version of the last object, and what there is.
     async fn rest(&mut self) -> (String, Held) {
         self.stop.cancel();
         let writes = (&mut self.writer).await.unwrap();
         assert!(writes > 1000, "only {writes} writes");
         let store = self.cluster.server().store();
-        let last = config_map(self.cluster.namespace(), LAST, writes);
-        let last = store.put(&config_maps(), last, Expect::Absent).await.unwrap();
+        let last = self.mark(LAST).await;
         let range = store.range(RangeQuery::all(config_maps())).await.unwrap();
         let held = range.items.iter().map(|it| (it.key().name().to_owned(), it.modified().to_string()));
-        (last.modified().to_string(), held.collect())
+        (last, held.collect())
     }
 }
 
@@ -192,7 +201,6 @@ async fn client_go() {
     assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("synced"));
     assert_eq!((cut.hits(), busy.hits()), (1, 1));
 
-    world.forget().await;
     world.suffer([Fault::on(Verb::Watch).expire()]).await;
     world.suffer([Fault::on(Verb::Watch).answer(410)]).await;
     // The whole state comes by a watch; that fails, and so does the list in its place.
@@ -202,8 +210,14 @@ async fn client_go() {
     no_list.happened(1).await;
     no_watch.remove();
 
-    let (version, server) = world.rest().await;
+    // Last, so that nothing mends what this breaks.
     let mut orders = program.stdin.take().unwrap();
+    let marked = world.mark(MARKER).await;
+    orders.write_all(format!("{MARKER} {marked} 0\n").as_bytes()).await.unwrap();
+    while !lines.next_line().await.unwrap().unwrap().starts_with("end ") {}
+    world.forget().await;
+
+    let (version, server) = world.rest().await;
     orders.write_all(format!("{LAST} {version} {}\n", server.len()).as_bytes()).await.unwrap();
     let mut cache = Held::new();
     let end = loop {
@@ -217,7 +231,7 @@ async fn client_go() {
         cache.insert(name.to_owned(), version.to_owned());
     };
     assert_same(&cache, &server);
-    // At the beginning, and after a compaction, both forms of 410, and a failure; and the lists that were
+    // At the beginning, and after both forms of 410, a failure and a compaction; and the lists that were
     // told to come back, succeeded, and failed.
     let sent: Vec<u64> = end.split(['=', ' ']).filter_map(|word| word.parse().ok()).collect();
     assert!(sent[0] >= 3 && sent[1] >= 5, "it has not relisted: {end}");
@@ -229,6 +243,8 @@ async fn client_go() {
 /// A reflector of kube-rs, which ends when it holds the last object.
 struct Reflecting {
     reader: reflector::Store<ConfigMap>,
+    /// Told of every event, once it can be read.
+    changed: Arc<Notify>,
     last: watch::Sender<Option<String>>,
     task: JoinHandle<Reflected>,
 }
@@ -249,8 +265,22 @@ impl Reflecting {
         let (last, told) = watch::channel(None);
         let place = ObjectRef::new(LAST).within(cluster.namespace());
         let (reader, writer) = reflector::store();
-        let task = tokio::spawn(reflect(api, config, (reader.clone(), writer), place, told));
-        Self { reader, last, task }
+        let changed = Arc::new(Notify::new());
+        let task = tokio::spawn(reflect(api, config, (reader.clone(), writer), changed.clone(), place, told));
+        Self { reader, changed, last, task }
+    }
+
+    /// Returns once it follows.
+    async fn caught_up(&self, world: &World) {
+        let marked = world.mark(MARKER).await;
+        let place = ObjectRef::new(MARKER).within(world.cluster.namespace());
+        loop {
+            let changed = self.changed.notified();
+            if self.reader.get(&place).and_then(|it| it.resource_version()).as_ref() == Some(&marked) {
+                return;
+            }
+            changed.await;
+        }
     }
 
     async fn end(self, version: String) -> Reflected {
@@ -263,6 +293,7 @@ async fn reflect(
     api: kube::Api<ConfigMap>,
     config: watcher::Config,
     (reader, mut writer): (reflector::Store<ConfigMap>, reflector::store::Writer<ConfigMap>),
+    changed: Arc<Notify>,
     place: ObjectRef<ConfigMap>,
     mut last: watch::Receiver<Option<String>>,
 ) -> Reflected {
@@ -274,6 +305,7 @@ async fn reflect(
             event = events.next() => if let Ok(event) = event.unwrap() {
                 begun += usize::from(matches!(event, watcher::Event::Init));
                 writer.apply_watcher_event(&event);
+                changed.notify_waiters();
             },
             Ok(()) = last.changed() => {}
         }
@@ -300,7 +332,6 @@ async fn kube_with_pages() {
     reflecting.reader.wait_until_ready().await.unwrap();
     assert_eq!((cut.hits(), busy.hits()), (1, 1));
 
-    world.forget().await;
     world.suffer([Fault::on(Verb::Watch).expire(), Fault::on(Verb::List).answer(500)]).await;
     world.suffer([Fault::on(Verb::Watch).answer(410)]).await; // as a status it is not believed, and tried again
     // The history goes while a list is half read.
@@ -312,12 +343,14 @@ async fn kube_with_pages() {
     world.suffer([Fault::on(Verb::Watch).stall()]).await;
     let reopened = world.fault(Fault::on(Verb::Watch).delay(Duration::ZERO).times(1));
     reopened.happened(1).await;
+    reflecting.caught_up(&world).await;
+    world.forget().await; // last, so that nothing mends what this breaks
 
     let (version, server) = world.rest().await;
     let reflected = reflecting.end(version).await;
     assert_same(&reflected.cache, &server);
-    // At the beginning, after a list that broke off, a compaction, an expiry, a failure, another expiry, and
-    // a token that has expired.
+    // At the beginning, after a list that broke off, an expiry, a failure, another expiry, a token that has
+    // expired, and a compaction.
     assert!(reflected.begun >= 7, "it has begun {} times", reflected.begun);
     world.cluster.stop().await;
 }
@@ -335,17 +368,18 @@ async fn kube_with_streams() {
     reflecting.reader.wait_until_ready().await.unwrap();
     assert_eq!(cut.hits(), 1);
 
-    world.forget().await;
     let midway = || Fault::on(Verb::Watch).cut().after_events(MIDWAY);
     world.suffer([Fault::on(Verb::Watch).expire(), midway()]).await;
     world.suffer([Fault::on(Verb::Watch).answer(410)]).await;
     world.suffer([Fault::on(Verb::Watch).answer(429), Fault::on(Verb::Watch).answer(500)]).await;
     world.suffer([Fault::on(Verb::Watch).expire(), Fault::on(Verb::Watch).answer(500)]).await;
+    reflecting.caught_up(&world).await;
+    world.forget().await; // last, so that nothing mends what this breaks
 
     let (version, server) = world.rest().await;
     let reflected = reflecting.end(version).await;
     assert_same(&reflected.cache, &server);
-    // At the beginning, after a state that broke off, a compaction, an expiry, another break, and an expiry.
+    // At the beginning, after a state that broke off, an expiry, another break, an expiry, and a compaction.
     assert!(reflected.begun >= 6, "it has begun {} times", reflected.begun);
     world.cluster.stop().await;
 }

@@ -8,7 +8,8 @@
 //	NAME VERSION COUNT
 //
 // on stdin, it waits until it holds that object in that version and so many
-// objects in all, and prints what it holds and which requests that took:
+// objects in all (any number if that is 0), and prints what it holds and which
+// requests that took:
 //
 //	NAMESPACE/NAME VERSION
 //	end lists=N initial=N watches=N
@@ -102,7 +103,7 @@ func run(ctx context.Context, path, namespace string) error {
 func holds(store cache.Store, key, version string, count int) bool {
 	object, there, err := store.GetByKey(key)
 	return err == nil && there && object.(*corev1.ConfigMap).ResourceVersion == version &&
-		len(store.ListKeys()) == count
+		(count == 0 || len(store.ListKeys()) == count)
 }
 
 func print(store cache.Store, sent *requests) {
