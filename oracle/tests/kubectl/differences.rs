@@ -24,7 +24,7 @@ const REQUIRED: &str = "the tables of fields do not know which are required";
 /// All of them.
 pub(crate) const DIFFERENCES: &[Difference] = &[
     differs("01-server", "$ kubectl get --raw /livez?verbose", "there is one check, for there are no hooks"),
-    differs("01-server", "$ kubectl get componentstatuses -o name", "there are no components to ask"),
+    differs("01-server", "$ kubectl get componentstatus etcd-0 -o name", "there are no components to ask"),
     differs("01-server", "$ kubectl auth whoami", "the administrator of the real cluster has a uid"),
     differs("01-server", "$ kubectl auth can-i --list", "there are no roles from which rules could come"),
     differs("01-server", "$ kubectl auth can-i delete nodes --as=nobody", EVERYBODY),
@@ -39,6 +39,11 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         "who manages a field is not written down yet",
     ),
     differs("04-apply", "$ kubectl apply --server-side -f -", "there is no server-side apply yet"),
+    differs(
+        "05-change",
+        r#"$ kubectl patch pod tool -p '{"spec":{"nodeName":"elsewhere"}}'"#,
+        "the refusal does not add how the two specs differ",
+    ),
     differs("08-nodes", "$ kubectl certificate approve missing", GROUPS),
     differs("08-nodes", "$ kubectl get pods -n look --as=ann", EVERYBODY),
 ];
