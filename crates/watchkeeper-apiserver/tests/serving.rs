@@ -481,7 +481,7 @@ async fn an_autoscaler_of_one_version_is_read_and_changed_by_the_other() {
     let world = World::start().await;
     let path =
         |version: &str| format!("/apis/autoscaling/{version}/namespaces/default/horizontalpodautoscalers");
-    let target = json!({"kind": "Deployment", "name": "d"});
+    let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"});
     let body = json!({"metadata": {"name": "a"}, "spec": {"scaleTargetRef": target, "maxReplicas": 3}});
     let headers = [("content-type", "application/json")];
     assert_eq!(world.send("POST", &path("v1"), &headers, body.to_string()).await.status(), 201);
