@@ -1,6 +1,6 @@
 //! Client: plain requests to the server, without any of Watchkeeper in between.
 //!
-//! From: the tests, by way of [`Cluster`](crate::Cluster).
+//! From: the tests, by way of [`Cluster`](crate::Cluster) or for a server of their own.
 //! To:   the server, over HTTP/1.1, a connection a request.
 
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, Response, Uri};
 use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as Pool;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -31,17 +32,31 @@ pub enum RequestError {
     BrokeOff(#[from] hyper::Error),
 }
 
+/// Sends requests to one server, with one token.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub struct Client {
+    server: String,
     pool: Pool<HttpsConnector<HttpConnector>, Full<Bytes>>,
     authorization: HeaderValue,
 }
 
 impl Client {
-    /// A client that trusts the authority and shows the token.
-    pub(crate) fn new(authority: CertificateDer<'static>, token: &str) -> Result<Self, rustls::Error> {
+    /// A client of `http://ADDRESS` or `https://ADDRESS` that trusts the authority and shows the token.
+    ///
+    /// # Errors
+    /// Where the certificate of the authority is none.
+    ///
+    /// # Panics
+    /// Where the token cannot stand in a header.
+    pub fn new(
+        server: impl Into<String>,
+        authority: Option<CertificateDer<'static>>,
+        token: &str,
+    ) -> Result<Self, rustls::Error> {
         let mut roots = RootCertStore::empty();
-        roots.add(authority)?;
+        if let Some(authority) = authority {
+            roots.add(authority)?;
+        }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
@@ -52,21 +67,29 @@ impl Client {
         // A cluster may be shared by tests that have a runtime each, and an idle connection dies with its own.
         let pool = Pool::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
         let mut authorization =
-            HeaderValue::try_from(format!("Bearer {token}")).expect("a token is hexadecimal");
+            HeaderValue::try_from(format!("Bearer {token}")).expect("a token is printable");
         authorization.set_sensitive(true);
-        Ok(Self { pool, authorization })
+        Ok(Self { server: server.into(), pool, authorization })
     }
 
-    /// Sends a request whose URI is a path on `server`, and reads the whole answer.
-    pub(crate) async fn send(
-        &self,
-        server: &str,
-        request: Request<Bytes>,
-    ) -> Result<Response<Bytes>, RequestError> {
-        let (mut head, body) = request.into_parts();
-        head.uri = Uri::try_from(format!("{server}{}", head.uri)).map_err(http::Error::from)?;
-        head.headers.entry(AUTHORIZATION).or_insert_with(|| self.authorization.clone());
-        let (head, body) = self.pool.request(Request::from_parts(head, Full::new(body))).await?.into_parts();
+    /// Sends a request whose URI is a path, and reads the whole answer. It is sent with the token unless it has
+    /// an `authorization` of its own.
+    ///
+    /// # Errors
+    /// See [`RequestError`].
+    pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, RequestError> {
+        let (head, body) = self.open(request).await?.into_parts();
         Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
+    }
+
+    /// As [`send`](Self::send), but leaves the body to be read. Dropping it ends the request.
+    ///
+    /// # Errors
+    /// See [`RequestError`].
+    pub async fn open(&self, request: Request<Bytes>) -> Result<Response<Incoming>, RequestError> {
+        let (mut head, body) = request.into_parts();
+        head.uri = Uri::try_from(format!("{}{}", self.server, head.uri)).map_err(http::Error::from)?;
+        head.headers.entry(AUTHORIZATION).or_insert_with(|| self.authorization.clone());
+        Ok(self.pool.request(Request::from_parts(head, Full::new(body))).await?)
     }
 }

@@ -82,11 +82,14 @@ impl Builder {
 
     async fn attempt(&self, binaries: &'static Binaries) -> Result<Cluster, StartError> {
         let secrets = Certificates::generate().map_err(|error| StartError::Certificates(error.into()))?;
-        let client = Client::new(secrets.authority_der.clone(), &secrets.token)
-            .map_err(|error| StartError::Certificates(error.into()))?;
         let directory = TempDir::with_prefix("watchkeeper-oracle-").map_err(StartError::Directory)?;
         let path = directory.path();
         let ports = Ports::choose().map_err(StartError::Directory)?;
+        let client = |server: String| {
+            Client::new(server, Some(secrets.authority_der.clone()), &secrets.token)
+                .map_err(|error| StartError::Certificates(error.into()))
+        };
+        let (etcd_client, client) = (client(ports.etcd_url())?, client(ports.apiserver_url())?);
         server::write_files(path, ports, &secrets).map_err(StartError::Directory)?;
         let start = |name, arguments| {
             Process::start(binaries, name, path, arguments)
@@ -95,25 +98,25 @@ impl Builder {
 
         let begun = Instant::now();
         let mut etcd = start("etcd", server::etcd(path, ports))?;
-        let answers = async |server: &str, path: &str| {
-            let response = client.send(server, get(path, "*/*")).await.map_err(|error| chain(&error))?;
+        let answers = async |server: &Client, path: &str| {
+            let response = server.send(get(path, "*/*")).await.map_err(|error| chain(&error))?;
             match response.status() {
                 StatusCode::OK => Ok(()),
                 status => Err(format!("says {status}: {}", String::from_utf8_lossy(response.body()))),
             }
         };
-        until(&mut etcd, async || answers(&ports.etcd_url(), "/health").await).await?;
+        until(&mut etcd, async || answers(&etcd_client, "/health").await).await?;
 
         let arguments = server::apiserver(path, ports, self.controller_manager, &self.apiserver_args);
         let mut apiserver = start("kube-apiserver", arguments.collect())?;
-        until(&mut apiserver, async || answers(&ports.apiserver_url(), "/readyz").await).await?;
+        until(&mut apiserver, async || answers(&client, "/readyz").await).await?;
 
         let mut controller_manager = None;
         if self.controller_manager {
             let mut process = start("kube-controller-manager", server::controller_manager(path))?;
             // It has no port to ask, but this is the work that everybody waits for.
             let account = "/api/v1/namespaces/default/serviceaccounts/default";
-            until(&mut process, async || answers(&ports.apiserver_url(), account).await).await?;
+            until(&mut process, async || answers(&client, account).await).await?;
             controller_manager = Some(process);
         }
         let ready_after = begun.elapsed();
@@ -220,7 +223,13 @@ impl Cluster {
     /// Sends a request whose URI is a path, and reads the whole answer. It is sent with [`token`](Self::token)
     /// unless it has an `authorization` of its own.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, RequestError> {
-        self.client.send(&self.url(), request).await
+        self.client.send(request).await
+    }
+
+    /// The client that [`send`](Self::send) uses.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.client
     }
 
     /// Runs kubectl to its end.

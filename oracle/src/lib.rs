@@ -22,7 +22,7 @@ mod testdata;
 mod words;
 
 pub use binaries::{Binaries, BuildError};
-pub use client::RequestError;
+pub use client::{Client, RequestError};
 pub use cluster::{Builder, Cluster};
 pub use objects::{OfJson, RandomObject, RandomObjects, random_objects};
 pub use readiness::StartError;

@@ -10,6 +10,7 @@
 //!   begins too late does; nobody waits for it.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,11 +107,17 @@ impl Following {
 
     async fn begin(&mut self, reader: &Reader, scope: &Scope, options: &ListOptions) -> Result<(), Status> {
         let collection = scope.collection()?;
+        let scope = &scope.narrowed(&options.field_selector);
         let after = match (options.send_initial_events, options.resource_version) {
             (Some(true), version) => {
                 reader.wait(version).await?;
-                let query =
-                    RangeQuery { namespace: scope.namespace.clone(), ..RangeQuery::all(collection.clone()) };
+                let one = scope.key();
+                let query = RangeQuery {
+                    namespace: scope.namespace.clone(),
+                    start: one.as_ref().map(|one| one.as_str().to_owned()),
+                    limit: one.as_ref().and_then(|_| NonZeroUsize::new(1)),
+                    ..RangeQuery::all(collection.clone())
+                };
                 let mut range = reader.store().range(query).await.map_err(|error| unreadable(&error))?;
                 range.items.retain(|stored| self.selection.matches(stored));
                 self.initial = range.items.into_iter();

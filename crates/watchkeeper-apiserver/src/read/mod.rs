@@ -33,7 +33,7 @@ use crate::http::{AtVersion, GetOptions, ListOptions};
 use crate::registry::Resource;
 use crate::store::{Collection, ReadError, Revision, Store, Stored};
 use tokio::time::timeout;
-use watchkeeper_core::{ObjectKey, Status};
+use watchkeeper_core::{FieldSelector, ObjectKey, Status};
 
 pub use encode::Encoder;
 pub use events::{EVENTS_GROUP, core_event, new_event};
@@ -70,6 +70,29 @@ impl Scope {
     pub fn collection(&self) -> Result<Collection, Status> {
         let kept = self.resource.storage.as_deref().map(Collection::from);
         kept.ok_or_else(crate::http::method_not_allowed)
+    }
+
+    /// As narrow as the fields allow that every object has: one namespace, one name.
+    fn narrowed(&self, fields: &FieldSelector) -> Self {
+        let mut narrow = self.clone();
+        if narrow.namespace.is_none() && self.resource.is_namespaced() {
+            let said = fields.exact_value("metadata.namespace").filter(|said| !said.is_empty());
+            narrow.namespace = said.map(str::to_owned);
+        }
+        if narrow.name.is_none() {
+            let said = fields.exact_value("metadata.name").filter(|said| !said.is_empty());
+            narrow.name = said.map(str::to_owned);
+        }
+        narrow
+    }
+
+    /// The one object that it can be about, if there is no other.
+    fn key(&self) -> Option<ObjectKey> {
+        let name = self.name.as_deref()?;
+        match &self.namespace {
+            Some(namespace) => Some(ObjectKey::namespaced(namespace, name)),
+            None => (!self.resource.is_namespaced()).then(|| ObjectKey::cluster(name)),
+        }
     }
 }
 

@@ -35,6 +35,8 @@ const TOKEN_EXPIRED: &str = "The provided continue parameter is too old to displ
 pub(super) async fn read(reader: &Reader, scope: &Scope, options: &ListOptions) -> Result<Page, Status> {
     let selection = Selection::new(scope, options)?;
     let collection = scope.collection()?;
+    let scope = &scope.narrowed(&options.field_selector);
+    let one = scope.key();
     let token = match options.continue_token.as_str() {
         "" => None,
         text => Some(
@@ -47,8 +49,8 @@ pub(super) async fn read(reader: &Reader, scope: &Scope, options: &ListOptions) 
     }
     let prefix = scope.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
     // A list of any version comes out of what is at hand, whole.
-    let limit = match (options.resource_version, &token) {
-        (AtVersion::Any, None) => None,
+    let limit = match options.resource_version {
+        AtVersion::Any => None,
         _ => options.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
     };
     let (at, start) = match &token {
@@ -61,6 +63,13 @@ pub(super) async fn read(reader: &Reader, scope: &Scope, options: &ListOptions) 
     }
     let mut query =
         RangeQuery { namespace: scope.namespace.clone(), at, start, ..RangeQuery::all(collection) };
+    if let Some(one) = &one {
+        (query.start, query.limit) = (Some(one.as_str().to_owned()), NonZeroUsize::new(1));
+        let range = reader.store().range(query).await.map_err(|error| unreadable(&error))?;
+        let mut items = range.items;
+        items.retain(|stored| stored.key() == one && selection.matches(stored));
+        return Ok(Page { items, revision: range.revision, continue_token: None, remaining: None });
+    }
     let mut items: Vec<Arc<Stored>> = Vec::new();
     let everything = selection.is_everything();
     loop {
@@ -93,7 +102,7 @@ pub(super) async fn read(reader: &Reader, scope: &Scope, options: &ListOptions) 
         };
         let start = format!("{last}\0");
         if full {
-            let relative = start.strip_prefix(&prefix).unwrap_or(&start).to_owned();
+            let relative = format!("/{}", start.strip_prefix(&prefix).unwrap_or(&start));
             let token = ContinueToken { at: Some(range.revision), start: relative };
             let remaining = everything.then_some(left as u64);
             let continue_token = Some(token.encode());
