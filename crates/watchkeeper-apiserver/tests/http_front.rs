@@ -502,12 +502,29 @@ async fn connections_beyond_the_limit_wait_for_their_turn() {
 }
 
 #[tokio::test]
-async fn a_handler_that_panics_takes_nobody_with_it() {
+async fn a_handler_that_panics_is_a_500_and_takes_nobody_with_it() {
     let server = Server::start(Wishes::default()).await;
-    let Client::Http1(mut sender) = server.connect("http/1.1", None).await else { panic!() };
-    assert!(sender.send_request(request("GET", "/panic", &[MASTER], "")).await.is_err());
-    let mut client = server.connect("http/1.1", None).await;
-    assert_eq!(client.get("/livez", &[MASTER]).await.0, StatusCode::OK);
+    for protocol in ["http/1.1", "h2"] {
+        let mut client = server.connect(protocol, None).await;
+        let (code, _, body) = client.get("/panic", &[MASTER]).await;
+        assert_eq!(code, StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(body.contains(r#""reason":"InternalError""#) && body.contains("panic"), "{body}");
+        assert_eq!(client.get("/livez", &[MASTER]).await.0, StatusCode::OK);
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn who_is_refused_before_the_body_is_read_gets_the_answer() {
+    let server = Server::start(Wishes::default()).await;
+    for protocol in ["http/1.1", "h2"] {
+        let mut client = server.connect(protocol, None).await;
+        for _ in 0..20 {
+            let sent = client.send(request("POST", "/nothing", &[MASTER], vec![b'x'; 100_000])).await;
+            let (code, _, body) = read(sent).await;
+            assert_eq!((code, body.as_str()), (StatusCode::NOT_FOUND, "404 page not found\n"), "{protocol}");
+        }
+    }
     server.stop().await;
 }
 

@@ -7,7 +7,10 @@
 //!   [`BodyLimits::total`] for all of it or [`BodyLimits::idle`] for more of it.
 //! - B2: a body is read when the handler asks for it: whatever is wrong with the request otherwise is
 //!   said first, as on the real server.
+//! - B3: what nobody asked for is read and thrown away before the answer, if it is short and comes at
+//!   once: a client that is reset while it writes may lose the answer.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -49,11 +52,34 @@ impl Default for BodyLimits {
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
+/// Where a body waits until somebody asks for it.
+type Slot = Arc<Mutex<Option<UnsyncBoxBody<Bytes, BoxError>>>>;
+
+/// How much of a body is thrown away that nobody asked for, and how long that may take (B3).
+const UNREAD_BYTES: usize = 256 << 10;
+const UNREAD_TIME: Duration = Duration::from_secs(1);
+
 /// The body of a request, not read yet.
 #[derive(Debug)]
 pub struct RequestBody {
-    body: UnsyncBoxBody<Bytes, BoxError>,
+    body: Slot,
     limits: BodyLimits,
+}
+
+/// What is left of a body once the handler has answered.
+#[derive(Debug)]
+pub(crate) struct Unread(Slot);
+
+impl Unread {
+    /// Throws away what nobody has read (B3).
+    pub(crate) async fn discard(self) {
+        let body = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(body) = body.filter(|body| !body.is_end_stream()) else { return };
+        if body.size_hint().lower() <= UNREAD_BYTES as u64 {
+            let deadline = Instant::now() + UNREAD_TIME;
+            Chunks { body, idle: UNREAD_TIME, deadline }.drain(UNREAD_BYTES).await;
+        }
+    }
 }
 
 impl RequestBody {
@@ -62,7 +88,13 @@ impl RequestBody {
     where
         B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
-        Self { body: body.map_err(Into::into).boxed_unsync(), limits }
+        let body = Arc::new(Mutex::new(Some(body.map_err(Into::into).boxed_unsync())));
+        Self { body, limits }
+    }
+
+    /// What will be left of it.
+    pub(crate) fn unread(&self) -> Unread {
+        Unread(self.body.clone())
     }
 
     /// Reads all of it. If dropped before the end, what has arrived is lost, and HTTP/1.1 has to close
@@ -72,6 +104,8 @@ impl RequestBody {
     /// 413 where it is too large, 504 where it takes too long, 400 where the connection breaks (B1).
     pub async fn read(self) -> Result<Bytes, Status> {
         let Self { body, limits } = self;
+        let body = body.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(body) = body else { return Ok(Bytes::new()) }; // the front has answered already
         let deadline = Instant::now() + limits.total;
         let too_large = || Status::request_entity_too_large(format!("limit is {}", limits.bytes));
         let mut chunks = Chunks { body, idle: limits.idle, deadline };
@@ -149,6 +183,15 @@ mod tests {
         let chunks =
             futures_util::stream::iter((0..chunks).map(|_| Ok(http_body::Frame::data(Bytes::from("x")))));
         StreamBody::new(futures_util::StreamExt::chain(chunks, futures_util::stream::pending()))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_nobody_asked_for_is_thrown_away_but_not_waited_for() {
+        let begun = Instant::now();
+        let body = RequestBody::new(stalling(2), BodyLimits::DEFAULT);
+        body.unread().discard().await;
+        assert_eq!(begun.elapsed(), UNREAD_TIME);
+        assert_eq!(body.read().await.unwrap(), Bytes::new());
     }
 
     #[tokio::test(start_paused = true)]

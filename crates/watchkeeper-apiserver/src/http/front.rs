@@ -6,10 +6,12 @@
 //! What is wrong is said in the order of the real server: the path, who asks, too many at once, then
 //! whatever the handler says.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::header::{ACCEPT, AUTHORIZATION, RETRY_AFTER};
 use http::{HeaderValue, Method, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -137,6 +139,8 @@ impl<H: Handler> Front<H> {
             id.unwrap_or(HeaderValue::from_static("00000000-0000-4000-8000-000000000000"))
         });
         let gzip = preferences.gzip;
+        let body = RequestBody::new(body, self.limits.body);
+        let unread = body.unread();
         let mut ends = Ends { permit: None, stop: Some(stop.clone()) };
         let outcome = async {
             // What is wrong with the method is only told to those who are known.
@@ -177,14 +181,18 @@ impl<H: Handler> Front<H> {
                 extensions: head.extensions,
                 preferences: preferences.clone(),
                 user,
-                body: RequestBody::new(body, self.limits.body),
+                body,
                 stop,
                 connection,
             };
             let outcome = self.limited(request, &mut ends).await;
             (outcome.map(|response| response.with_warnings(&who.warnings)), anonymous)
         };
-        let (outcome, hang_up) = outcome.await;
+        // A bug of ours is told to the client that met it, and to nobody else.
+        let (outcome, hang_up) = AssertUnwindSafe(outcome).catch_unwind().await.unwrap_or_else(|_| {
+            (Err(Status::internal_error("this request caused the server to panic")), false)
+        });
+        unread.discard().await;
         let response = outcome.unwrap_or_else(|status| Response::status(&status, &preferences));
         Departure { response: response.into_http(audit_id, gzip, ends), hang_up }
     }
