@@ -13,7 +13,7 @@ use crate::expiry::{EVENT_TTL, expire_events};
 use crate::faults::{self, CompactError, Faults};
 use crate::http::{
     Anonymous, Authenticator, Authority, CertificateError, Credentials, Front, Kubeconfig, ListenError,
-    Listener, MASTERS, NoRandomness, Security, User, random_token,
+    Listener, MASTERS, NoRandomness, Security, TokenIssuer, User, random_token,
 };
 use crate::registry::{self, Registry};
 use crate::store::{HistoryLimits, MemoryStore, NoPlace, Revision, Store, WriteError};
@@ -152,9 +152,13 @@ impl Builder {
             None => random_token()?,
         };
         let admin = User::new("kubernetes-admin", [MASTERS]);
-        let authenticator = Authenticator::default().token(&token, admin).anonymous(self.anonymous);
+        let authenticator = Authenticator::default()
+            .token(&token, admin)
+            .issuer(TokenIssuer::generate()?)
+            .anonymous(self.anonymous);
         let registry = Arc::new(registry::builtin().clone());
-        let api = Api::new(registry.clone(), store.clone(), address.to_string());
+        let api = Api::new(registry.clone(), store.clone(), address.to_string())
+            .authenticator(authenticator.clone());
         let faults = Faults::default();
         let api = api.faults(faults.clone(), self.fault_endpoint);
         let running = stop.clone();

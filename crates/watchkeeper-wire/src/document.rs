@@ -121,9 +121,6 @@ pub fn read_json(body: &[u8]) -> Result<Document, String> {
             return "unexpected end of JSON input".to_owned();
         }
         let said = error.to_string();
-        if said.starts_with("recursion limit") {
-            return "exceeded max depth".to_owned();
-        }
         if said.starts_with("number out of range") {
             return said;
         }
@@ -135,6 +132,7 @@ pub fn read_json(body: &[u8]) -> Result<Document, String> {
             return format!("invalid character {found:?} in literal {}", literal_before(line, at));
         }
         let place = match said.as_str() {
+            said if said.starts_with("recursion limit") => "exceeded max depth",
             said if said.starts_with("trailing characters") => "after top-level value",
             said if said.starts_with("key must be a string") => "looking for beginning of object key string",
             said if said.starts_with("expected `:`") => "after object key",
@@ -196,6 +194,6 @@ mod tests {
     #[test]
     fn a_deep_document_is_refused() {
         let deep = "[".repeat(DOCUMENT_DEPTH + 1);
-        assert_eq!(read_json(deep.as_bytes()).unwrap_err(), "exceeded max depth");
+        assert_eq!(read_json(deep.as_bytes()).unwrap_err(), "invalid character '[' exceeded max depth");
     }
 }

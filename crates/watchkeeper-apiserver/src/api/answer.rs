@@ -8,7 +8,7 @@ use watchkeeper_wire::Kind;
 
 use super::Api;
 use super::resource::Asked;
-use crate::read::{Encoder, Page};
+use crate::read::{Encoder, View};
 
 impl Api {
     pub(super) async fn answer(
@@ -41,12 +41,13 @@ impl Api {
                 };
                 encoder.value(code, value, &kind)?
             }
-            Answer::List(items) => {
-                let revision = self.revision().await?;
-                encoder.page(code, &Page { items, revision, continue_token: None, remaining: None })?
-            }
             // The status of a success does not say its code.
-            Answer::Status(status) => {
+            Answer::Status(mut status) => {
+                // The writer knows events by the core group only.
+                if let Some(details) = status.details.as_mut().filter(|_| asked.scope.view == View::NewEvent)
+                {
+                    details.group = asked.row.group.to_string();
+                }
                 let mut response = Response::status(&status, preferences);
                 response.code = code;
                 response

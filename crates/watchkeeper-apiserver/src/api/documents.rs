@@ -45,6 +45,7 @@ impl Api {
         };
         match known {
             None if self.is_version_of_known_group(&parts) => Err(no_such_resource()),
+            None if parts[0] == "openapi" => Ok(Response::empty(StatusCode::NOT_FOUND)),
             None => Ok(Response::page_not_found()),
             Some(_) if !matches!(request.method, Method::GET | Method::HEAD) => Err(method_not_allowed()),
             Some(document) if parts[0] == "openapi" => Ok(tagged(&document, request)),
@@ -67,7 +68,6 @@ impl Api {
             Root::Apis => discovery::api_group_list(&self.registry),
         };
         plain(&document, request)
-            .map(|response| response.with_header(VARY, HeaderValue::from_static("Accept")))
     }
 
     fn is_version_of_known_group(&self, parts: &[&str]) -> bool {

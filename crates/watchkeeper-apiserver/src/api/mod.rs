@@ -17,7 +17,7 @@ mod resource;
 use std::sync::Arc;
 
 use crate::faults::Faults;
-use crate::http::{Handler, Request, Response, Target};
+use crate::http::{Authenticator, Handler, Request, Response, Target};
 use crate::registry::Registry;
 use crate::store::Store;
 use crate::write::Writer;
@@ -51,6 +51,13 @@ impl Api {
             fault_endpoint: false,
             address: address.into(),
         }
+    }
+
+    /// Who is known, for reviews of tokens and for the tokens of service accounts; by default nobody.
+    #[must_use]
+    pub fn authenticator(mut self, authenticator: Authenticator) -> Self {
+        self.writer = self.writer.authenticator(authenticator);
+        self
     }
 
     /// The faults of this server, and whether they can be asked for over the wire; by default nobody has

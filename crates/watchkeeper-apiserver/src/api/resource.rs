@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::http::{
-    Accepted, AtVersion, DeleteOptions, GetOptions, IncludeObject, ListOptions, Offer, PatchType, Request,
-    ResourceRequest, Response, Verb, WriteOptions, decode_delete_options, decode_object, method_not_allowed,
-    no_such_resource, sent_object, sent_patch,
+    Accepted, AtVersion, DeleteOptions, GetOptions, ListOptions, Offer, PatchType, Request, ResourceRequest,
+    Response, Verb, WriteOptions, decode_delete_options, decode_object, method_not_allowed, no_such_resource,
+    sent_object, sent_patch,
 };
 use crate::registry::{self, Resource, Subresource};
-use crate::write::{Call, scale_of};
+use crate::write::{Call, name_warning, scale_of};
 use crate::{print, store};
 use bytes::Bytes;
 use http::StatusCode;
@@ -52,6 +52,11 @@ impl Asked {
         }
     }
 
+    /// Whether nothing is kept, so that no path names one of it.
+    fn is_nameless(&self) -> bool {
+        self.sub.is_none() && self.row.storage.is_none()
+    }
+
     fn encoder(&self, api: &Api, request: &Request, accepted: Accepted) -> Result<Encoder, Status> {
         let encoder = Encoder::new(&api.registry, &self.row, accepted, include(request)?);
         Ok(match &self.sub {
@@ -88,6 +93,9 @@ impl Api {
             _ => {}
         }
         let verbs = asked.sub.as_ref().map_or(asked.row.verbs, |sub| sub.verbs);
+        if asked.is_nameless() && asked.scope.name.is_some() {
+            return Err(no_such_resource());
+        }
         if !served(target.verb).is_some_and(|verb| verbs.contains(verb)) {
             return Err(method_not_allowed());
         }
@@ -186,7 +194,18 @@ impl Api {
         }
         let call = asked.call(self);
         let written = match verb {
-            Verb::Create => self.writer.create(&call, value, &options, &user).await?,
+            Verb::Create => {
+                let warning =
+                    name_warning(call.resource, value["metadata"]["name"].as_str().unwrap_or_default());
+                match self.writer.create(&call, value, &options, &user).await {
+                    // The real server warns of a name before it finds it taken.
+                    Err(status) if status.is_already_exists() => {
+                        let warnings: Vec<String> = decoded.warnings.into_iter().chain(warning).collect();
+                        return Ok(Response::status(&status, &preferences).with_warnings(&warnings));
+                    }
+                    outcome => outcome?,
+                }
+            }
             _ => self.writer.update(&call, value, &options, &user).await?,
         };
         self.answer(asked, &encoder, &preferences, written, &decoded.warnings).await
@@ -210,7 +229,7 @@ impl Api {
         let collection = verb == Verb::DeleteCollection;
         let accepted = request.preferences.object(&asked.offer(collection))?;
         let encoder = asked.encoder(self, &request, accepted)?;
-        let list = if collection { ListOptions::read(&request.query)? } else { ListOptions::default() };
+        let list = if collection { Some(ListOptions::read(&request.query)?) } else { None };
         let media = sent_object(&request.headers);
         let (query, preferences) = (request.query, request.preferences);
         let body = request.body.read().await?;
@@ -219,10 +238,12 @@ impl Api {
             false => DeleteOptions::of_body(decode_delete_options(&body, media?)?)?,
         };
         let call = asked.call(self);
-        let written = match collection {
-            true => self.writer.delete_collection(&call, &list, &options).await?,
-            false => self.writer.delete(&call, &options).await?,
-        };
+        if let Some(list) = list {
+            let page = self.reader.list(&asked.scope, &list).await?;
+            self.writer.delete_collection(&call, &page.items, &options).await?;
+            return encoder.page(StatusCode::OK, &page);
+        }
+        let written = self.writer.delete(&call, &options).await?;
         self.answer(asked, &encoder, &preferences, written, &[]).await
     }
 
@@ -247,11 +268,8 @@ fn served(verb: Verb) -> Option<registry::Verb> {
 }
 
 fn include(request: &Request) -> Result<print::IncludeObject, Status> {
-    Ok(match IncludeObject::read(&request.query)? {
-        IncludeObject::None => print::IncludeObject::None,
-        IncludeObject::Metadata => print::IncludeObject::Metadata,
-        IncludeObject::Object => print::IncludeObject::Object,
-    })
+    let said = request.query.text("includeObject").parse();
+    said.map_err(|error: print::IncludeObjectError| Status::bad_request(error.to_string()))
 }
 
 /// A merge patch of a new event by the names of the core group; what is no JSON the writer refuses.

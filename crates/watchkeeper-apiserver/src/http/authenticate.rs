@@ -14,6 +14,7 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use watchkeeper_core::Status;
 
+use super::account_token::{ISSUER, TokenIssuer};
 use super::certificates::Subject;
 use super::random::sha256;
 
@@ -80,17 +81,18 @@ pub enum Anonymous {
 }
 
 /// Who is known.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Authenticator {
     /// By the digest of the token, so that a lookup takes no longer the more of a guess is right.
     tokens: HashMap<[u8; 32], User>,
+    issuer: Option<TokenIssuer>,
     anonymous: Anonymous,
 }
 
 /// Tells nothing of the tokens.
 impl std::fmt::Debug for Authenticator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { tokens, anonymous } = self;
+        let Self { tokens, anonymous, .. } = self;
         f.debug_struct("Authenticator").field("tokens", &tokens.len()).field("anonymous", anonymous).finish()
     }
 }
@@ -110,6 +112,26 @@ impl Authenticator {
     pub fn token(mut self, token: &str, user: User) -> Self {
         self.tokens.insert(sha256(token.as_bytes()), user.authenticated());
         self
+    }
+
+    /// Knows the service accounts to whom it has issued tokens for this server.
+    #[must_use]
+    pub fn issuer(mut self, issuer: TokenIssuer) -> Self {
+        self.issuer = Some(issuer);
+        self
+    }
+
+    /// Who issues tokens to service accounts, if anybody does.
+    pub fn token_issuer(&self) -> Option<&TokenIssuer> {
+        self.issuer.as_ref()
+    }
+
+    /// Whose a token is, and for whom it is.
+    pub fn whose(&self, token: &str) -> Option<(User, Vec<String>)> {
+        match self.tokens.get(&sha256(token.as_bytes())) {
+            Some(user) => Some((user.clone(), vec![ISSUER.to_owned()])),
+            None => self.issuer.as_ref()?.whose(token),
+        }
     }
 
     /// What becomes of those who give nothing; by default they are refused.
@@ -140,8 +162,11 @@ impl Authenticator {
         let mut warnings = Vec::new();
         match bearer(headers) {
             Bearer::Token(token) => {
-                let user = self.tokens.get(&sha256(token.as_bytes()));
-                return user.cloned().ok_or_else(refused).and_then(known);
+                let (user, audiences) = self.whose(token).ok_or_else(refused)?;
+                return match audiences.iter().any(|audience| audience == ISSUER) {
+                    true => known(user),
+                    false => Err(refused()),
+                };
             }
             Bearer::ExtraSpace => warnings.push(
                 "the provided Authorization header contains extra space before the bearer token, and is ignored",

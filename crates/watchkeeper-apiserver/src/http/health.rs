@@ -76,7 +76,7 @@ impl Health {
         match one {
             None => Some(answer_all(endpoint, checks, query)),
             Some(name) => checks.find(|check| check.name == name).map(|check| match (check.ask)() {
-                Ok(()) => Response::text(StatusCode::OK, "ok"),
+                Ok(()) => Response::sniffed(StatusCode::OK, "ok"),
                 Err(why) => Response::text(
                     StatusCode::INTERNAL_SERVER_ERROR,
                     format!("internal server error: {why}\n"),

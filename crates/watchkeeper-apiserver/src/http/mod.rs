@@ -43,6 +43,7 @@
 //! # }
 //! ```
 
+pub mod account_token;
 pub mod authenticate;
 pub mod body;
 pub mod certificates;
@@ -64,6 +65,7 @@ mod selector_text;
 pub mod strict;
 pub mod version;
 
+pub use account_token::{Account, ISSUER, TokenIssuer};
 pub use authenticate::{Anonymous, Authenticated, Authenticator, MASTERS, OPEN_PATHS, User};
 pub use body::{BodyLimits, RequestBody};
 pub use certificates::{Authority, CLIENT_GROUPS, CertificateError, Identity, SERVER_NAMES, Subject};
@@ -80,8 +82,8 @@ pub use negotiate::{
     Accepted, MediaType, MetaVersion, Offer, PatchType, Preferences, Shape, sent_object, sent_patch,
 };
 pub use options::{
-    AtVersion, DeleteOptions, FIELD_MANAGER_BYTES, FieldValidation, GetOptions, IncludeObject, ListOptions,
-    Propagation, VersionMatch, WriteOptions, request_timeout,
+    AtVersion, DeleteOptions, FIELD_MANAGER_BYTES, FieldValidation, GetOptions, ListOptions, Propagation,
+    VersionMatch, WriteOptions, request_timeout,
 };
 pub use query::Query;
 pub use random::{NoRandomness, random_token, random_uid};

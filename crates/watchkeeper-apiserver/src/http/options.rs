@@ -434,36 +434,6 @@ impl DeleteOptions {
     }
 }
 
-/// How much of each object the rows of a table carry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum IncludeObject {
-    /// Nothing.
-    None,
-    /// The metadata.
-    #[default]
-    Metadata,
-    /// All of it.
-    Object,
-}
-
-impl IncludeObject {
-    /// Reads the options of a table. They are not looked at where no table is asked for.
-    ///
-    /// # Errors
-    /// 400 where it is none of them.
-    pub fn read(query: &Query) -> Result<Self, Status> {
-        match query.text("includeObject") {
-            "" | "Metadata" => Ok(Self::Metadata),
-            "None" => Ok(Self::None),
-            "Object" => Ok(Self::Object),
-            other => Err(Status::bad_request(format!(
-                "Unable to convert to Table as requested: includeObject: Invalid value: {}: must be 'Metadata', 'Object', 'None', or empty",
-                Quoted(other)
-            ))),
-        }
-    }
-}
-
 /// How long a request may take that is answered in one piece: what `?timeout=` says, or else and at
 /// most `maximum`.
 ///
@@ -644,15 +614,6 @@ mod tests {
         assert_eq!(DeleteOptions::of_body(serde_json::Value::Null).unwrap(), DeleteOptions::default());
         let status = DeleteOptions::of_body(serde_json::json!({"propagationPolicy": "Bogus"})).unwrap_err();
         assert_eq!(status.code, 422);
-    }
-
-    #[test]
-    fn tables_carry_metadata_unless_told_otherwise() {
-        let read = |query| IncludeObject::read(&Query::parse(query));
-        assert_eq!(read("").unwrap(), IncludeObject::Metadata);
-        assert_eq!(read("includeObject=Object").unwrap(), IncludeObject::Object);
-        let message = "Unable to convert to Table as requested: includeObject: Invalid value: \"Bogus\": must be 'Metadata', 'Object', 'None', or empty";
-        assert_eq!(read("includeObject=Bogus").unwrap_err().message, message);
     }
 
     #[test]

@@ -139,6 +139,18 @@ impl Response {
         response
     }
 
+    /// Plain text that a client may take for something else, as some of the real server's.
+    pub(crate) fn sniffed(code: StatusCode, text: impl Into<Bytes>) -> Self {
+        Self::whole(code, "text/plain; charset=utf-8", text.into())
+    }
+
+    /// A code, and nothing to read.
+    pub(crate) fn empty(code: StatusCode) -> Self {
+        let mut response = Self::whole(code, "text/plain", Bytes::new());
+        response.headers.remove(http::header::CONTENT_TYPE);
+        response
+    }
+
     /// What every path is answered with that nobody serves.
     pub fn page_not_found() -> Self {
         Self::text(StatusCode::NOT_FOUND, "404 page not found\n")

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use watchkeeper_core::Quoted;
+
 /// How much of its object a row carries: `includeObject` in the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum IncludeObject {
@@ -17,8 +19,9 @@ pub enum IncludeObject {
 /// Why `includeObject` is refused: a 400 of reason `BadRequest` with this message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "Unable to convert to Table as requested: includeObject: Invalid value: {text:?}: \
-     must be 'Metadata', 'Object', 'None', or empty"
+    "Unable to convert to Table as requested: includeObject: Invalid value: {}: \
+     must be 'Metadata', 'Object', 'None', or empty",
+    Quoted(text)
 )]
 pub struct IncludeObjectError {
     text: String,

@@ -26,7 +26,14 @@ pub fn core_event(value: Value) -> Value {
 
 /// An event by the names of `events.k8s.io`.
 pub fn new_event(value: Value) -> Value {
-    renamed(value, |name| NAMES.iter().find(|(core, _)| *core == name).map(|(_, new)| *new))
+    let mut event = renamed(value, |name| NAMES.iter().find(|(core, _)| *core == name).map(|(_, new)| *new));
+    // The core group says them always, the new one only where there is something to say.
+    if let Value::Object(fields) = &mut event {
+        fields.retain(|name, value| {
+            !matches!(name.as_str(), "reportingController" | "reportingInstance") || *value != ""
+        });
+    }
+    event
 }
 
 fn renamed(value: Value, name_of: impl Fn(&str) -> Option<&'static str>) -> Value {

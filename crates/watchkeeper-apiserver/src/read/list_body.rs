@@ -89,6 +89,8 @@ impl Encoder {
             return Ok(self.respond(code, list.wrap(version.api_version(), KIND)));
         }
         let items: Vec<Value> = values.into_iter().map(|value| partial(value, version)).collect();
+        // Of nothing, the real server makes no list.
+        let items = if items.is_empty() { Value::Null } else { items.into() };
         let list = json!({"kind": KIND, "apiVersion": version.api_version(), "metadata": metadata(page),
             "items": items});
         self.serialized(code, &list)

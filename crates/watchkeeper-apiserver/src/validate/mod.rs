@@ -20,7 +20,7 @@ mod config;
 mod event;
 mod faults;
 mod field;
-mod form;
+pub(crate) mod form;
 mod job;
 mod metadata;
 mod network;

@@ -49,7 +49,11 @@ impl Writer {
             self.allocate(call, None, &mut draft).await?;
             match self.create_draft(call, &draft, options.dry_run).await {
                 Err(status) if is_generated && status.is_already_exists() => {}
-                done => return done,
+                Ok(mut written) => {
+                    written.warnings.extend(name::name_warning(call.resource, draft.text("name")));
+                    return Ok(written);
+                }
+                Err(status) => return Err(status),
             }
         }
         Err(Status::generate_name_conflict(&call.resource.group_resource(), &taken, Duration::from_secs(1)))

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::http::{DeleteOptions, ListOptions, Propagation, method_not_allowed};
-use crate::registry::{Resource, Verb};
-use crate::store::{Expect, RangeQuery, Stored, WriteError};
+use crate::http::{DeleteOptions, Propagation};
+use crate::registry::Resource;
+use crate::store::{Expect, Stored, WriteError};
 use serde_json::Value;
-use watchkeeper_core::{Outcome, Status, StatusDetails, Timestamp};
+use watchkeeper_core::{GroupKind, GroupResource, Outcome, Status, StatusDetails, Timestamp};
 
 use super::create::now;
 use super::draft::Draft;
@@ -18,6 +18,10 @@ use super::{Answer, Call, Writer, Written, namespace, pod, strategy};
 const FOREGROUND: &str = "foregroundDeletion";
 /// Dependents are let go before the object goes.
 const ORPHAN: &str = "orphan";
+
+/// What whoever deletes a job is warned of that does not say what becomes of its pods.
+const JOBS_ORPHAN: &str = "child pods are preserved by default when jobs are deleted; set \
+    propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
 
 /// What a deletion comes to.
 enum Step {
@@ -71,7 +75,13 @@ impl Writer {
                 }
             };
             match outcome {
-                Ok(written) => return Ok(written),
+                Ok(mut written) => {
+                    let is_told = options.propagation.is_some() || options.orphan_dependents.is_some();
+                    if call.is("batch", "jobs") && !is_told {
+                        written.warnings.push(JOBS_ORPHAN.to_owned());
+                    }
+                    return Ok(written);
+                }
                 Err(WriteError::Conflict { current: found }) => current = found,
                 Err(error) => return Err(unavailable(error)),
             }
@@ -82,24 +92,10 @@ impl Writer {
     pub(super) async fn delete_objects(
         &self,
         call: &Call<'_>,
-        list: &ListOptions,
+        found: &[Arc<Stored>],
         options: &DeleteOptions,
-    ) -> Result<Written, Status> {
-        let resource = call.resource;
-        if !resource.verbs.contains(Verb::DeleteCollection) {
-            return Err(method_not_allowed());
-        }
-        resource
-            .check_fields(&list.field_selector)
-            .map_err(|error| Status::bad_request(error.to_string()))?;
-        let namespace = call.namespace.filter(|_| resource.is_namespaced()).map(str::to_owned);
-        let query = RangeQuery { namespace, ..RangeQuery::all(call.collection()?) };
-        let mut found = self.store.range(query).await.map_err(unavailable)?.items;
-        found.retain(|stored| selects(resource, list, stored));
-        if let Some(limit) = list.limit {
-            found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-        }
-        for stored in &found {
+    ) -> Result<(), Status> {
+        for stored in found {
             let key = stored.key();
             let one = Call { namespace: key.namespace(), name: Some(key.name()), ..*call };
             match self.delete_object(&one, options).await {
@@ -107,15 +103,8 @@ impl Writer {
                 outcome => drop(outcome?),
             }
         }
-        Ok(Written::new(200, Answer::List(found)))
+        Ok(())
     }
-}
-
-fn selects(resource: &Resource, list: &ListOptions, stored: &Stored) -> bool {
-    list.label_selector.matches(|key| stored.object().head.label(key))
-        && (list.field_selector.is_everything()
-            || serde_json::from_slice::<Value>(&stored.object().encoded.body)
-                .is_ok_and(|object| resource.selects(&list.field_selector, &object)))
 }
 
 fn held(answer: Answer, options: &DeleteOptions) -> Written {
@@ -143,16 +132,25 @@ fn gone(call: &Call<'_>, last: Arc<Stored>) -> Written {
     )
 }
 
-fn check_preconditions(call: &Call<'_>, old: &Draft, options: &DeleteOptions) -> Result<(), Status> {
+pub(super) fn check_preconditions(
+    call: &Call<'_>,
+    old: &Draft,
+    options: &DeleteOptions,
+) -> Result<(), Status> {
+    // Here the real server says the kind for the resource.
+    let GroupKind { group, kind: resource } = call.resource.group_kind();
+    let conflict = |why: std::fmt::Arguments<'_>| {
+        Status::conflict(&GroupResource { group, resource }, call.name.unwrap_or_default(), why)
+    };
     let (uid, version) = (old.text("uid"), old.text("resourceVersion"));
     if let Some(said) = options.uid.as_deref().filter(|said| *said != uid) {
-        return Err(call.conflict(format_args!(
+        return Err(conflict(format_args!(
             "the UID in the precondition ({said}) does not match the UID in record ({uid}). \
              The object might have been deleted and then recreated"
         )));
     }
     if let Some(said) = options.resource_version.as_deref().filter(|said| *said != version) {
-        return Err(call.conflict(format_args!(
+        return Err(conflict(format_args!(
             "the ResourceVersion in the precondition ({said}) does not match the ResourceVersion in record \
              ({version}). The object might have been modified"
         )));

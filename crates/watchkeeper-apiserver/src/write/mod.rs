@@ -42,10 +42,11 @@ mod service;
 mod strategy;
 #[cfg(test)]
 mod tests;
+mod token;
 
 use std::sync::Arc;
 
-use crate::http::{DeleteOptions, ListOptions, PatchType, User, WriteOptions, method_not_allowed};
+use crate::http::{Authenticator, DeleteOptions, PatchType, User, WriteOptions, method_not_allowed};
 use crate::registry::Resource;
 use crate::store::{Collection, Store, Stored};
 use bytes::Bytes;
@@ -54,6 +55,7 @@ use tokio::sync::Mutex;
 use watchkeeper_core::{ObjectKey, Status};
 
 pub use event::show_event;
+pub use name::name_warning;
 pub use scale::scale_of;
 
 /// What a request is about.
@@ -87,8 +89,6 @@ pub enum Answer {
     Stored(Arc<Stored>),
     /// An object that is not stored (dry run, review, scale), with its `apiVersion` and `kind`.
     Value(Value),
-    /// The objects of a collection that was deleted, as they were before.
-    List(Vec<Arc<Stored>>),
     /// A status.
     Status(Status),
 }
@@ -143,12 +143,21 @@ pub struct Writer {
     store: Arc<dyn Store>,
     /// Held from the choice of a service's addresses until they are stored, so that none is given away twice.
     addresses: Arc<Mutex<()>>,
+    /// Whose tokens can be reviewed, and who issues new ones.
+    authenticator: Arc<Authenticator>,
 }
 
 impl Writer {
     /// Writes to this store.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, addresses: Arc::default() }
+        Self { store, addresses: Arc::default(), authenticator: Arc::default() }
+    }
+
+    /// Who is known; by default nobody, so that no token is good and none is issued.
+    #[must_use]
+    pub fn authenticator(mut self, authenticator: Authenticator) -> Self {
+        self.authenticator = Arc::new(authenticator);
+        self
     }
 
     /// POST. The body is decoded and its kind checked already.
@@ -164,8 +173,9 @@ impl Writer {
     ) -> Result<Written, Status> {
         match call.subresource {
             None if call.is("", "bindings") => self.bind(call, &body, options).await,
-            None if call.resource.storage.is_none() => review::answer(call, body, user),
+            None if call.resource.storage.is_none() => review::answer(call, body, user, &self.authenticator),
             None => self.create_object(call, body, options).await,
+            Some("token") if call.is("", "serviceaccounts") => self.request_token(call, body, options).await,
             Some("binding") if call.is("", "pods") => self.bind(call, &body, options).await,
             Some("eviction") if call.is("", "pods") => self.evict(call, &body, options).await,
             Some(_) => Err(method_not_allowed()),
@@ -227,18 +237,18 @@ impl Writer {
         }
     }
 
-    /// DELETE of a collection: of each object that is selected, one by one.
+    /// DELETE of a collection: of each object that was found in it, one by one.
     ///
     /// # Errors
     /// The status to answer with instead. What has been deleted by then stays so.
     pub async fn delete_collection(
         &self,
         call: &Call<'_>,
-        list: &ListOptions,
+        found: &[Arc<Stored>],
         options: &DeleteOptions,
-    ) -> Result<Written, Status> {
+    ) -> Result<(), Status> {
         match call.subresource {
-            None => self.delete_objects(call, list, options).await,
+            None => self.delete_objects(call, found, options).await,
             Some(_) => Err(method_not_allowed()),
         }
     }

@@ -1,6 +1,8 @@
-//! Names: how they are made up.
+//! Names: how they are made up, and which are better avoided.
 
 use crate::http::random_token;
+use crate::registry::Resource;
+use crate::validate::form;
 use watchkeeper_core::Status;
 
 use super::refusal::no_randomness;
@@ -23,6 +25,23 @@ pub(super) fn generate(prefix: &str) -> Result<String, Status> {
         name.push(char::from(ALPHABET[number as usize % ALPHABET.len()]));
     }
     Ok(name)
+}
+
+/// What is told to whoever gives a pod, or what makes pods, a name that is no name for a host.
+pub fn name_warning(resource: &Resource, name: &str) -> Option<String> {
+    let used = match (&*resource.group, &*resource.name) {
+        ("", "pods") => "the Pod's hostname",
+        ("apps", "deployments" | "replicasets") | ("batch", "jobs" | "cronjobs") => "Pod names and hostnames",
+        _ => return None,
+    };
+    let faults = form::label(name);
+    (!faults.is_empty()).then(|| {
+        format!(
+            "metadata.name: this is used in {used}, which can result in surprising behavior; a DNS label is \
+             recommended: [{}]",
+            faults.join(" ")
+        )
+    })
 }
 
 #[cfg(test)]

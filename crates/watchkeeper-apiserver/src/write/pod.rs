@@ -3,11 +3,13 @@
 use crate::http::{DeleteOptions, WriteOptions};
 use crate::registry::{self, Resource};
 use serde_json::{Value, json};
-use watchkeeper_core::{GroupResource, Outcome, Quoted, Status};
+use watchkeeper_core::{GroupResource, Outcome, Quoted, Status, StatusCause};
 
 use super::create::now;
+use super::delete::check_preconditions;
 use super::draft::Draft;
-use super::refusal::unexplained;
+use super::pod_resources::quality_of_service;
+use super::refusal::{invalid_value, unexplained};
 use super::revise::check_versions;
 use super::{Answer, Call, Writer, Written};
 
@@ -61,9 +63,60 @@ impl Writer {
             body => DeleteOptions::of_body(body.clone())?,
         };
         how.dry_run |= options.dry_run;
+        if !how.dry_run {
+            let call = Call { subresource: Some("status"), ..*call };
+            let mut change = |pod: &Draft| {
+                check_preconditions(&call, pod, &how)?;
+                let mut pod = pod.clone();
+                say_evicted(&mut pod);
+                Ok(pod)
+            };
+            let modified = self.modify(&call, false, &mut change).await?;
+            // Whoever named a version named the one before this.
+            let stored = modified.stored.filter(|_| how.resource_version.is_some());
+            how.resource_version = stored.map(|stored| stored.modified().to_string());
+        }
         self.delete_object(&Call { subresource: None, ..*call }, &how).await?;
         Ok(created())
     }
+}
+
+/// Says why a pod is about to go.
+fn say_evicted(pod: &mut Draft) {
+    const KIND: &str = "DisruptionTarget";
+    let mut condition = json!({"type": KIND, "status": "True", "lastProbeTime": null,
+        "lastTransitionTime": now().to_string(), "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting"});
+    let status = pod.part("status");
+    let listed = status.and_then(|status| status["conditions"].as_array()).cloned().unwrap_or_default();
+    let mut conditions = listed;
+    match conditions.iter_mut().find(|it| it["type"] == KIND) {
+        Some(known) => {
+            if known["status"] == "True" {
+                condition["lastTransitionTime"] = known["lastTransitionTime"].clone();
+            }
+            *known = condition;
+        }
+        None => conditions.push(condition),
+    }
+    pod.set_in("status", "conditions", Some(conditions.into()));
+}
+
+/// A status that says no class keeps the one that there was.
+pub(super) fn keep_quality(old: &Draft, new: &mut Draft) {
+    let class = |pod: &Draft| pod.part("status").and_then(|status| status.get("qosClass")).cloned();
+    if class(new).is_none_or(|class| class == "")
+        && let Some(class) = class(old)
+    {
+        new.set_in("status", "qosClass", Some(class));
+    }
+}
+
+/// What is wrong where other resources would be of another class.
+pub(super) fn resize_fault(old: &Draft, new: &Draft) -> Option<StatusCause> {
+    let before = quality_of_service(old.part("spec"));
+    (before != quality_of_service(new.part("spec")))
+        .then(|| invalid_value("spec", before, "Pod QOS Class may not change as a result of resizing"))
 }
 
 fn pods() -> Result<&'static Resource, Status> {

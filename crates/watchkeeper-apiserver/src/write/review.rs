@@ -2,15 +2,22 @@
 //!
 //! This server lets everybody who is let in do everything, and says so.
 
-use crate::http::{User, method_not_allowed};
+use crate::http::{Authenticator, ISSUER, User, method_not_allowed};
 use serde_json::{Map, Value, json};
-use watchkeeper_core::Status;
+use watchkeeper_core::{CauseType, GroupKind, Quoted, Status};
 
 use super::create::now;
+use super::refusal::fault;
 use super::{Answer, Call, Written};
 
 /// Answers a review.
-pub(super) fn answer(call: &Call<'_>, body: Value, user: &User) -> Result<Written, Status> {
+pub(super) fn answer(
+    call: &Call<'_>,
+    body: Value,
+    user: &User,
+    known: &Authenticator,
+) -> Result<Written, Status> {
+    check_review(call, &body)?;
     let status = match (&*call.resource.group, &*call.resource.name) {
         ("authorization.k8s.io", "selfsubjectrulesreviews") => json!({
             "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
@@ -20,11 +27,11 @@ pub(super) fn answer(call: &Call<'_>, body: Value, user: &User) -> Result<Writte
         ("authorization.k8s.io", _) => json!({"allowed": true}),
         ("authentication.k8s.io", "selfsubjectreviews") => json!({"userInfo": user_info(user)}),
         ("authentication.k8s.io", "tokenreviews") => {
-            if body["spec"]["token"].as_str().unwrap_or_default().is_empty() {
+            let token = body["spec"]["token"].as_str().unwrap_or_default();
+            if token.is_empty() {
                 return Err(Status::bad_request("token is required for TokenReview in authentication"));
             }
-            // Whose a token is cannot be known here, and nobody else may take it for good because of us.
-            json!({"authenticated": false, "user": {}, "error": "this server does not review tokens"})
+            token_status(known.whose(token), &body["spec"]["audiences"])
         }
         _ => return Err(method_not_allowed()),
     };
@@ -35,6 +42,73 @@ pub(super) fn answer(call: &Call<'_>, body: Value, user: &User) -> Result<Writte
         _ => {}
     }
     Ok(Written::new(201, Answer::Value(answer)))
+}
+
+/// What is asked must be one question, and about somebody.
+fn check_review(call: &Call<'_>, body: &Value) -> Result<(), Status> {
+    let (spec, name) = (&body["spec"], &*call.resource.name);
+    if name == "selfsubjectrulesreviews" && spec["namespace"].as_str().unwrap_or_default().is_empty() {
+        return Err(Status::bad_request("no namespace on request"));
+    }
+    if !name.ends_with("subjectaccessreviews") {
+        return Ok(());
+    }
+    let invalid = |field: &str, value: &str, why: &str| {
+        fault(CauseType::FieldValueInvalid, field, format!("Invalid value: {value}: {why}"))
+    };
+    let mut faults = Vec::new();
+    let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let shown = match path.is_null() {
+        true => "null".to_owned(),
+        false => json!({"Path": text(&path["path"]), "Verb": text(&path["verb"])}).to_string(),
+    };
+    if resource.is_null() == path.is_null() {
+        let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+        faults.push(invalid("spec", &shown, why));
+    }
+    let is_nobody = text(&spec["user"]).is_empty() && spec["groups"].as_array().is_none_or(Vec::is_empty);
+    if !name.starts_with("self") && is_nobody {
+        faults.push(invalid("spec.user", "\"\"", "at least one of user or group must be specified"));
+    }
+    let is_local = name.starts_with("local");
+    let metadata = body["metadata"].as_object().cloned().unwrap_or_default();
+    if metadata.iter().any(|(key, value)| !(is_local && key == "namespace") && !value.is_null()) {
+        let why = if is_local { "must be empty except for namespace" } else { "must be empty" };
+        faults.push(invalid("metadata", &Value::Object(metadata.clone()).to_string(), why));
+    }
+    if is_local && !resource.is_null() && text(&resource["namespace"]) != text(&body["metadata"]["namespace"])
+    {
+        let said = Quoted(&text(&resource["namespace"])).to_string();
+        faults.push(invalid("spec.resourceAttributes.namespace", &said, "must match metadata.namespace"));
+    }
+    if is_local && !path.is_null() {
+        faults.push(invalid("spec.nonResourceAttributes", &shown, "disallowed on this kind of request"));
+    }
+    match faults.is_empty() {
+        true => Ok(()),
+        // The real server does not say the kind here.
+        false => {
+            let group = call.resource.group.to_string();
+            Err(Status::invalid(&GroupKind { group, kind: String::new() }, "", faults))
+        }
+    }
+}
+
+/// Whose a token is, if it is for one of these, or for this server where nobody is named.
+fn token_status(found: Option<(User, Vec<String>)>, asked: &Value) -> Value {
+    let asked: Vec<&str> = asked.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let asked = if asked.is_empty() { vec![ISSUER] } else { asked };
+    let found = found.map(|(user, mut audiences)| {
+        audiences.retain(|audience| asked.contains(&audience.as_str()));
+        (user, audiences)
+    });
+    match found {
+        Some((user, audiences)) if !audiences.is_empty() => {
+            json!({"authenticated": true, "user": user_info(&user), "audiences": audiences})
+        }
+        _ => json!({"user": {}, "error": "invalid bearer token"}),
+    }
 }
 
 fn user_info(user: &User) -> Value {

@@ -6,8 +6,8 @@ use serde_json::Value;
 use watchkeeper_core::{CauseType, GroupKind, Quoted, Status};
 
 use super::draft::Draft;
-use super::refusal::{MODIFIED, check, fault, unexplained};
-use super::{Call, namespace, prepare, strategy};
+use super::refusal::{MODIFIED, check, fault, invalid_value, unexplained};
+use super::{Call, namespace, pod, prepare, strategy};
 
 /// Whether objects of this resource are updated at this endpoint, as a whole or in part.
 pub(super) fn is_endpoint(resource: &Resource, subresource: Option<&str>) -> bool {
@@ -81,6 +81,12 @@ pub(super) fn revise(call: &Call<'_>, old: &Draft, new: &mut Draft) -> Result<()
         let kind = GroupKind { group: resource.group.to_string(), kind: resource.name.to_string() };
         return Err(Status::invalid(&kind, old.text("name"), vec![fault]));
     }
+    let mut faults = Vec::new();
+    if let Some(said) =
+        Some(new.text("deletionTimestamp")).filter(|said| !said.is_empty() && !old.is_being_deleted())
+    {
+        faults.push(invalid_value("metadata.deletionTimestamp", said, "field is immutable"));
+    }
     keep_parts(call, old, new);
     keep_metadata(call, old, new);
     if call.is("", "namespaces") {
@@ -89,13 +95,23 @@ pub(super) fn revise(call: &Call<'_>, old: &Draft, new: &mut Draft) -> Result<()
     if call.subresource.is_none() {
         prepare::revise(call, old, new);
     }
-    let faults = validate::changed_object(resource, call.subresource, old.fields(), new.fields());
+    if call.is("", "pods") {
+        pod::keep_quality(old, new);
+    }
+    if call.is("", "pods") && call.subresource == Some("resize") {
+        faults.extend(pod::resize_fault(old, new));
+    }
+    faults.extend(validate::changed_object(resource, call.subresource, old.fields(), new.fields()));
     check(resource, old.text("name"), faults)?;
     // Deployments hand their annotations down to what they make, so they count them.
     let is_annotated = call.is("apps", "deployments")
         && call.subresource.is_none()
         && old.meta("annotations") != new.meta("annotations");
-    if resource.counts_generation && (is_annotated || !old.wanted().eq(new.wanted())) {
+    let is_labelled =
+        call.is("discovery.k8s.io", "endpointslices") && old.meta("labels") != new.meta("labels");
+    let is_changed = is_annotated || is_labelled || !old.wanted().eq(new.wanted());
+    // The generation of a priority class is that of its beginning.
+    if resource.counts_generation && is_changed && !call.is("scheduling.k8s.io", "priorityclasses") {
         new.set_meta("generation", Some((old.generation().saturating_add(1)).into()));
     }
     Ok(())

@@ -15,8 +15,9 @@ mod update;
 use std::sync::Arc;
 
 use crate::http::{DeleteOptions, ListOptions, PatchType, Propagation, Query, User, WriteOptions};
+use crate::read::{Reader, Scope, View};
 use crate::registry::{self, Resource};
-use crate::store::{MemoryStore, Revision, Store};
+use crate::store::{MemoryStore, Revision, Store, Stored};
 use serde_json::{Value, json};
 use watchkeeper_core::Status;
 
@@ -95,8 +96,15 @@ impl Server {
 
     async fn delete_all(&self, path: &str, query: &str) -> Result<Told, Status> {
         let list = ListOptions::read(&Query::parse(query)).unwrap();
-        let options = DeleteOptions::default();
-        told(self.writer.delete_collection(&call("default", path), &list, &options).await)
+        let call = call("default", path);
+        let resource = registry::builtin().iter().find(|row| row.name == path).unwrap().clone();
+        let view = View::of(registry::builtin(), &resource);
+        let scope = Scope { resource, namespace: call.namespace.map(str::to_owned), name: None, view };
+        let page = Reader::new(self.store.clone()).list(&scope, &list).await?;
+        self.writer.delete_collection(&call, &page.items, &DeleteOptions::default()).await?;
+        let read =
+            |stored: &Arc<Stored>| serde_json::from_slice::<Value>(&stored.object().encoded.body).unwrap();
+        Ok(Told { code: 200, body: page.items.iter().map(read).collect(), warnings: Vec::new() })
     }
 
     /// What is stored under a path.
@@ -129,7 +137,6 @@ fn told(written: Result<Written, Status>) -> Result<Told, Status> {
         let body = match answer {
             Answer::Stored(stored) => read(&stored.object().encoded.body),
             Answer::Value(value) => value,
-            Answer::List(items) => items.iter().map(|it| read(&it.object().encoded.body)).collect(),
             Answer::Status(status) => serde_json::to_value(status).unwrap(),
         };
         Told { code, body, warnings }
