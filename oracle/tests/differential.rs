@@ -31,7 +31,7 @@ use differential::pair::{Pair, Side};
 use explained::Explained;
 
 /// How many requests the corpus has at least.
-const LEAST: usize = 190;
+const LEAST: usize = 300;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_corpus_is_answered_as_by_the_real_server() -> Outcome {
@@ -177,11 +177,13 @@ fn filled(text: &str, namespace: &str, captures: &HashMap<&str, Value>) -> Resul
         let answer = captures.get(name).ok_or_else(|| format!("no answer of that name: {what}"))?;
         let root = if path.starts_with("events.") { answer } else { &answer["body"] };
         let pointer = format!("/{}", path.replace('.', "/"));
-        let value = root.pointer(&pointer).ok_or_else(|| format!("nothing there: {what} of {answer}"))?;
+        // An answer that lacks what the other has is a difference already.
+        let missing = Value::from("missing");
+        let value = root.pointer(&pointer).unwrap_or(&missing);
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         match offset.parse::<i64>() {
             Ok(offset) => {
-                let number: i64 = value.parse().map_err(|_| format!("no number: {what}"))?;
+                let number: i64 = value.parse().unwrap_or_default();
                 out.push_str(&(number + offset).to_string());
             }
             Err(_) => out.push_str(&value),

@@ -1,7 +1,7 @@
 //! Explained differences: where our answers differ from the real ones, and why.
 //!
-//! A line is `file/scenario/name  /json/pointer  reason`. The pointer covers what is below it, too; a `*` at the end of
-//! the first word covers the requests that begin so.
+//! A line is `file/scenario/name  /json/pointer  reason`. The pointer covers what is below it, too, and `*` all of
+//! the answer; a `*` at the end of the first word covers the requests that begin so.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ impl Explained {
     pub(crate) fn covers(&mut self, request: &str, pointer: &str) -> bool {
         let is_below = |line: &Line| {
             let rest = pointer.strip_prefix(&*line.pointer);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            line.pointer == "*" || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         let is_of = |line: &Line| match line.request.strip_suffix('*') {
             Some(prefix) => request.starts_with(prefix),

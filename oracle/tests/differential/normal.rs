@@ -4,9 +4,10 @@
 //! |---|---|
 //! | the version of an object | `v3`: the third of all versions of objects seen in the scenario |
 //! | any other version: of a list, of a bookmark, in a message | `>=v3`: not before the third, before the fourth |
-//! | a UID | `uid2`: the second that was seen |
+//! | a UID | `<uid of answer 2>`: in which it was seen first |
 //! | a moment close to now | `<time>`, `<microtime>` |
 //! | a name made up after `generateName` | `<generated1>` |
+//! | a token of a service account | `<token>` |
 //! | a continue token | what it says, with its version as above |
 //! | an age in a table, an address of the service range, a node port, an ETag, our own address | `<age>` ... |
 //! | `managedFields`, the descriptions of columns | nothing |
@@ -25,32 +26,50 @@ use watchkeeper_core::Timestamp;
 /// How far from now a moment may be and still be the server's, in seconds.
 const NEAR: i64 = 3 * 3600;
 
+/// By what an object in YAML is told from a list.
+const YAML_NAME: &str = "\n  name: ";
+
 /// What one server chose in one scenario.
 #[derive(Debug, Default)]
 pub(crate) struct Symbols {
     versions: BTreeSet<u64>,
-    uids: HashMap<String, usize>,
+    /// How many answers were seen, and in which of them each UID came first.
+    answers: usize,
+    uids: HashMap<String, String>,
     generated: Vec<String>,
 }
 
 impl Symbols {
     /// Learns what an answer shows for the first time.
-    pub(crate) fn learn(&mut self, value: &Value) {
+    pub(crate) fn learn(&mut self, answer: &Value) {
+        self.answers += 1;
+        self.learn_value(answer);
+    }
+
+    fn learn_value(&mut self, value: &Value) {
         match value {
             Value::Object(map) => {
                 if let Some(Value::Object(metadata)) = map.get("metadata") {
                     self.learn_metadata(metadata);
                 }
-                map.values().for_each(|value| self.learn(value));
+                // What a made up name is refused for.
+                let text = |name: &str| map.get(name).and_then(Value::as_str).unwrap_or_default();
+                if text("message").contains("metadata.generateName: ")
+                    && let Some(name) = map.get("details").and_then(|details| details["name"].as_str())
+                {
+                    self.generated.push(name.to_owned());
+                }
+                map.values().for_each(|value| self.learn_value(value));
             }
-            Value::Array(items) => items.iter().for_each(|item| self.learn(item)),
+            Value::Array(items) => items.iter().for_each(|item| self.learn_value(item)),
             Value::String(text) => {
                 for uid in uids(text) {
-                    let next = self.uids.len() + 1;
-                    self.uids.entry(uid.to_owned()).or_insert(next);
+                    let first = format!("<uid of answer {}>", self.answers);
+                    self.uids.entry(uid.to_owned()).or_insert(first);
                 }
                 // A body in YAML is a text to us.
-                for line in text.lines().filter(|line| line.starts_with("  resourceVersion: \"")) {
+                let versions = text.lines().filter(|line| line.starts_with("  resourceVersion: \""));
+                for line in versions.filter(|_| text.contains(YAML_NAME)) {
                     self.versions.extend(line.split('"').nth(1).and_then(|it| it.parse::<u64>().ok()));
                 }
             }
@@ -74,7 +93,13 @@ impl Symbols {
 
     /// The newest version of an object that was seen.
     pub(crate) fn newest(&self) -> u64 {
-        self.versions.last().copied().unwrap_or_default()
+        self.back(0)
+    }
+
+    /// The version so many before the newest, or the oldest.
+    pub(crate) fn back(&self, before: usize) -> u64 {
+        let mut newest_first = self.versions.iter().rev();
+        newest_first.nth(before).or(self.versions.first()).copied().unwrap_or(1)
     }
 
     /// An answer in its normal form.
@@ -85,7 +110,8 @@ impl Symbols {
     fn shown(&self, key: &str, value: &Value) -> Value {
         match value {
             Value::Object(map) if key == "metadata" && !map.contains_key("name") => {
-                let shown = map.iter().map(|(key, value)| match (key.as_str(), value.as_str()) {
+                let kept = map.iter().filter(|(key, _)| *key != "managedFields");
+                let shown = kept.map(|(key, value)| match (key.as_str(), value.as_str()) {
                     ("resourceVersion", Some(text)) if text.parse::<u64>().is_ok() => {
                         (key.clone(), self.place(text.parse().unwrap_or_default()).into())
                     }
@@ -118,6 +144,9 @@ impl Symbols {
             "etag" => return "<etag>".to_owned(),
             _ => {}
         }
+        if text.starts_with("eyJ") && text.split('.').count() == 3 {
+            return "<token>".to_owned();
+        }
         if text.strip_prefix("10.0.0.").is_some_and(|rest| rest.parse::<u8>().is_ok()) {
             return "<address>".to_owned();
         }
@@ -127,8 +156,8 @@ impl Symbols {
         }
         let plain = text.clone();
         for uid in uids(&plain) {
-            if let Some(number) = self.uids.get(uid) {
-                text = text.replace(uid, &format!("uid{number}"));
+            if let Some(first) = self.uids.get(uid) {
+                text = text.replace(uid, first);
             }
         }
         text = moments(&text);
@@ -138,8 +167,10 @@ impl Symbols {
             });
         }
         if text.contains("ersion") {
+            let is_list = !text.contains(YAML_NAME);
             text = replace_digits(&text, |before, number| {
-                let is_place = ["(", "current: ", "resource version: "].iter().any(|it| before.ends_with(it));
+                let is_place = ["(", "current: ", "resource version: "].iter().any(|it| before.ends_with(it))
+                    || is_list && before.ends_with("\n  resourceVersion: \"");
                 let is_named = before.ends_with("resourceVersion: \"");
                 match (is_place, is_named || self.versions.contains(&number)) {
                     (true, _) => Some(self.place(number)),
