@@ -13,7 +13,7 @@ use watchkeeper_apiserver::registry;
 use watchkeeper_apiserver::store::{
     Collection, Expect, HistoryLimits, MemoryStore, Revision, Store, Unversioned,
 };
-use watchkeeper_core::{ListRequest, ListWatch as _, ObjectKey, Status, WatchFrom, WatchRequest};
+use watchkeeper_core::{EventKind, ListRequest, ListWatch as _, ObjectKey, Status, WatchFrom, WatchRequest};
 
 struct World {
     store: Arc<MemoryStore>,
@@ -87,8 +87,13 @@ async fn told(following: &mut Following) -> String {
         }
         Some(Step::Changes(notices)) => {
             let notices = notices.iter().map(|notice| {
-                let stored = notice.event.state(notice.shown).unwrap();
-                format!("{} {}@{}", notice.kind, stored.key().name(), stored.object().head.version())
+                let stored = notice.event.state(notice.told.shown()).unwrap();
+                format!(
+                    "{} {}@{}",
+                    EventKind::from(notice.told),
+                    stored.key().name(),
+                    stored.object().head.version()
+                )
             });
             notices.collect::<Vec<_>>().join(", ")
         }

@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::http::{AtVersion, ListOptions};
-use crate::store::{BoxWatch, Event, RangeQuery, Revision, Shown, Stored, WatchError, WatchQuery};
+use crate::store::{BoxWatch, Event, RangeQuery, Revision, Stored, Told, WatchError, WatchQuery};
 use futures_util::StreamExt as _;
 use tokio::time::{Instant, Sleep, sleep_until};
-use watchkeeper_core::{EventKind, Status};
+use watchkeeper_core::Status;
 
 use super::{Reader, Scope, Selection, unreadable};
 
@@ -39,9 +39,7 @@ const MAXIMUM: Duration = Duration::from_secs(365 * 24 * 3600);
 #[derive(Debug, Clone)]
 pub struct Notice {
     /// Added, modified or deleted.
-    pub kind: EventKind,
-    /// Which state it shows.
-    pub shown: Shown,
+    pub told: Told,
     /// The change, shared with all watches.
     pub event: Arc<Event>,
 }
@@ -184,13 +182,13 @@ impl Following {
     fn notice(&self, event: Arc<Event>) -> Option<Notice> {
         let matches =
             |stored: Option<&Arc<Stored>>| stored.is_some_and(|stored| self.selection.matches(stored));
-        let (kind, shown) = match (matches(event.previous()), matches(event.current())) {
+        let told = match (matches(event.previous()), matches(event.current())) {
             (false, false) => return None,
-            (false, true) => (EventKind::Added, Shown::Current),
-            (true, true) => (EventKind::Modified, Shown::Current),
-            (true, false) => (EventKind::Deleted, Shown::Departed),
+            (false, true) => Told::Added,
+            (true, true) => Told::Modified,
+            (true, false) => Told::Deleted,
         };
-        Some(Notice { kind, shown, event })
+        Some(Notice { told, event })
     }
 
     /// Sets the alarm for the next bookmark, for the last words, or for the end.

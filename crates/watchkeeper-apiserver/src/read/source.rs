@@ -4,10 +4,11 @@
 //! To:   a reflector of this process.
 
 use crate::http::{ListOptions, Query};
+use crate::store::Told;
 use futures_util::{StreamExt as _, stream};
 use watchkeeper_core::{
-    Bookmark, EventKind, ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, Status,
-    WatchError, WatchEvent, WatchOpening, WatchRequest,
+    Bookmark, ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, Status, WatchError,
+    WatchEvent, WatchOpening, WatchRequest,
 };
 
 use super::{Following, Reader, Scope, Step};
@@ -105,11 +106,11 @@ fn events(step: Step) -> Vec<Result<WatchEvent, WatchError>> {
         Step::Changes(notices) => notices
             .into_iter()
             .filter_map(|notice| {
-                let object = notice.event.state(notice.shown)?.object().clone();
-                Some(Ok(match notice.kind {
-                    EventKind::Added => WatchEvent::Added(object),
-                    EventKind::Deleted => WatchEvent::Deleted(object),
-                    _ => WatchEvent::Modified(object),
+                let object = notice.event.state(notice.told.shown())?.object().clone();
+                Some(Ok(match notice.told {
+                    Told::Added => WatchEvent::Added(object),
+                    Told::Modified => WatchEvent::Modified(object),
+                    Told::Deleted => WatchEvent::Deleted(object),
                 }))
             })
             .collect(),

@@ -3,8 +3,9 @@
 //! From: [`Following`].
 //! To:   [`Response::watch`](crate::http::Response::watch): one chunk a step.
 //!
-//! - B1: an object that all watchers see alike is encoded once an event and format
-//!   ([`Event::encoded`](crate::store::Event::encoded)); here it is only framed.
+//! - B1: an event that watchers see alike is encoded and framed once a format
+//!   ([`Event::encoded`](crate::store::Event::encoded)). A step of one such event is handed on as it is,
+//!   and of several they are copied into one chunk, so that whoever is behind catches up in large writes.
 
 use crate::http::{MediaType, Shape};
 use crate::store::{Revision, Stored};
@@ -42,6 +43,12 @@ struct Frames {
 
 impl Frames {
     fn of(&mut self, step: &Step) -> Bytes {
+        if let Step::Changes(notices) = step
+            && let [notice] = &notices[..]
+            && let Some(Ok(Some(frame))) = self.shared(notice)
+        {
+            return frame; // B1
+        }
         let mut out = Vec::new();
         let written = match step {
             Step::Initial(items) => items.iter().try_for_each(|stored| {
@@ -50,8 +57,11 @@ impl Frames {
                 Ok(())
             }),
             Step::Changes(notices) => notices.iter().try_for_each(|notice| {
-                if let Some(object) = self.change(notice)? {
-                    self.frame(&mut out, notice.kind, &object);
+                if let Some(shared) = self.shared(notice) {
+                    out.extend_from_slice(&shared?.unwrap_or_default());
+                } else if let Some(stored) = notice.event.state(notice.told.shown()) {
+                    let object = self.object(stored)?;
+                    self.frame(&mut out, notice.told.into(), &object);
                 }
                 Ok(())
             }),
@@ -68,12 +78,16 @@ impl Frames {
         out.into()
     }
 
-    fn change(&mut self, notice: &Notice) -> Result<Option<Bytes>, Status> {
-        let Notice { shown, event, .. } = notice;
-        if self.encoder.accepted.transform.is_none() && self.encoder.view == View::Own {
-            return event.encoded(*shown, self.encoding(), |stored| self.encoder.bare(stored)); // B1
-        }
-        event.state(*shown).map(|stored| self.object(stored)).transpose()
+    /// The frame of an event that all watchers in this format share, if it is of that sort (B1).
+    fn shared(&self, notice: &Notice) -> Option<Result<Option<Bytes>, Status>> {
+        let Notice { told, event } = notice;
+        (self.encoder.accepted.transform.is_none() && self.encoder.view == View::Own).then(|| {
+            event.encoded(*told, self.encoding(), |stored| {
+                let mut frame = Vec::new();
+                self.frame(&mut frame, (*told).into(), &self.encoder.bare(stored)?);
+                Ok(frame.into())
+            })
+        })
     }
 
     fn object(&mut self, stored: &Stored) -> Result<Bytes, Status> {

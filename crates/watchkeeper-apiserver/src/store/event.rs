@@ -1,6 +1,7 @@
 //! Events: one change, as all watchers share it.
 //!
-//! - V1: what an event shows is encoded once a format, by whichever watcher comes first.
+//! - V1: what an event says is encoded once a format, by whichever watcher comes first: with its frame, so
+//!   that the others copy nothing.
 //! - V2: encodings belong to the event, not to the object: a history forgets them soon after the
 //!   event, while the object may stay for years.
 
@@ -9,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use watchkeeper_core::{Encoding, ObjectKey};
+use watchkeeper_core::{Encoding, EventKind, ObjectKey};
 
 use super::{Revision, Stored};
 
@@ -37,11 +38,44 @@ pub enum Shown {
     Departed,
 }
 
+/// As what a watcher tells an event: the same change can be an addition to one and an update to another,
+/// by their selectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// ADDED.
+    Added,
+    /// MODIFIED.
+    Modified,
+    /// DELETED.
+    Deleted,
+}
+
+impl Told {
+    /// Which state it shows.
+    pub fn shown(self) -> Shown {
+        match self {
+            Self::Added | Self::Modified => Shown::Current,
+            Self::Deleted => Shown::Departed,
+        }
+    }
+}
+
+impl From<Told> for EventKind {
+    fn from(told: Told) -> Self {
+        match told {
+            Told::Added => Self::Added,
+            Told::Modified => Self::Modified,
+            Told::Deleted => Self::Deleted,
+        }
+    }
+}
+
 /// What watchers have made of an event.
 #[derive(Default)]
 struct Hot {
     departed: OnceLock<Arc<Stored>>,
-    encodings: [OnceLock<Bytes>; 4],
+    /// By kind and format.
+    encodings: [OnceLock<Bytes>; 6],
     /// V1: held while encoding.
     encoding: Mutex<()>,
 }
@@ -107,21 +141,20 @@ impl Event {
         }
     }
 
-    /// One of the states with its type, in one of the formats: encoded by `encode` if nobody has yet
+    /// This event as a watcher tells it, in one of the formats: encoded by `encode` if nobody has yet
     /// (V1). `encode` must not ask this event for an encoding. `None` where there is no such state.
     ///
     /// # Errors
     /// Those of `encode`, which is then tried again by whoever asks next.
     pub fn encoded<E>(
         &self,
-        shown: Shown,
+        told: Told,
         encoding: Encoding,
         encode: impl FnOnce(&Stored) -> Result<Bytes, E>,
     ) -> Result<Option<Bytes>, E> {
-        let Some(stored) = self.state(shown) else { return Ok(None) };
+        let Some(stored) = self.state(told.shown()) else { return Ok(None) };
         let hot = self.hot();
-        let slot = &hot.encodings
-            [2 * usize::from(shown == Shown::Departed) + usize::from(encoding == Encoding::Protobuf)];
+        let slot = &hot.encodings[2 * told as usize + usize::from(encoding == Encoding::Protobuf)];
         if let Some(bytes) = slot.get() {
             return Ok(Some(bytes.clone()));
         }
@@ -182,30 +215,30 @@ mod tests {
     #[test]
     fn each_state_is_encoded_once_a_format_and_forgotten_when_the_event_is_cold() {
         let event = Event::put(Some(stored(7)), stored(9));
-        for (shown, version) in [(Shown::Current, 9), (Shown::Departed, 9)] {
+        for told in [Told::Added, Told::Modified, Told::Deleted] {
             for encoding in [Encoding::Json, Encoding::Protobuf] {
-                let text = format!("{shown:?} in {encoding} {version}");
+                let text = format!("{told:?} in {encoding}");
                 let encode = |stored: &Stored| {
-                    assert_eq!(stored.object().head.version(), &version.into());
+                    assert_eq!(stored.object().head.version(), &9.into());
                     Ok::<_, Infallible>(Bytes::from(text.clone()))
                 };
-                assert_eq!(event.encoded(shown, encoding, encode), Ok(Some(Bytes::from(text.clone()))));
-                assert_eq!(event.encoded(shown, encoding, never), Ok(Some(Bytes::from(text.clone()))));
+                assert_eq!(event.encoded(told, encoding, encode), Ok(Some(Bytes::from(text.clone()))));
+                assert_eq!(event.encoded(told, encoding, never), Ok(Some(Bytes::from(text.clone()))));
             }
         }
         assert_eq!(event.previous().unwrap().modified(), Revision::new(7));
         let cold = event.cooled().unwrap();
         assert_eq!((cold.revision(), cold.previous()), (event.revision(), event.previous()));
         assert!(cold.cooled().is_none());
-        assert_eq!(cold.encoded(Shown::Current, Encoding::Json, |_| Err(())), Err(()));
+        assert_eq!(cold.encoded(Told::Added, Encoding::Json, |_| Err(())), Err(()));
     }
 
     #[test]
     fn a_failed_encoding_is_tried_again_by_the_next() {
         let event = Event::put(None, stored(2));
-        assert_eq!(event.encoded(Shown::Current, Encoding::Json, |_| Err("no")), Err("no"));
+        assert_eq!(event.encoded(Told::Added, Encoding::Json, |_| Err("no")), Err("no"));
         assert_eq!(
-            event.encoded(Shown::Current, Encoding::Json, |_| Ok::<_, ()>("yes".into())),
+            event.encoded(Told::Added, Encoding::Json, |_| Ok::<_, ()>("yes".into())),
             Ok(Some("yes".into()))
         );
     }
@@ -214,8 +247,8 @@ mod tests {
     fn a_deletion_shows_the_last_state_under_its_own_revision_and_no_current_one() {
         let event = Event::delete(stored(7), Revision::new(12));
         assert_eq!(event.departed().unwrap().modified(), Revision::new(12));
-        assert_eq!(event.encoded(Shown::Current, Encoding::Json, never), Ok(None));
+        assert_eq!(event.encoded(Told::Added, Encoding::Json, never), Ok(None));
         let created = Event::put(None, stored(2));
-        assert_eq!(created.encoded(Shown::Departed, Encoding::Json, never), Ok(None));
+        assert_eq!(created.encoded(Told::Deleted, Encoding::Json, never), Ok(None));
     }
 }

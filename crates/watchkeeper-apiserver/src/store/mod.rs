@@ -34,7 +34,7 @@ use watchkeeper_core::ObjectKey;
 
 pub use collection::Collection;
 pub use error::{ReadError, WatchError, WriteError};
-pub use event::{Event, Shown};
+pub use event::{Event, Shown, Told};
 pub use memory::{HistoryLimits, MemoryStore};
 pub use query::{Expect, Range, RangeQuery, WatchQuery};
 pub use revision::Revision;

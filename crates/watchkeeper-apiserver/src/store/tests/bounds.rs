@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use super::*;
-use crate::store::{HistoryLimits, RangeQuery, ReadError, Shown};
+use crate::store::{HistoryLimits, RangeQuery, ReadError, Told};
 use bytes::Bytes;
 use watchkeeper_core::Encoding;
 
@@ -63,7 +63,7 @@ async fn trimming_forgets_encodings_before_events() {
     let mut watch = watch(&store, Revision::FIRST).unwrap();
     put(&store, "n/a");
     let encode = |event: &Event, text: &'static str| {
-        let bytes = event.encoded(Shown::Current, Encoding::Json, |_| Ok::<_, ()>(Bytes::from(text)));
+        let bytes = event.encoded(Told::Added, Encoding::Json, |_| Ok::<_, ()>(Bytes::from(text)));
         bytes.unwrap().unwrap()
     };
     let held = now(watch.next()).unwrap().unwrap();
@@ -158,7 +158,7 @@ fn only_the_newest_1024_events_keep_their_encodings() {
     put(&store, "n/a");
     let first = || now(watch(&store, Revision::FIRST).unwrap().next()).unwrap().unwrap().swap_remove(0);
     let encode = |text: &'static str| {
-        let bytes = first().encoded(Shown::Current, Encoding::Json, |_| Ok::<_, ()>(Bytes::from(text)));
+        let bytes = first().encoded(Told::Added, Encoding::Json, |_| Ok::<_, ()>(Bytes::from(text)));
         bytes.unwrap().unwrap()
     };
     encode("first");
