@@ -1,6 +1,6 @@
 //! The envelope around every protobuf body: four bytes that say so, the type, and the message.
 
-use super::{Cursor, Wire, put_bytes};
+use super::{Cursor, Wire, put_bytes, put_tag, put_varint};
 use crate::{Malformed, Problem};
 
 /// What every protobuf body of Kubernetes starts with.
@@ -86,14 +86,31 @@ pub(super) fn read_type(mut cursor: Cursor<'_>) -> Result<(&str, &str), Malforme
 
 /// Puts a message into an envelope, byte for byte as Go does.
 pub fn wrap(api_version: &str, kind: &str, message: &[u8]) -> Vec<u8> {
+    wrap_written(api_version, kind, message.len(), |body| body.extend_from_slice(message))
+}
+
+/// Puts a message of `length` bytes into an envelope while it is written, so that a long one is not copied.
+///
+/// # Panics
+/// Where another number of bytes is written.
+pub fn wrap_written(
+    api_version: &str,
+    kind: &str,
+    length: usize,
+    write: impl FnOnce(&mut Vec<u8>),
+) -> Vec<u8> {
     let mut type_meta = Vec::with_capacity(api_version.len() + kind.len() + 6);
     put_bytes(&mut type_meta, 1, api_version.as_bytes());
     put_bytes(&mut type_meta, 2, kind.as_bytes());
 
-    let mut body = Vec::with_capacity(MAGIC.len() + type_meta.len() + message.len() + 16);
+    let mut body = Vec::with_capacity(MAGIC.len() + type_meta.len() + length + 24);
     body.extend_from_slice(&MAGIC);
     put_bytes(&mut body, 1, &type_meta);
-    put_bytes(&mut body, 2, message);
+    put_tag(&mut body, 2, Wire::Bytes);
+    put_varint(&mut body, length as u64);
+    let start = body.len();
+    write(&mut body);
+    assert_eq!(body.len() - start, length, "the length stands before the message");
     put_bytes(&mut body, 3, b"");
     put_bytes(&mut body, 4, b"");
     body

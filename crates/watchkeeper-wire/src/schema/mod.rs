@@ -136,6 +136,21 @@ impl Message {
         Some(&self.visible[position])
     }
 
+    /// As [`visible`](Self::visible), for keys that come in an order: it is looked for from `hint` on,
+    /// which is then behind it. Where the order is that of the names, as in a sorted map, or where most
+    /// lengths differ, few names are compared.
+    pub(crate) fn visible_from(&self, hint: &mut usize, name: &str) -> Option<&Visible> {
+        let start = (*hint).min(self.visible.len());
+        let (before, behind) = self.visible.split_at(start);
+        let is_it = |field: &Visible| field.name == name;
+        let position = match behind.iter().position(is_it) {
+            Some(steps) => start + steps,
+            None => before.iter().position(is_it)?,
+        };
+        *hint = position + 1;
+        Some(&self.visible[position])
+    }
+
     /// The visible field in a slot.
     pub(crate) fn in_slot(&self, slot: u32) -> Option<&Visible> {
         self.visible.iter().find(|field| u32::from(field.slot) == slot)

@@ -64,9 +64,10 @@ impl Encoder<'_> {
         self.depth += 1;
         let start = self.out.len();
         let mut parts = Parts { ranges: [const { 0..0 }; 64], seen: 0, present: 0 };
+        let mut hint = 0;
         self.reader.begin_object()?;
         while let Some(key) = self.reader.next_key()? {
-            let Some(visible) = message.visible(&key) else {
+            let Some(visible) = message.visible_from(&mut hint, &key) else {
                 self.reader.raw()?;
                 continue;
             };
