@@ -22,11 +22,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::Api;
 use crate::first_objects;
-use crate::read::{Reader, Scope, StoreSource, View};
+use crate::read::{Messages, Reader, Scope, StoreSource, View};
 
 pub use crate::first_objects::NAMESPACES;
 
-/// How often the history is trimmed that no write trims.
+/// How often the history is trimmed that no write trims, and messages are dropped that nobody lists.
 const TRIM_EVERY: Duration = Duration::from_secs(60);
 
 /// Why a server could not be started.
@@ -161,6 +161,7 @@ impl Builder {
             .authenticator(authenticator.clone());
         let faults = Faults::default();
         let api = api.faults(faults.clone(), self.fault_endpoint);
+        tasks.spawn(age(api.messages().clone(), stop.clone()));
         let running = stop.clone();
         tasks.spawn(async move { listener.run(Front::new(api, authenticator), running).await });
         Ok(ApiServer { address, url, token, ca_pem, store, registry, faults, stop, tasks })
@@ -270,5 +271,12 @@ async fn trim(store: Arc<MemoryStore>, stop: CancellationToken) {
     let mut ticks = tokio::time::interval(TRIM_EVERY);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
         store.trim();
+    }
+}
+
+async fn age(messages: Arc<Messages>, stop: CancellationToken) {
+    let mut ticks = tokio::time::interval(TRIM_EVERY);
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        messages.age();
     }
 }

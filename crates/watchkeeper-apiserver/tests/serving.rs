@@ -268,6 +268,63 @@ async fn a_watch_in_protobuf_is_frames_of_envelopes() {
 }
 
 #[tokio::test]
+async fn the_same_change_is_told_by_each_watch_as_its_selector_sees_it() {
+    let (world, version) = World::maps().await;
+    let from = format!("resourceVersion={version}");
+    let mut watches = Vec::new();
+    for selector in ["", "&labelSelector=name%3Dz", "&labelSelector=name%3Db", "&labelSelector=name"] {
+        for accept in ["", PROTOBUF] {
+            watches.push(world.watch(&format!("{from}{selector}"), accept).await);
+        }
+    }
+    let label = json!({"metadata": {"labels": {"name": "z"}}});
+    world.write("PATCH", &format!("{MAPS}/b"), label).await;
+    let mut told = Vec::new();
+    for pair in watches.chunks_mut(2) {
+        let event = pair[0].json().await.unwrap();
+        let kind = event["type"].as_str().unwrap().to_owned();
+        let message = pair[1].message().await;
+        assert_eq!(&message[2..2 + kind.len()], kind.as_bytes());
+        told.push(format!("{kind} {}", event["object"]["metadata"]["labels"]["name"].as_str().unwrap()));
+    }
+    assert_eq!(told, ["MODIFIED z", "ADDED z", "DELETED b", "MODIFIED z"]);
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_list_in_protobuf_shows_what_was_written_since_the_last_one() {
+    let (world, _) = World::maps().await;
+    let kind = Kind::new("", "v1", "ConfigMapList");
+    for value in ["first", "second"] {
+        world.write("PATCH", &format!("{MAPS}/b"), json!({"data": {"k": value}})).await;
+        let (_, list) = world.get(MAPS, "").await;
+        let expected: Vec<_> =
+            list["items"].as_array().unwrap().iter().map(|it| it["data"]["k"].clone()).collect();
+        assert_eq!(expected, ["a", value, "c"]);
+        for _ in 0..2 {
+            let (_, _, body) = world.bytes(MAPS, PROTOBUF).await;
+            assert_eq!(decoded(&body, &kind)["items"], list["items"]);
+        }
+    }
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_long_list_in_protobuf_has_its_items_in_order() {
+    let world = World::start().await;
+    for number in 0..600 {
+        world.write("POST", MAPS, json!({"metadata": {"name": format!("m{number:03}")}})).await;
+    }
+    let (_, list) = world.get(MAPS, "").await;
+    assert_eq!(names(&list).len(), 600);
+    for _ in 0..2 {
+        let (_, _, body) = world.bytes(MAPS, PROTOBUF).await;
+        assert_eq!(decoded(&body, &Kind::new("", "v1", "ConfigMapList"))["items"], list["items"]);
+    }
+    world.server.stop().await;
+}
+
+#[tokio::test]
 async fn a_watch_from_a_lost_version_is_one_error_event_and_not_a_failure() {
     let (world, _) = World::maps().await;
     let store = world.server.store();

@@ -23,7 +23,7 @@ use crate::store::Store;
 use crate::write::Writer;
 use watchkeeper_core::Status;
 
-use crate::read::Reader;
+use crate::read::{Messages, Reader};
 use metrics::Metrics;
 
 /// Answers every request that the front does not answer itself.
@@ -31,6 +31,7 @@ pub struct Api {
     registry: Arc<Registry>,
     reader: Reader,
     writer: Writer,
+    messages: Arc<Messages>,
     metrics: Metrics,
     faults: Faults,
     /// Whether faults can be asked for over the wire.
@@ -46,6 +47,7 @@ impl Api {
             registry,
             reader: Reader::new(store.clone()),
             writer: Writer::new(store),
+            messages: Arc::default(),
             metrics: Metrics::default(),
             faults: Faults::default(),
             fault_endpoint: false,
@@ -66,6 +68,11 @@ impl Api {
     pub fn faults(mut self, faults: Faults, endpoint: bool) -> Self {
         (self.faults, self.fault_endpoint) = (faults, endpoint);
         self
+    }
+
+    /// The messages of listed objects, for whoever lets them age.
+    pub(crate) fn messages(&self) -> &Arc<Messages> {
+        &self.messages
     }
 }
 

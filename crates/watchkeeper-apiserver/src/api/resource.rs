@@ -157,7 +157,7 @@ impl Api {
 
     async fn list(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
         let accepted = request.preferences.object(&asked.offer(true))?;
-        let encoder = asked.encoder(self, &request, accepted)?;
+        let encoder = asked.encoder(self, &request, accepted)?.sharing(&self.messages);
         let page = self.reader.list(&asked.scope, &ListOptions::read(&request.query)?).await?;
         encoder.page(StatusCode::OK, &page)
     }

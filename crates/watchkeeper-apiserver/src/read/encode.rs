@@ -20,8 +20,8 @@ use watchkeeper_core::{Encoded, Encoding, Status, Timestamp};
 use watchkeeper_wire::transcode::{self, Types};
 use watchkeeper_wire::{Kind, protobuf};
 
-use super::View;
 use super::indent::indent;
+use super::{Messages, View};
 
 /// Writes the objects of one resource in one form.
 #[derive(Debug, Clone)]
@@ -33,6 +33,7 @@ pub struct Encoder {
     pub(super) include: IncludeObject,
     /// What hangs below the object, if that is what is written: it has columns of its own.
     sub: Option<Subresource>,
+    pub(super) messages: Option<Arc<Messages>>,
 }
 
 impl Encoder {
@@ -50,7 +51,15 @@ impl Encoder {
             accepted,
             include,
             sub: None,
+            messages: None,
         }
+    }
+
+    /// Shares the messages of listed objects with others who list.
+    #[must_use]
+    pub fn sharing(mut self, messages: &Arc<Messages>) -> Self {
+        self.messages = Some(messages.clone());
+        self
     }
 
     /// Writes what hangs below an object, where that is of another kind.

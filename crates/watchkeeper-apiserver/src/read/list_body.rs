@@ -1,7 +1,12 @@
 //! List bodies: a [`Page`] as a client likes it.
 
+use std::sync::Arc;
+use std::thread;
+
 use crate::http::{MediaType, MetaVersion, Response, Shape};
 use crate::print::ListMeta;
+use crate::store::Stored;
+use bytes::Bytes;
 use http::StatusCode;
 use serde_json::{Value, json};
 use watchkeeper_core::Status;
@@ -9,7 +14,10 @@ use watchkeeper_wire::protobuf;
 use watchkeeper_wire::transcode::{self, Types};
 
 use super::encode::{partial, partial_bare};
-use super::{Encoder, Page};
+use super::{Encoder, Page, View};
+
+/// How many objects are transcoded on more than one processor: below, threads cost more than they save.
+const MANY: usize = 500;
 
 impl Encoder {
     /// A page of a list.
@@ -26,12 +34,9 @@ impl Encoder {
                 self.serialized(code, &list)
             }
             (None, MediaType::Protobuf) => {
-                let mut list = ListMessage::new(page);
-                for stored in &page.items {
-                    list.item(&self.message(stored)?);
-                }
-                Ok(self
-                    .respond(code, list.wrap(self.kind.api_version(), &format!("{}List", self.kind.kind()))))
+                let kind = format!("{}List", self.kind.kind());
+                let list = message_list(page, &self.item_messages(page)?, self.kind.api_version(), &kind);
+                Ok(self.respond(code, list))
             }
             (Some((Shape::PartialObjectMetadata, _)), _) => {
                 let message = "you requested PartialObjectMetadata, but the requested object is a list";
@@ -82,11 +87,8 @@ impl Encoder {
         const KIND: &str = "PartialObjectMetadataList";
         let values = self.values(page)?;
         if media == MediaType::Protobuf {
-            let mut list = ListMessage::new(page);
-            for value in &values {
-                list.item(&partial_bare(value)?);
-            }
-            return Ok(self.respond(code, list.wrap(version.api_version(), KIND)));
+            let items: Result<Vec<_>, Status> = values.iter().map(partial_bare).collect();
+            return Ok(self.respond(code, message_list(page, &items?, version.api_version(), KIND)));
         }
         let items: Vec<Value> = values.into_iter().map(|value| partial(value, version)).collect();
         // Of nothing, the real server makes no list.
@@ -94,6 +96,45 @@ impl Encoder {
         let list = json!({"kind": KIND, "apiVersion": version.api_version(), "metadata": metadata(page),
             "items": items});
         self.serialized(code, &list)
+    }
+
+    /// The messages of the items: those that are kept, and those that were not until now.
+    fn item_messages(&self, page: &Page) -> Result<Vec<Bytes>, Status> {
+        let kept = self.messages.as_ref().filter(|_| self.view == View::Own);
+        let revisions = page.items.iter().map(|stored| stored.modified());
+        let mut found = kept.map_or_else(|| vec![None; page.items.len()], |kept| kept.find(revisions));
+        let missing: Vec<&Arc<Stored>> =
+            page.items.iter().zip(&found).filter(|(_, it)| it.is_none()).map(|(stored, _)| stored).collect();
+        let new = self.new_messages(&missing)?;
+        for (slot, message) in found.iter_mut().filter(|it| it.is_none()).zip(&new) {
+            *slot = Some(message.clone());
+        }
+        let new = missing.iter().map(|stored| stored.modified()).zip(new).collect();
+        if let Some(kept) = kept {
+            kept.keep(new);
+        }
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// Transcodes objects, many of them on all processors at once.
+    fn new_messages(&self, objects: &[&Arc<Stored>]) -> Result<Vec<Bytes>, Status> {
+        // No longer than they are, for they may be kept.
+        let encode = |stored: &&Arc<Stored>| Ok(Bytes::from(self.message(stored)?.into_boxed_slice()));
+        let processors = thread::available_parallelism().map_or(1, Into::into);
+        if objects.len() < MANY || processors == 1 {
+            return objects.iter().map(encode).collect();
+        }
+        let encode_all = |part: &[&Arc<Stored>]| part.iter().map(encode).collect::<Result<Vec<_>, Status>>();
+        let (first, rest) = objects.split_at(objects.len() / processors);
+        thread::scope(|scope| {
+            let parts = rest.chunks(rest.len().div_ceil(processors - 1));
+            let threads: Vec<_> = parts.map(|part| scope.spawn(move || encode_all(part))).collect();
+            let mut messages = encode_all(first)?;
+            for thread in threads {
+                messages.extend(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            }
+            Ok(messages)
+        })
     }
 
     fn values(&self, page: &Page) -> Result<Vec<Value>, Status> {
@@ -109,32 +150,28 @@ fn metadata(page: &Page) -> ListMeta {
     }
 }
 
-/// The message of a list while it is written: metadata is field 1, items are field 2.
-struct ListMessage(Vec<u8>);
-
-impl ListMessage {
-    fn new(page: &Page) -> Self {
-        let ListMeta { resource_version, continue_token, remaining_item_count } = metadata(page);
-        let mut meta = Vec::new();
-        put_bytes(&mut meta, 1, b""); // selfLink, which is always empty and always there
-        put_bytes(&mut meta, 2, resource_version.as_bytes());
-        put_bytes(&mut meta, 3, continue_token.as_bytes());
-        if let Some(left) = remaining_item_count.and_then(|left| u64::try_from(left).ok()) {
-            meta.push(4 << 3);
-            put_varint(&mut meta, left);
-        }
-        let mut list = Vec::new();
-        put_bytes(&mut list, 1, &meta);
-        Self(list)
+/// A list in its envelope: metadata is field 1, items are field 2.
+fn message_list(page: &Page, items: &[impl AsRef<[u8]>], api_version: &str, kind: &str) -> Vec<u8> {
+    let ListMeta { resource_version, continue_token, remaining_item_count } = metadata(page);
+    let mut meta = Vec::new();
+    put_bytes(&mut meta, 1, b""); // selfLink, which is always empty and always there
+    put_bytes(&mut meta, 2, resource_version.as_bytes());
+    put_bytes(&mut meta, 3, continue_token.as_bytes());
+    if let Some(left) = remaining_item_count.and_then(|left| u64::try_from(left).ok()) {
+        meta.push(4 << 3);
+        put_varint(&mut meta, left);
     }
+    let length = items.iter().map(|item| field_bytes(item.as_ref())).sum::<usize>() + field_bytes(&meta);
+    protobuf::wrap_written(api_version, kind, length, |out| {
+        put_bytes(out, 1, &meta);
+        items.iter().for_each(|item| put_bytes(out, 2, item.as_ref()));
+    })
+}
 
-    fn item(&mut self, message: &[u8]) {
-        put_bytes(&mut self.0, 2, message);
-    }
-
-    fn wrap(&self, api_version: &str, kind: &str) -> Vec<u8> {
-        protobuf::wrap(api_version, kind, &self.0)
-    }
+/// How long [`put_bytes`] makes a field.
+fn field_bytes(bytes: &[u8]) -> usize {
+    let bits = usize::BITS - bytes.len().leading_zeros();
+    1 + bits.div_ceil(7).max(1) as usize + bytes.len()
 }
 
 /// A field of bytes whose number is below 16.
