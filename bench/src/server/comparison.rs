@@ -13,6 +13,8 @@ pub enum Goal {
     TimesMore(f64),
     /// The other's number is so many times ours at least: less is better.
     TimesLess(f64),
+    /// Nothing: it is only told. Less is better.
+    None,
 }
 
 /// Rows, printed as they stand in `docs/benchmarks.md`.
@@ -33,12 +35,13 @@ impl Comparison {
     pub fn row(&mut self, what: &str, other: Option<f64>, ours: f64, goal: Goal) {
         let ratio = other.map(|other| match goal {
             Goal::TimesMore(_) => ours / other,
-            Goal::AtMost(_) | Goal::TimesLess(_) => other / ours,
+            Goal::AtMost(_) | Goal::TimesLess(_) | Goal::None => other / ours,
         });
         let (wanted, met) = match goal {
             Goal::AtMost(most) => (format!("at most {}", number(most)), Some(ours <= most)),
             Goal::TimesMore(times) => (format!("{times}x as many"), ratio.map(|ratio| ratio >= times)),
             Goal::TimesLess(times) => (format!("1/{times}"), ratio.map(|ratio| ratio >= times)),
+            Goal::None => (String::new(), None),
         };
         let shown = match (ratio, goal) {
             (None, _) => String::new(),
