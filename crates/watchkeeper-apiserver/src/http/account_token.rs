@@ -155,7 +155,7 @@ mod tests {
         let issuer = TokenIssuer::generate().unwrap();
         let audiences = ["them".to_owned()];
         let token = issuer.issue(&account(), &audiences, 600).unwrap();
-        let (user, said) = issuer.clone().whose(&token).unwrap();
+        let (user, said) = issuer.whose(&token).unwrap();
         assert_eq!((user.name.as_str(), user.uid.as_str()), ("system:serviceaccount:shop:robot", "u"));
         assert!(user.is_in("system:serviceaccounts:shop") && said == audiences);
         assert_eq!(TokenIssuer::generate().unwrap().whose(&token), None);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::http::{DeleteOptions, Propagation};
-use crate::registry::Resource;
+use crate::http::{DeleteOptions, Propagation, method_not_allowed};
+use crate::registry::{Resource, Verb};
 use crate::store::{Expect, Stored, WriteError};
 use serde_json::Value;
 use watchkeeper_core::{GroupKind, GroupResource, Outcome, Status, StatusDetails, Timestamp};
@@ -95,6 +95,9 @@ impl Writer {
         found: &[Arc<Stored>],
         options: &DeleteOptions,
     ) -> Result<(), Status> {
+        if !call.resource.verbs.contains(Verb::DeleteCollection) {
+            return Err(method_not_allowed());
+        }
         for stored in found {
             let key = stored.key();
             let one = Call { namespace: key.namespace(), name: Some(key.name()), ..*call };

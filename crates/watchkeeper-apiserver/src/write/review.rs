@@ -73,9 +73,9 @@ fn check_review(call: &Call<'_>, body: &Value) -> Result<(), Status> {
     }
     let is_local = name.starts_with("local");
     let metadata = body["metadata"].as_object().cloned().unwrap_or_default();
-    if metadata.iter().any(|(key, value)| !(is_local && key == "namespace") && !value.is_null()) {
+    if metadata.iter().any(|(key, value)| !(value.is_null() || is_local && key == "namespace")) {
         let why = if is_local { "must be empty except for namespace" } else { "must be empty" };
-        faults.push(invalid("metadata", &Value::Object(metadata.clone()).to_string(), why));
+        faults.push(invalid("metadata", &Value::Object(metadata).to_string(), why));
     }
     if is_local && !resource.is_null() && text(&resource["namespace"]) != text(&body["metadata"]["namespace"])
     {

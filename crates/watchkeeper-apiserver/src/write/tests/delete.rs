@@ -97,7 +97,7 @@ async fn preconditions_are_held_to() {
     assert_eq!(
         status.message,
         format!(
-            "Operation cannot be fulfilled on configmaps \"a\": the UID in the precondition (x) does not match the UID in record ({uid}). The object might have been deleted and then recreated"
+            "Operation cannot be fulfilled on ConfigMap \"a\": the UID in the precondition (x) does not match the UID in record ({uid}). The object might have been deleted and then recreated"
         )
     );
     let status = server.delete_with("configmaps/a", options(&uid, "1")).await.unwrap_err();

@@ -79,11 +79,21 @@ async fn an_eviction_deletes_the_pod() {
 #[tokio::test]
 async fn reviews_allow_everything() {
     let server = Server::start().await;
-    let spec = json!({"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}});
-    for name in ["selfsubjectaccessreviews", "subjectaccessreviews", "localsubjectaccessreviews"] {
-        let told = server.post(name, spec.clone()).await.unwrap();
+    let what = json!({"verb": "get", "resource": "pods", "namespace": "default"});
+    for (name, metadata, spec) in [
+        ("selfsubjectaccessreviews", json!({}), json!({"resourceAttributes": what})),
+        ("subjectaccessreviews", json!({}), json!({"resourceAttributes": what, "user": "jo"})),
+        (
+            "localsubjectaccessreviews",
+            json!({"namespace": "default"}),
+            json!({"resourceAttributes": what, "groups": ["us"]}),
+        ),
+    ] {
+        let told = server.post(name, json!({"metadata": metadata, "spec": spec})).await.unwrap();
         assert_eq!((told.code, &told.body["status"]["allowed"]), (201, &json!(true)), "{name}");
-        assert_eq!(told.body["spec"], spec["spec"]);
+        assert_eq!(told.body["spec"], spec);
+        let nothing = json!({"metadata": metadata, "spec": {"user": "jo"}});
+        assert_eq!(server.post(name, nothing).await.unwrap_err().code, 422, "{name}");
     }
     let told =
         server.post("selfsubjectrulesreviews", json!({"spec": {"namespace": "default"}})).await.unwrap();
@@ -111,13 +121,17 @@ async fn what_is_not_served_is_a_405() {
 #[tokio::test]
 async fn a_resize_changes_the_containers_of_a_pod_and_nothing_else() {
     let server = Server::start().await;
-    server.post("pods", pod("a")).await.unwrap();
     let mut body = pod("a");
-    body["spec"]["containers"][0]["resources"] = json!({"limits": {"cpu": "1"}});
+    body["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "500m"}});
+    server.post("pods", body.clone()).await.unwrap();
+    body["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "1"}});
     body["spec"]["nodeName"] = "n9".into();
     body["metadata"]["labels"] = json!({"x": "y"});
     let told = server.put("pods/a/resize", body).await.unwrap();
-    assert_eq!(told.body["spec"]["containers"][0]["resources"]["limits"]["cpu"], "1");
+    assert_eq!(told.body["spec"]["containers"][0]["resources"]["requests"]["cpu"], "1");
     assert_eq!((told.body["spec"].get("nodeName"), told.body["metadata"].get("labels")), (None, None));
     assert_eq!(told.body["metadata"]["generation"], 2);
+    let mut other = pod("a");
+    other["spec"]["containers"][0]["resources"] = json!({"requests": {}});
+    assert_eq!(server.put("pods/a/resize", other).await.unwrap_err().code, 422); // of another class
 }
