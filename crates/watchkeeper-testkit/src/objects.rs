@@ -57,7 +57,7 @@ impl<'a> Objects<'a> {
         match writer.create(&call, decoded.value, &options, &user).await?.answer {
             Answer::Stored(stored) => shown(resource, &stored),
             Answer::Value(value) => Ok(value),
-            Answer::List(_) | Answer::Status(_) => Err(Status::internal_error("a create has no such answer")),
+            Answer::Status(_) => Err(Status::internal_error("a create has no such answer")),
         }
     }
 
