@@ -1,38 +1,73 @@
 //! Auth: how a client says who it is.
 //!
-//! From: a [`Config`](crate::Config).
+//! From: a [`Config`](crate::Config), by [`from_config`].
 //! To:   the [transport](crate::transport), which asks before every connection and every request.
 //!
 //! - A1: nothing here blocks the runtime: files and programs are waited for.
 //! - A2: credentials do not show in debug output or in errors.
+//! - A3: however many requests need new credentials, they are fetched once, and all get what came of it.
+
+mod kept;
+mod token_file;
 
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
 
-use crate::Secret;
+use crate::config::Authorization;
+use crate::{Config, Secret};
+
+pub use token_file::READ_AGAIN_AFTER;
 
 /// What is awaited.
 pub type Awaited<'a, T> = Pin<Box<dyn Future<Output = Result<T, AuthError>> + Send + 'a>>;
 
 /// Gives credentials. Requests on all connections share one.
 pub trait Credentials: fmt::Debug + Send + Sync {
-    /// The `Authorization` header for the next request, if there is any.
-    fn authorization(&self) -> Awaited<'_, Option<HeaderValue>>;
+    /// What the next request is to be sent with.
+    fn authorization(&self) -> Awaited<'_, Given>;
 
-    /// The certificate for the next connection, if there is any.
+    /// The certificate for the next connection, if there is any. Connections that were made with another
+    /// are not used for requests of a new [generation](Given::generation).
     fn certificate(&self) -> Awaited<'_, Option<PemIdentity>> {
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    /// The server has answered 401 to a request that had this header: it is not to be given again.
-    fn refused(&self, header: Option<&HeaderValue>) {
-        let _ = header;
+    /// The server has answered 401 to a request with credentials of this generation: they are not to be
+    /// given again if there can be others.
+    fn refused(&self, generation: u64) {
+        let _ = generation;
     }
+}
+
+/// What a request is sent with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Given {
+    /// The `Authorization` header, if there is any.
+    pub header: Option<HeaderValue>,
+    /// How many times credentials have been fetched so far: another number, another certificate.
+    pub generation: u64,
+}
+
+/// The credentials that a config says. Nothing is read, run or asked for before the first request.
+///
+/// # Errors
+/// If they make no sense.
+pub fn from_config(config: &Config) -> Result<Arc<dyn Credentials>, AuthError> {
+    Ok(match &config.authorization {
+        Authorization::None => Arc::new(Fixed::none()),
+        Authorization::Token(token) => Arc::new(Fixed::token(token)?),
+        Authorization::Basic { username, password } => Arc::new(Fixed::basic(username, password)?),
+        Authorization::TokenFile(file) => Arc::new(token_file::TokenFile::new(file.clone())),
+        Authorization::Exec(_) | Authorization::Oidc(_) => {
+            return Err(AuthError::new("plugins and providers are not there yet"));
+        }
+    })
 }
 
 /// A certificate and its key, in PEM.
@@ -45,19 +80,27 @@ pub struct PemIdentity {
 }
 
 /// Why there are no credentials: nothing was sent.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("no credentials: {what}")]
 pub struct AuthError {
     /// What went wrong, without secrets.
     pub what: String,
     /// Why.
-    pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    pub source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 impl AuthError {
     /// What went wrong.
     pub fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), source: None }
+    }
+
+    /// What went wrong, and why.
+    pub fn because(
+        what: impl Into<String>,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self { what: what.into(), source: Some(Arc::from(source.into())) }
     }
 }
 
@@ -98,8 +141,8 @@ impl fmt::Debug for Fixed {
 }
 
 impl Credentials for Fixed {
-    fn authorization(&self) -> Awaited<'_, Option<HeaderValue>> {
-        Box::pin(std::future::ready(Ok(self.header.clone())))
+    fn authorization(&self) -> Awaited<'_, Given> {
+        Box::pin(std::future::ready(Ok(Given { header: self.header.clone(), generation: 0 })))
     }
 }
 
@@ -122,10 +165,10 @@ mod tests {
     #[tokio::test]
     async fn fixed_credentials_are_given_and_not_shown() {
         let token = Fixed::token(&"hunter2".into()).unwrap();
-        assert_eq!(token.authorization().await.unwrap().unwrap(), "Bearer hunter2");
+        assert_eq!(token.authorization().await.unwrap().header.unwrap(), "Bearer hunter2");
         assert!(!format!("{token:?} {:?}", token.header).contains("hunter2"));
         let basic = Fixed::basic("me", &"pass".into()).unwrap();
-        assert_eq!(basic.authorization().await.unwrap().unwrap(), "Basic bWU6cGFzcw==");
+        assert_eq!(basic.authorization().await.unwrap().header.unwrap(), "Basic bWU6cGFzcw==");
         let error = Fixed::token(&"a\nb".into()).unwrap_err();
         assert_eq!(error.to_string(), "no credentials: they have characters that no header can have");
     }

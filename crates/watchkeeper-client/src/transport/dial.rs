@@ -71,8 +71,7 @@ impl Dialer {
             true => {
                 let name = config.tls_server_name.as_deref().unwrap_or(authority.host());
                 let name = server_name(name).ok_or_else(|| BuildError::ServerName(name.to_owned()))?;
-                let tls =
-                    Tls::new(config.authorities.clone(), config.certificate.clone(), credentials.clone());
+                let tls = Tls::new(config.authorities.clone(), config.certificate.clone(), credentials);
                 Some((tls, name))
             }
         };
@@ -90,7 +89,7 @@ impl Dialer {
             tcp: connector(config.connect_timeout),
             route,
             tls,
-            proxy_tls: Arc::new(Tls::of_system(credentials)),
+            proxy_tls: Arc::new(Tls::of_system()),
             timeout: config.connect_timeout,
         })
     }
@@ -116,8 +115,11 @@ impl Dialer {
     }
 
     /// Makes a connection: of HTTP/2 if the server can and `may_be_http2`. Dropped half-way, there is none.
+    ///
+    /// Certificates have no time limit of the connection's: for one from a plugin, a user may be asked.
     pub(super) async fn dial(&self, may_be_http2: bool) -> Result<Dialed, ConnectError> {
-        match tokio::time::timeout(self.timeout, self.connect(may_be_http2)).await {
+        let certificates = self.certificates().await?;
+        match tokio::time::timeout(self.timeout, self.connect(may_be_http2, certificates)).await {
             Ok(dialed) => dialed,
             Err(_) => {
                 Err(ConnectError::TimedOut { address: self.address(), seconds: self.timeout.as_secs() })
@@ -125,12 +127,15 @@ impl Dialer {
         }
     }
 
-    async fn connect(&self, may_be_http2: bool) -> Result<Dialed, ConnectError> {
+    async fn connect(
+        &self,
+        may_be_http2: bool,
+        certificates: Option<Arc<Built>>,
+    ) -> Result<Dialed, ConnectError> {
         let io = self.reach().await?;
-        let Some((tls, name)) = &self.tls else {
+        let (Some((_, name)), Some(built)) = (&self.tls, certificates) else {
             return Ok(Dialed { io, protocol: Protocol::Http1, made_with: None });
         };
-        let built = tls.current().await?;
         let protocols: &[&[u8]] = if may_be_http2 { &[b"h2", b"http/1.1"] } else { &[b"http/1.1"] };
         let connector = TlsConnector::from(built.config(protocols));
         let stream = connector.connect(name.clone(), TokioIo::new(io)).await;

@@ -20,6 +20,9 @@ pub enum BuildError {
     /// The TLS server name is none.
     #[error("the TLS server name {0:?} is no name")]
     ServerName(String),
+    /// The credentials that are configured make no sense.
+    #[error(transparent)]
+    Credentials(#[from] AuthError),
 }
 
 /// Why there is no connection. Nothing was sent.

@@ -26,7 +26,7 @@ use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 
 use crate::Config;
-use crate::auth::Credentials;
+use crate::auth::{self, Credentials};
 use crate::config::Impersonate;
 use dial::Dialer;
 use pool::Pool;
@@ -55,7 +55,17 @@ struct Shared {
 }
 
 impl Transport {
-    /// Nothing is sent yet, and nothing but the system's authorities is read.
+    /// A way that has what the config says for credentials: see [`auth::from_config`]. Nothing is sent yet,
+    /// and no program is run.
+    ///
+    /// # Errors
+    /// If the config has texts that no header can have, or makes no sense.
+    pub fn from_config(config: &Config) -> Result<Self, BuildError> {
+        Self::new(config, auth::from_config(config)?)
+    }
+
+    /// A way with credentials of the caller's own: [`Config::authorization`] does not count. Nothing is sent
+    /// yet.
     ///
     /// # Errors
     /// If the config has texts that no header can have.
@@ -86,8 +96,8 @@ impl Transport {
         if self.shared.compression && !request.headers().contains_key(ACCEPT_ENCODING) {
             request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         }
-        let response = self.shared.pool.send(request).await?;
-        self.hear(response.status(), given.as_ref());
+        let response = self.shared.pool.send(request, given).await?;
+        self.hear(response.status(), given);
         Ok(decompress(response))
     }
 
@@ -101,7 +111,7 @@ impl Transport {
         let mut request = request;
         let given = self.prepare(&mut request).await?;
         let mut response = self.shared.pool.send_alone(request).await?;
-        self.hear(response.status(), given.as_ref());
+        self.hear(response.status(), given);
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             return Ok(Upgrade::Refused(decompress(response)));
         }
@@ -115,14 +125,15 @@ impl Transport {
         self.shared.pool.connections()
     }
 
-    /// Adds what every request has; returns the credentials that were added.
-    async fn prepare(&self, request: &mut Request<Body>) -> Result<Option<HeaderValue>, TransportError> {
+    /// Adds what every request has; returns the generation of the credentials that were added.
+    async fn prepare(&self, request: &mut Request<Body>) -> Result<Option<u64>, TransportError> {
         let shared = &*self.shared;
-        let mut given = None;
+        let mut generation = None;
         if shared.may_authorize && !request.headers().contains_key(AUTHORIZATION) {
-            given = shared.credentials.authorization().await?;
-            if let Some(header) = &given {
-                request.headers_mut().insert(AUTHORIZATION, header.clone());
+            let given = shared.credentials.authorization().await?;
+            generation = Some(given.generation);
+            if let Some(header) = given.header {
+                request.headers_mut().insert(AUTHORIZATION, header);
             }
         }
         let headers = request.headers_mut();
@@ -132,12 +143,12 @@ impl Transport {
             }
         }
         headers.entry(USER_AGENT).or_insert_with(|| shared.user_agent.clone());
-        Ok(given)
+        Ok(generation)
     }
 
-    fn hear(&self, status: StatusCode, given: Option<&HeaderValue>) {
-        if status == StatusCode::UNAUTHORIZED {
-            self.shared.credentials.refused(given);
+    fn hear(&self, status: StatusCode, given: Option<u64>) {
+        if let (StatusCode::UNAUTHORIZED, Some(generation)) = (status, given) {
+            self.shared.credentials.refused(generation);
         }
     }
 }

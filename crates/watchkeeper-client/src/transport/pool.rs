@@ -4,6 +4,8 @@
 //!   all who wait for it share what comes of it: a thousand requests at once do not make a thousand
 //!   connections.
 //! - P2: an HTTP/2 connection on which nothing is going on is closed if there is another.
+//! - P3: a request does not go over a connection that was made with another certificate than the one that
+//!   came with its credentials.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -63,9 +65,11 @@ struct State {
     protocol: Option<Protocol>,
     /// A connection that is being made (P1).
     dialing: Option<WeakShared<Dialing>>,
-    /// The certificates that new connections are made with, and when that was looked at.
+    /// The certificates that new connections are made with, when that was looked at, and for which
+    /// generation of credentials.
     certificates: Option<Arc<Built>>,
     checked: Option<Instant>,
+    generation: Option<u64>,
 }
 
 type Dialing = BoxFuture<'static, Result<(), Arc<ConnectError>>>;
@@ -80,6 +84,14 @@ impl std::fmt::Debug for State {
 struct Http2 {
     sender: http2::SendRequest<Body>,
     load: Arc<Load>,
+    made_with: Option<Arc<Built>>,
+}
+
+/// An HTTP/1.1 connection.
+#[derive(Debug)]
+struct Http1 {
+    sender: http1::SendRequest<Body>,
+    made_with: Option<Arc<Built>>,
 }
 
 /// How much is going on on an HTTP/2 connection.
@@ -91,13 +103,13 @@ struct Load {
 }
 
 struct Idle {
-    sender: http1::SendRequest<Body>,
+    connection: Http1,
     since: Instant,
 }
 
 /// A connection to send one request on.
 enum Place {
-    Http1(http1::SendRequest<Body>),
+    Http1(Http1),
     Http2(http2::SendRequest<Body>, Lease),
 }
 
@@ -110,10 +122,15 @@ impl Pool {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// Sends a request on a connection that there is, or on a new one.
-    pub(super) async fn send(&self, mut request: Request<Body>) -> Result<Response<Body>, TransportError> {
+    /// Sends a request on a connection that there is, or on a new one; with credentials of which generation
+    /// is for P3.
+    pub(super) async fn send(
+        &self,
+        mut request: Request<Body>,
+        generation: Option<u64>,
+    ) -> Result<Response<Body>, TransportError> {
         let uri = self.dialer.locate(request.uri()).ok_or(TransportError::Uri)?;
-        self.retire_outdated().await?;
+        self.retire_outdated(generation).await?;
         let mut tries = 0;
         loop {
             let error = match self.place().await? {
@@ -129,11 +146,11 @@ impl Pool {
                         }
                     }
                 }
-                Place::Http1(mut sender) => {
+                Place::Http1(mut connection) => {
                     self.speak_http1(&mut request, &uri);
-                    match sender.try_send_request(request).await {
+                    match connection.sender.try_send_request(request).await {
                         Ok(response) => {
-                            let lease = Lease::http1(sender, &self.state);
+                            let lease = Lease::http1(connection, &self.state);
                             return Ok(response.map(|body| Body::incoming(body, Some(lease))));
                         }
                         Err(error) => error,
@@ -157,9 +174,9 @@ impl Pool {
         let uri = self.dialer.locate(request.uri()).ok_or(TransportError::Uri)?;
         self.speak_http1(&mut request, &uri);
         let dialed = self.dialer.dial(false).await.map_err(refused)?;
-        let mut sender = self.begin_http1(dialed).await.map_err(refused)?;
-        let response = sender.send_request(request).await.map_err(TransportError::lost)?;
-        Ok(response.map(|body| Body::incoming(body, Some(Lease::alone(sender)))))
+        let mut connection = self.begin_http1(dialed).await.map_err(refused)?;
+        let response = connection.sender.send_request(request).await.map_err(TransportError::lost)?;
+        Ok(response.map(|body| Body::incoming(body, Some(Lease::alone(connection)))))
     }
 
     fn speak_http1(&self, request: &mut Request<Body>, uri: &Uri) {
@@ -218,8 +235,8 @@ impl Pool {
             match dialed.protocol {
                 Protocol::Http2 => self.begin_http2(dialed).await,
                 Protocol::Http1 => {
-                    let sender = self.begin_http1(dialed).await?;
-                    self.state.lock().put(sender);
+                    let connection = self.begin_http1(dialed).await?;
+                    self.state.lock().put(connection);
                     Ok(())
                 }
             }
@@ -229,7 +246,7 @@ impl Pool {
         outcome
     }
 
-    async fn begin_http1(&self, dialed: Dialed) -> Result<http1::SendRequest<Body>, ConnectError> {
+    async fn begin_http1(&self, dialed: Dialed) -> Result<Http1, ConnectError> {
         let handshake = http1::handshake(dialed.io).await;
         let (sender, connection) =
             handshake.map_err(|source| ConnectError::Handshake { address: self.dialer.address(), source })?;
@@ -240,7 +257,8 @@ impl Pool {
                 tracing::debug!(%error, "an HTTP/1.1 connection has ended");
             }
         });
-        Ok(sender)
+        self.state.lock().made_with(dialed.made_with.as_ref());
+        Ok(Http1 { sender, made_with: dialed.made_with })
     }
 
     async fn begin_http2(&self, dialed: Dialed) -> Result<(), ConnectError> {
@@ -269,35 +287,42 @@ impl Pool {
             forget(&state, &of);
         });
         let mut state = self.state.lock();
-        if state.certificates.is_none() {
-            state.certificates = dialed.made_with;
-        }
-        state.http2.push(Http2 { sender, load });
+        state.made_with(dialed.made_with.as_ref());
+        state.http2.push(Http2 { sender, load, made_with: dialed.made_with });
         Ok(())
     }
 
-    /// Takes connections out of use that were made with certificates that hold no more. What is going on on
-    /// them goes on.
-    async fn retire_outdated(&self) -> Result<(), TransportError> {
+    /// Takes connections out of use that were made with certificates that hold no more (P3). What is going
+    /// on on them goes on.
+    async fn retire_outdated(&self, generation: Option<u64>) -> Result<(), TransportError> {
         {
             let mut state = self.state.lock();
             let now = Instant::now();
-            if state.certificates.is_none()
-                || state.checked.is_some_and(|checked| now.duration_since(checked) < CERTIFICATE_CHECK)
-            {
+            let is_due = state.checked.is_none_or(|checked| now.duration_since(checked) >= CERTIFICATE_CHECK);
+            let has_changed = generation.is_some() && generation != state.generation;
+            if state.certificates.is_none() || !(is_due || has_changed) {
                 return Ok(());
             }
             state.checked = Some(now);
         }
         let Some(current) = self.dialer.certificates().await.map_err(refused)? else { return Ok(()) };
         let mut state = self.state.lock();
+        state.generation = generation.or(state.generation);
         if state.certificates.as_ref().is_some_and(|known| !Arc::ptr_eq(known, &current)) {
             tracing::info!("certificates have changed: new connections will be made");
-            state.http2.clear();
-            state.idle.clear();
-            state.certificates = Some(current);
         }
+        let holds = |made_with: &Option<Arc<Built>>| is_same(made_with.as_ref(), Some(&current));
+        state.http2.retain(|connection| holds(&connection.made_with));
+        state.idle.retain(|idle| holds(&idle.connection.made_with));
+        state.certificates = Some(current);
         Ok(())
+    }
+}
+
+fn is_same(one: Option<&Arc<Built>>, other: Option<&Arc<Built>>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+        (one, other) => one.is_none() && other.is_none(),
     }
 }
 
@@ -319,18 +344,31 @@ impl State {
             return Some(Place::Http2(connection.sender.clone(), lease));
         }
         while let Some(idle) = this.idle.pop_back() {
-            if idle.sender.is_ready() && idle.since.elapsed() < IDLE_TIME {
-                return Some(Place::Http1(idle.sender));
+            if idle.connection.sender.is_ready() && idle.since.elapsed() < IDLE_TIME {
+                return Some(Place::Http1(idle.connection));
             }
         }
         None
     }
 
-    fn put(&mut self, sender: http1::SendRequest<Body>) {
+    /// A connection was made with these certificates. If they are others than those that are known, the
+    /// next request finds out which ones hold.
+    fn made_with(&mut self, certificates: Option<&Arc<Built>>) {
+        if self.certificates.is_none() {
+            self.certificates = certificates.cloned();
+        } else if !is_same(self.certificates.as_ref(), certificates) {
+            self.checked = None;
+        }
+    }
+
+    fn put(&mut self, connection: Http1) {
+        if !is_same(self.certificates.as_ref(), connection.made_with.as_ref()) {
+            return; // P3: they have changed while it was in use
+        }
         if self.idle.len() >= IDLE_CONNECTIONS {
             self.idle.pop_front();
         }
-        self.idle.push_back(Idle { sender, since: Instant::now() });
+        self.idle.push_back(Idle { connection, since: Instant::now() });
     }
 }
 
@@ -355,18 +393,18 @@ pub(super) struct Lease {
 
 #[derive(Debug)]
 enum Of {
-    Http1(Option<http1::SendRequest<Body>>),
+    Http1(Option<Http1>),
     Http2(Arc<Load>),
 }
 
 impl Lease {
-    fn http1(sender: http1::SendRequest<Body>, state: &Arc<Mutex<State>>) -> Self {
-        Self { state: Arc::downgrade(state), of: Of::Http1(Some(sender)) }
+    fn http1(connection: Http1, state: &Arc<Mutex<State>>) -> Self {
+        Self { state: Arc::downgrade(state), of: Of::Http1(Some(connection)) }
     }
 
     /// The connection is not used again.
-    fn alone(sender: http1::SendRequest<Body>) -> Self {
-        Self { state: Weak::new(), of: Of::Http1(Some(sender)) }
+    fn alone(connection: Http1) -> Self {
+        Self { state: Weak::new(), of: Of::Http1(Some(connection)) }
     }
 
     fn http2(load: Arc<Load>, state: &Arc<Mutex<State>>) -> Self {
@@ -392,19 +430,19 @@ impl Drop for Lease {
                     state.http2.retain(|connection| !Arc::ptr_eq(&connection.load, load)); // P2
                 }
             }
-            Of::Http1(sender) => {
-                let (Some(mut sender), Some(_), Ok(runtime)) =
-                    (sender.take(), self.state.upgrade(), tokio::runtime::Handle::try_current())
+            Of::Http1(connection) => {
+                let (Some(mut connection), Some(_), Ok(runtime)) =
+                    (connection.take(), self.state.upgrade(), tokio::runtime::Handle::try_current())
                 else {
                     return;
                 };
                 let state = self.state.clone();
                 // It is ready at once if the body was read to its end, and never if it was not.
                 runtime.spawn(async move {
-                    if sender.ready().await.is_ok()
+                    if connection.sender.ready().await.is_ok()
                         && let Some(state) = state.upgrade()
                     {
-                        state.lock().put(sender);
+                        state.lock().put(connection);
                     }
                 });
             }

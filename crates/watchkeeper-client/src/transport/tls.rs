@@ -12,7 +12,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 use super::ConnectError;
-use crate::auth::{Credentials, PemIdentity};
+use crate::auth::{Credentials, Fixed, PemIdentity};
 use crate::config::{Authorities, ClientCertificate};
 
 /// What a connection needs. Certificates that are in files are read again for every connection.
@@ -56,8 +56,8 @@ impl Tls {
     }
 
     /// Those that this machine trusts, and nobody who asks: for proxies.
-    pub(super) fn of_system(credentials: Arc<dyn Credentials>) -> Self {
-        Self::new(Authorities::System, None, credentials)
+    pub(super) fn of_system() -> Self {
+        Self::new(Authorities::System, None, Arc::new(Fixed::none()))
     }
 
     /// What holds now. Where a file has become unreadable or broken, what it held before goes on to hold.
@@ -72,9 +72,12 @@ impl Tls {
         };
         match (made, known) {
             (Ok(built), _) => {
-                let built = Arc::new(built);
-                *self.built.lock() = Some(built.clone());
-                Ok(built)
+                let mut newest = self.built.lock();
+                match &*newest {
+                    // Somebody else has made the same meanwhile: connections compare by identity.
+                    Some(other) if other.materials == built.materials => Ok(other.clone()),
+                    _ => Ok(newest.insert(Arc::new(built)).clone()),
+                }
             }
             (Err(error), Some(known)) => {
                 tracing::warn!(%error, "certificates have changed and cannot be used: the old ones go on to hold");
@@ -119,13 +122,15 @@ impl Tls {
             None => builder.with_no_client_auth(),
             Some(identity) => {
                 let (chain, key) = parse(identity)?;
-                builder
-                    .with_client_auth_cert(chain, key)
-                    .map_err(|error| unusable(format!("client certificate: {error}")))?
+                builder.with_client_auth_cert(chain, key).map_err(|error| mismatched(&error))?
             }
         };
         Ok(Built { materials, config: Arc::new(config) })
     }
+}
+
+fn mismatched(error: &rustls::Error) -> ConnectError {
+    unusable(format!("client certificate: {error}"))
 }
 
 fn unusable(what: String) -> ConnectError {
