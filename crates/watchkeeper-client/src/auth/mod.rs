@@ -7,6 +7,8 @@
 //! - A2: credentials do not show in debug output or in errors.
 //! - A3: however many requests need new credentials, they are fetched once, and all get what came of it.
 
+mod exec;
+mod instances;
 mod kept;
 mod token_file;
 
@@ -22,6 +24,7 @@ use http::HeaderValue;
 use crate::config::Authorization;
 use crate::{Config, Secret};
 
+pub use exec::{HINTS_AN_HOUR, OUTPUT_LIMIT, PLUGIN_TIMEOUT, PluginPolicy};
 pub use token_file::READ_AGAIN_AFTER;
 
 /// What is awaited.
@@ -54,7 +57,8 @@ pub struct Given {
     pub generation: u64,
 }
 
-/// The credentials that a config says. Nothing is read, run or asked for before the first request.
+/// The credentials that a config says. Nothing is read, run or asked for before the first request; the same
+/// plugin, or identity provider, of several configs is one for all of them.
 ///
 /// # Errors
 /// If they make no sense.
@@ -64,9 +68,8 @@ pub fn from_config(config: &Config) -> Result<Arc<dyn Credentials>, AuthError> {
         Authorization::Token(token) => Arc::new(Fixed::token(token)?),
         Authorization::Basic { username, password } => Arc::new(Fixed::basic(username, password)?),
         Authorization::TokenFile(file) => Arc::new(token_file::TokenFile::new(file.clone())),
-        Authorization::Exec(_) | Authorization::Oidc(_) => {
-            return Err(AuthError::new("plugins and providers are not there yet"));
-        }
+        Authorization::Exec(exec) => exec::Plugin::shared(exec, &config.plugin_policy)?,
+        Authorization::Oidc(_) => return Err(AuthError::new("OIDC is not there yet")),
     })
 }
 

@@ -18,6 +18,7 @@ use std::time::Duration;
 use http::Uri;
 
 use crate::Secret;
+use crate::auth::PluginPolicy;
 use crate::kubeconfig::{CheckError, ExecCommand, LoadError, Overrides, SelectError, Sources};
 
 pub use address::{AddressError, server_address};
@@ -42,6 +43,8 @@ pub struct Config {
     pub certificate: Option<ClientCertificate>,
     /// How the client says who it is, besides its certificate.
     pub authorization: Authorization,
+    /// Which programs may be run to say who the client is; all of them by default. No file says this.
+    pub plugin_policy: PluginPolicy,
     /// Whom the client acts as.
     pub impersonate: Option<Impersonate>,
     /// Whether credentials may go over plain HTTP (F1). They may not, unless this is set.
@@ -209,6 +212,7 @@ impl Config {
             tls_server_name: None,
             certificate: None,
             authorization: Authorization::None,
+            plugin_policy: PluginPolicy::AllowAll,
             impersonate: None,
             plain_credentials: false,
             proxy: Proxy::Environment,

@@ -33,6 +33,7 @@ use pool::Pool;
 
 pub use body::{Body, BodyError};
 pub use error::{BuildError, ConnectError, TransportError};
+pub(crate) use tls::check as check_identity;
 
 /// After how long a connection is known to be dead over which nothing comes (T2).
 pub const DEAD_AFTER: Duration = Duration::from_secs(45);

@@ -9,6 +9,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 use super::ConnectError;
@@ -127,6 +128,14 @@ impl Tls {
         };
         Ok(Built { materials, config: Arc::new(config) })
     }
+}
+
+/// Whether a certificate and its key can be read, and belong together.
+pub(crate) fn check(identity: &PemIdentity) -> Result<(), ConnectError> {
+    let (chain, key) = parse(identity)?;
+    let provider = rustls::crypto::ring::default_provider();
+    CertifiedKey::from_der(chain, key, &provider).map_err(|error| mismatched(&error))?;
+    Ok(())
 }
 
 fn mismatched(error: &rustls::Error) -> ConnectError {
