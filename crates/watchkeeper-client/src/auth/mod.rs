@@ -1,6 +1,6 @@
 //! Auth: how a client says who it is.
 //!
-//! From: a [`Config`](crate::Config), by [`from_config`].
+//! From: a [`Config`], by [`from_config`].
 //! To:   the [transport](crate::transport), which asks before every connection and every request.
 //!
 //! - A1: nothing here blocks the runtime: files and programs are waited for.
@@ -10,6 +10,7 @@
 mod exec;
 mod instances;
 mod kept;
+mod oidc;
 mod token_file;
 
 use std::fmt;
@@ -25,6 +26,7 @@ use crate::config::Authorization;
 use crate::{Config, Secret};
 
 pub use exec::{HINTS_AN_HOUR, OUTPUT_LIMIT, PLUGIN_TIMEOUT, PluginPolicy};
+pub use oidc::{EXPIRY_LEEWAY, PROVIDER_TIMEOUT};
 pub use token_file::READ_AGAIN_AFTER;
 
 /// What is awaited.
@@ -69,7 +71,7 @@ pub fn from_config(config: &Config) -> Result<Arc<dyn Credentials>, AuthError> {
         Authorization::Basic { username, password } => Arc::new(Fixed::basic(username, password)?),
         Authorization::TokenFile(file) => Arc::new(token_file::TokenFile::new(file.clone())),
         Authorization::Exec(exec) => exec::Plugin::shared(exec, &config.plugin_policy)?,
-        Authorization::Oidc(_) => return Err(AuthError::new("OIDC is not there yet")),
+        Authorization::Oidc(oidc) => oidc::Provider::shared(oidc, config)?,
     })
 }
 

@@ -1,115 +1,21 @@
-//! Credentials that change, against the embedded server: plugins are real programs, files are real files.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+//! Plugins: real programs that give tokens and certificates.
 
-use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
 
+use base64::Engine as _;
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
-use watchkeeper_apiserver::api::Api;
-use watchkeeper_apiserver::http::{Authenticator, Authority, Front, Listener, MASTERS, Security, User};
-use watchkeeper_apiserver::registry;
-use watchkeeper_apiserver::store::{HistoryLimits, MemoryStore};
+use watchkeeper_client::Transport;
 use watchkeeper_client::auth::{PLUGIN_TIMEOUT, PluginPolicy};
-use watchkeeper_client::config::Proxy;
-use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::transport::{Body, BuildError, TransportError};
-use watchkeeper_client::{Config, Transport};
+
+use crate::{Speaks, World, ask_who, until, who};
 
 const V1: &str = "client.authentication.k8s.io/v1";
-
-/// What a server speaks.
-#[derive(Clone, Copy, PartialEq)]
-enum Speaks {
-    Http2,
-    Http1,
-    Plain,
-}
-
-/// A server that knows the tokens `jane` and `root`, by their names, and the certificates of its authority.
-struct World {
-    url: String,
-    authority: Authority,
-    directory: TempDir,
-    stop: CancellationToken,
-    serving: JoinHandle<()>,
-}
+const PAST: &str = "2020-01-01T00:00:00Z";
+const FUTURE: &str = "2999-01-01T00:00:00Z";
 
 impl World {
-    async fn start() -> Self {
-        Self::speaking(Speaks::Http2).await
-    }
-
-    async fn speaking(speaks: Speaks) -> Self {
-        let authority = Authority::generate().unwrap();
-        let mut tls = (*authority.serve(&authority.vouch_for_server(&[]).unwrap()).unwrap()).clone();
-        if speaks == Speaks::Http1 {
-            tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-        }
-        let security = match speaks {
-            Speaks::Plain => Security::Plain,
-            _ => Security::Tls(Arc::new(tls)),
-        };
-        let listener = Listener::bind(([127, 0, 0, 1], 0).into(), security).await.unwrap();
-        let url = listener.url();
-        let known = Authenticator::default()
-            .token("jane", User::new("jane", ["dev"]))
-            .token("root", User::new("root", [MASTERS]));
-        let store = Arc::new(MemoryStore::new(HistoryLimits::default()));
-        let api = Api::new(Arc::new(registry::builtin().clone()), store, listener.address().to_string());
-        let stop = CancellationToken::new();
-        let serving = tokio::spawn(listener.run(Front::new(api, known), stop.clone()));
-        Self { url, authority, directory: tempfile::tempdir().unwrap(), stop, serving }
-    }
-
-    async fn stop(self) {
-        self.stop.cancel();
-        self.serving.await.unwrap();
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: impl AsRef<[u8]>) {
-        fs::write(self.path(name), text).unwrap();
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap_or_default()
-    }
-
-    /// What a kubeconfig says that has this user, as YAML in braces.
-    fn config(&self, user: &str) -> Config {
-        self.write("ca.crt", self.authority.certificate());
-        let authority = if self.url.starts_with("https") { "certificate-authority: ca.crt" } else { "" };
-        let url = &self.url;
-        self.write(
-            "config",
-            format!(
-                "apiVersion: v1
-kind: Config
-current-context: x
-contexts: [{{name: x, context: {{cluster: c, user: u}}}}]
-clusters: [{{name: c, cluster: {{server: '{url}', {authority}}}}}]
-users: [{{name: u, user: {{{user}}}}}]
-"
-            ),
-        );
-        let mut config = Config::load(&Sources::File(self.path("config")), &Overrides::default()).unwrap();
-        config.proxy = Proxy::Direct;
-        config
-    }
-
-    fn transport(&self, user: &str) -> Transport {
-        Transport::from_config(&self.config(user)).unwrap()
-    }
-
     /// A plugin that does this. The shell reads it: a file that was written just now cannot always be run.
     fn plugin(&self, script: &str) -> String {
         let directory = self.directory.path().display();
@@ -140,31 +46,6 @@ users: [{{name: u, user: {{{user}}}}}]
             "expirationTimestamp": expires})
     }
 }
-
-/// Who the server takes us for; or its code, or our error.
-async fn who(transport: &Transport) -> String {
-    match ask_who(transport).await {
-        Ok(name) => name,
-        Err(error) => error.to_string(),
-    }
-}
-
-async fn ask_who(transport: &Transport) -> Result<String, TransportError> {
-    let object = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
-    let request = Request::post("/apis/authentication.k8s.io/v1/selfsubjectreviews")
-        .header("content-type", "application/json")
-        .body(Body::from(object.to_string()))
-        .unwrap();
-    let answer = transport.send(request).await?;
-    if answer.status() != StatusCode::CREATED {
-        return Ok(answer.status().as_str().to_owned());
-    }
-    let review: Value = serde_json::from_slice(&answer.into_body().bytes().await.unwrap()).unwrap();
-    Ok(review["status"]["userInfo"]["username"].as_str().unwrap().to_owned())
-}
-
-const PAST: &str = "2020-01-01T00:00:00Z";
-const FUTURE: &str = "2999-01-01T00:00:00Z";
 
 #[tokio::test]
 async fn a_plugin_is_run_once_for_all_requests_and_all_transports() {
@@ -252,7 +133,6 @@ async fn a_plugin_is_told_what_is_wanted_and_cannot_read_our_input() {
     assert_eq!(info["spec"]["interactive"], false);
     assert_eq!(info["spec"]["cluster"]["server"], world.url.as_str());
     let authority = info["spec"]["cluster"]["certificate-authority-data"].as_str().unwrap();
-    use base64::Engine as _;
     let authority = base64::engine::general_purpose::STANDARD.decode(authority).unwrap();
     assert_eq!(authority, world.authority.certificate().as_bytes());
     assert_eq!((world.read("said").as_str(), world.read("input").as_str()), ("a b hello\n", ""));
@@ -345,55 +225,4 @@ async fn a_request_with_credentials_of_its_own_needs_no_plugin() {
     }
     assert_eq!(world.runs(), 0);
     world.stop().await;
-}
-
-#[tokio::test]
-async fn a_token_file_is_read_again_when_the_server_has_refused_its_token() {
-    let world = World::start().await;
-    world.write("token", "revoked");
-    let transport = world.transport("tokenFile: token");
-    assert_eq!(who(&transport).await, "401");
-    assert_eq!(who(&transport).await, "401");
-    world.write("token", "jane\n");
-    assert_eq!(who(&transport).await, "jane");
-    world.write("token", "root");
-    assert_eq!(who(&transport).await, "jane", "it is good, and not old yet");
-    world.stop().await;
-}
-
-#[tokio::test]
-async fn a_certificate_in_files_is_read_again() {
-    let world = World::start().await;
-    let write = |name: &str| {
-        let identity = world.authority.vouch_for_client(name, &[]).unwrap();
-        world.write("c.crt", identity.certificate);
-        world.write("c.key", identity.key);
-    };
-    write("ann");
-    let transport = world.transport("client-certificate: c.crt, client-key: c.key");
-    assert_eq!(who(&transport).await, "ann");
-    assert_eq!(who(&transport).await, "ann"); // certificates were looked at just now
-    write("bob");
-    assert_eq!(who(&transport).await, "ann");
-    tokio::time::pause();
-    tokio::time::advance(std::time::Duration::from_secs(10)).await;
-    tokio::time::resume();
-    assert_eq!(who(&transport).await, "bob");
-    world.stop().await;
-}
-
-#[tokio::test]
-async fn one_can_act_as_somebody_else() {
-    let world = World::start().await;
-    let as_her = ", as: her, as-uid: '7', as-groups: [g], as-user-extra: {acme.com/scope: [a]}";
-    assert_eq!(who(&world.transport(&format!("token: root{as_her}"))).await, "her");
-    assert_eq!(who(&world.transport("token: root")).await, "root");
-    world.stop().await;
-}
-
-/// Returns once the condition holds.
-async fn until(condition: impl Fn() -> bool) {
-    while !condition() {
-        tokio::task::yield_now().await;
-    }
 }

@@ -1,0 +1,297 @@
+//! Identity tokens, and a provider that gives new ones.
+
+use std::collections::HashMap;
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+use watchkeeper_client::Transport;
+use watchkeeper_client::config::Authorization;
+use watchkeeper_wire::yaml;
+
+use crate::{World, until, who};
+
+/// A token that is good until then, in seconds since 1970.
+pub(crate) fn jwt(expires: i64) -> String {
+    let claims = json!({"iss": "x", "sub": "olga", "exp": expires}).to_string();
+    format!("e30.{}.c2ln", URL_SAFE_NO_PAD.encode(claims))
+}
+
+/// A moment that does not come, and one that has been.
+pub(crate) const NEVER: i64 = 40_000_000_000;
+const ONCE: i64 = 1_000_000_000;
+
+/// A provider that gives what it is told to give.
+struct Provider {
+    url: String,
+    state: Arc<State>,
+    /// Dropping it ends the provider.
+    _serving: JoinSet<()>,
+}
+
+/// Path, `Authorization` and form of a request.
+type Asked = (String, String, HashMap<String, String>);
+
+#[derive(Default)]
+struct State {
+    asked: Mutex<Vec<Asked>>,
+    /// What is answered at the end, and with which code.
+    answer: Mutex<(u16, Value)>,
+    /// Whether clients that say who they are by a header are refused.
+    wants_forms: Mutex<bool>,
+    /// How many answers may be given at the end, if that matters.
+    may_answer: Mutex<Option<Arc<Semaphore>>>,
+    url: Mutex<String>,
+}
+
+impl State {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        let (head, body) = request.into_parts();
+        let form = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
+        let pairs = form.split('&').filter_map(|pair| pair.split_once('='));
+        let form: HashMap<String, String> = pairs.map(|(a, b)| (a.to_owned(), b.to_owned())).collect();
+        let authorization =
+            head.headers.get("authorization").map_or("", |it| it.to_str().unwrap()).to_owned();
+        self.asked.lock().push((head.uri.path().to_owned(), authorization.clone(), form));
+        let (code, answer) = match head.uri.path() {
+            "/realm/.well-known/openid-configuration" => {
+                (200, json!({"issuer": "x", "token_endpoint": format!("{}/token?x=1", self.url.lock())}))
+            }
+            "/token" if *self.wants_forms.lock() && !authorization.is_empty() => {
+                (401, json!({"error": "invalid_client"}))
+            }
+            "/token" => {
+                let may_answer = self.may_answer.lock().clone();
+                if let Some(may_answer) = may_answer {
+                    may_answer.acquire().await.unwrap().forget();
+                }
+                self.answer.lock().clone()
+            }
+            _ => (404, Value::Null),
+        };
+        let answer = Full::from(answer.to_string());
+        Response::builder().status(code).header("content-type", "application/json").body(answer).unwrap()
+    }
+}
+
+impl Provider {
+    /// One that the same authority vouches for as for the API server.
+    async fn start(world: &World) -> Self {
+        let identity = world.authority.vouch_for_server(&[]).unwrap();
+        let mut tls = (*world.authority.serve(&identity).unwrap()).clone();
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let acceptor = TlsAcceptor::from(Arc::new(tls));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("https://{}", listener.local_addr().unwrap());
+        let state = Arc::new(State::default());
+        state.url.lock().clone_from(&url);
+        let mut serving = JoinSet::new();
+        let of = state.clone();
+        serving.spawn(async move {
+            let mut connections = JoinSet::new();
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let (acceptor, state) = (acceptor.clone(), of.clone());
+                connections.spawn(async move {
+                    let Ok(stream) = acceptor.accept(stream).await else { return };
+                    let answer = service_fn(move |request| {
+                        let state = state.clone();
+                        async move { Ok::<_, hyper::Error>(state.answer(request).await) }
+                    });
+                    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
+                });
+            }
+        });
+        Self { url, state, _serving: serving }
+    }
+
+    fn gives(&self, code: u16, answer: Value) {
+        *self.state.answer.lock() = (code, answer);
+    }
+
+    fn paths(&self) -> Vec<String> {
+        self.state.asked.lock().iter().map(|(path, ..)| path.clone()).collect()
+    }
+
+    /// A user of a kubeconfig, with these settings besides.
+    fn user(&self, world: &World, settings: &str) -> String {
+        let authority = STANDARD.encode(world.authority.certificate());
+        format!(
+            "auth-provider: {{name: oidc, config: {{idp-issuer-url: '{}/realm/', client-id: 'me:1', \
+             idp-certificate-authority-data: {authority}, {settings}}}}}",
+            self.url
+        )
+    }
+}
+
+impl World {
+    /// What the kubeconfig keeps for the user.
+    fn setting(&self, name: &str) -> String {
+        let config = Value::from(yaml::read(&self.read("config")).unwrap().document);
+        let settings = config.pointer("/users/0/user/auth-provider/config").unwrap();
+        settings[name].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_holds_is_used_and_nobody_is_asked() {
+    let world = World::start().await;
+    let provider = Provider::start(&world).await;
+    let user = provider.user(&world, &format!("id-token: {}, refresh-token: r", jwt(NEVER)));
+    assert_eq!(who(&world.transport(&user)).await, "olga");
+    assert!(provider.paths().is_empty());
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_that_has_expired_is_renewed_once_for_all_and_kept() {
+    let world = World::start().await;
+    let provider = Provider::start(&world).await;
+    provider.gives(200, json!({"access_token": "a", "id_token": jwt(NEVER), "refresh_token": "r2"}));
+    let settings = format!("id-token: {}, refresh-token: 'r 1', client-secret: 's&1'", jwt(ONCE));
+    let user = provider.user(&world, &settings);
+    let transports = [world.transport(&user), world.transport(&user)];
+    let before = Value::from(yaml::read(&world.read("config")).unwrap().document);
+    let asked = (0..10).map(|number| who(&transports[number % 2]));
+    assert_eq!(futures_util::future::join_all(asked).await, ["olga"; 10]);
+    assert_eq!(provider.paths(), ["/realm/.well-known/openid-configuration", "/token"]);
+    let (_, authorization, form) = provider.state.asked.lock()[1].clone();
+    assert_eq!(authorization, format!("Basic {}", STANDARD.encode("me%3A1:s%261")));
+    let expected = [("grant_type", "refresh_token"), ("refresh_token", "r%201")];
+    assert_eq!(form, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+
+    let mut expected = before;
+    let kept = expected.pointer_mut("/users/0/user/auth-provider/config").unwrap();
+    (kept["id-token"], kept["refresh-token"]) = (jwt(NEVER).into(), "r2".into());
+    assert_eq!(Value::from(yaml::read(&world.read("config")).unwrap().document), expected);
+    let mode = world.path("config").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(!world.path("config.lock").exists());
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_provider_may_want_to_know_its_client_by_a_form() {
+    let world = World::start().await;
+    for (secret, asked) in [("client-secret: s", 3), ("", 2)] {
+        let provider = Provider::start(&world).await;
+        *provider.state.wants_forms.lock() = true;
+        provider.gives(200, json!({"id_token": jwt(NEVER)}));
+        let user = provider.user(&world, &format!("refresh-token: r, {secret}"));
+        assert_eq!(who(&world.transport(&user)).await, "olga");
+        assert_eq!(provider.paths().len(), asked);
+        let (_, authorization, form) = provider.state.asked.lock().last().unwrap().clone();
+        assert_eq!((authorization.as_str(), form["client_id"].as_str()), ("", "me%3A1"));
+        assert_eq!(form.contains_key("client_secret"), !secret.is_empty());
+        assert_eq!(world.setting("refresh-token"), "r", "it is still good");
+    }
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn what_another_program_has_renewed_is_used() {
+    let world = World::start().await;
+    let provider = Provider::start(&world).await;
+    let settings = |id_token, refresh_token: &str| {
+        format!("id-token: {}, refresh-token: {refresh_token}", jwt(id_token))
+    };
+    let transport = world.transport(&provider.user(&world, &settings(ONCE, "r1")));
+    world.config(&provider.user(&world, &settings(NEVER, "r2")));
+    assert_eq!(who(&transport).await, "olga");
+    assert!(provider.paths().is_empty());
+
+    let world2 = World::start().await;
+    let transport = world2.transport(&provider.user(&world, &settings(ONCE, "r1")));
+    world2.config(&provider.user(&world, &settings(ONCE + 1, "r2")));
+    provider.gives(200, json!({"id_token": jwt(NEVER)}));
+    assert_eq!(who(&transport).await, "olga");
+    assert_eq!(provider.state.asked.lock().last().unwrap().2["refresh_token"], "r2");
+    world.stop().await;
+    world2.stop().await;
+}
+
+#[tokio::test]
+async fn new_tokens_are_kept_even_if_nobody_waits_any_more() {
+    let world = World::start().await;
+    let provider = Provider::start(&world).await;
+    let may_answer = Arc::new(Semaphore::new(0));
+    *provider.state.may_answer.lock() = Some(may_answer.clone());
+    provider.gives(200, json!({"id_token": jwt(NEVER), "refresh_token": "r2"}));
+    let transport = world.transport(&provider.user(&world, "refresh-token: r1"));
+    let asking = tokio::spawn({
+        let transport = transport.clone();
+        async move { who(&transport).await }
+    });
+    until(|| provider.paths().len() == 2).await;
+    asking.abort();
+    assert!(asking.await.unwrap_err().is_cancelled());
+    // Another request does not ask with the same refresh token again, but waits.
+    let (name, ()) = tokio::join!(who(&transport), async { may_answer.add_permits(1) });
+    assert_eq!((name.as_str(), world.setting("refresh-token").as_str()), ("olga", "r2"));
+    assert_eq!(provider.paths().len(), 2);
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn why_there_is_no_token_is_told_without_secrets() {
+    let world = World::start().await;
+    let provider = Provider::start(&world).await;
+    let failure = async |settings: &str| {
+        let transport = world.transport(&provider.user(&world, settings));
+        let error = who(&transport).await;
+        error.strip_prefix("no credentials: auth-provider oidc: ").unwrap_or(&error).to_owned()
+    };
+    assert_eq!(
+        failure(&format!("id-token: {}", jwt(ONCE))).await,
+        "the id-token has expired and there is no refresh-token: log in again"
+    );
+    provider.gives(400, json!({"error": "invalid_grant", "error_description": "hunter2"}));
+    assert_eq!(
+        failure("refresh-token: hunter2").await,
+        "the provider refuses the refresh-token: 400 Bad Request: invalid_grant"
+    );
+    provider.gives(200, json!({"access_token": "hunter2"}));
+    assert!(failure("refresh-token: r").await.starts_with("the provider has given no id_token"));
+    provider.gives(200, json!({"id_token": "hunter2"}));
+    assert_eq!(failure("refresh-token: r").await, "the id-token is no JWT");
+
+    provider.gives(200, json!({"id_token": jwt(NEVER)}));
+    let asked = provider.paths().len();
+    world.write("config.lock", "");
+    let error = failure("refresh-token: r").await;
+    assert!(error.starts_with("new tokens cannot be kept: ") && error.contains("config.lock"), "{error}");
+    assert_eq!(provider.paths().len(), asked, "none are asked for that could not be kept");
+    std::fs::remove_file(world.path("config.lock")).unwrap();
+    assert_eq!(failure("refresh-token: r").await, "olga");
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn settings_that_make_no_sense_are_told() {
+    let world = World::start().await;
+    let refusal = |user: &str| Transport::from_config(&world.config(user)).unwrap_err().to_string();
+    let oidc = |settings: &str| format!("auth-provider: {{name: oidc, config: {{{settings}}}}}");
+    let told = "no credentials: auth-provider oidc: ";
+    assert_eq!(refusal(&oidc("client-id: c")), format!("{told}idp-issuer-url is not given"));
+    assert_eq!(refusal(&oidc("idp-issuer-url: 'https://x'")), format!("{told}client-id is not given"));
+    let plain = oidc("client-id: c, idp-issuer-url: 'http://127.0.0.1:1', refresh-token: r");
+    let transport = world.transport(&plain);
+    assert!(who(&transport).await.ends_with("does not begin with https://"), "F1 holds for providers too");
+    let Authorization::Oidc(oidc) = world.config(&plain).authorization else { panic!() };
+    assert!(!format!("{oidc:?}").contains("127.0.0.1"), "all settings are secrets");
+    world.stop().await;
+}
