@@ -348,7 +348,7 @@ impl Request {
         !self.headers.contains_key(ACCEPT) && !matches!(self.body, Payload::Stream(_))
     }
 
-    async fn refused(&self, answer: http::Response<Body>) -> RequestError {
+    async fn refused(&mut self, answer: http::Response<Body>) -> RequestError {
         let (head, mut body) = answer.into_parts();
         let mut text = Vec::new();
         while let Ok(Some(chunk)) = body.chunk().await {
