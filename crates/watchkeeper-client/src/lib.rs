@@ -5,12 +5,14 @@
 
 pub mod auth;
 pub mod config;
+pub mod discovery;
 pub mod kubeconfig;
 pub mod rest;
 mod secret;
 pub mod transport;
 
 pub use config::{Config, ConfigError};
+pub use discovery::DiscoveryClient;
 pub use rest::RestClient;
 pub use secret::Secret;
 pub use transport::Transport;

@@ -1,0 +1,196 @@
+//! Legacy discovery: a document for the groups, and one for each group version. Disk caches hold these too.
+
+use serde::{Deserialize, Serialize};
+use watchkeeper_core::{GroupVersion, GroupVersionKind};
+
+use super::{ApiGroup, ApiResource, ApiSubresource, ApiVersion};
+
+/// `/api`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Versions {
+    #[serde(default)]
+    versions: Option<Vec<String>>,
+}
+
+/// `/apis`.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct GroupList {
+    #[serde(default)]
+    pub(super) kind: String,
+    #[serde(default)]
+    pub(super) api_version: String,
+    #[serde(default)]
+    groups: Option<Vec<Group>>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Group {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    versions: Option<Vec<Version>>,
+    #[serde(default)]
+    preferred_version: Option<Version>,
+}
+
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Version {
+    #[serde(default)]
+    group_version: String,
+    #[serde(default)]
+    version: String,
+}
+
+/// `/api/v1`, `/apis/apps/v1`.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ResourceList {
+    #[serde(default)]
+    pub(super) kind: String,
+    #[serde(default)]
+    pub(super) api_version: String,
+    #[serde(default)]
+    pub(super) group_version: String,
+    #[serde(default)]
+    resources: Option<Vec<Resource>>,
+}
+
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Resource {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    singular_name: String,
+    #[serde(default)]
+    namespaced: bool,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    group: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    version: String,
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    verbs: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "nothing")]
+    short_names: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "nothing")]
+    categories: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    storage_version_hash: String,
+}
+
+fn nothing(list: &Option<Vec<String>>) -> bool {
+    list.as_ref().is_none_or(Vec::is_empty)
+}
+
+impl Versions {
+    /// The core group, if there is any version of it.
+    pub(super) fn group(self) -> Option<ApiGroup> {
+        let versions = self.versions.unwrap_or_default();
+        let preferred = versions.first()?.clone();
+        Some(ApiGroup { name: String::new(), versions: versions.into_iter().map(empty).collect(), preferred })
+    }
+}
+
+impl GroupList {
+    /// The groups, with versions that have no resources yet.
+    pub(super) fn groups(self) -> Vec<ApiGroup> {
+        let groups = self.groups.unwrap_or_default().into_iter().map(|group| {
+            let versions = group.versions.unwrap_or_default();
+            let versions = versions.into_iter().map(|version| empty(version.version)).collect();
+            let preferred = group.preferred_version.unwrap_or_default().version;
+            ApiGroup { name: group.name, versions, preferred }
+        });
+        groups.collect()
+    }
+}
+
+fn empty(version: String) -> ApiVersion {
+    ApiVersion { version, resources: Vec::new() }
+}
+
+impl ResourceList {
+    /// The resources, each with what is below it.
+    pub(super) fn resources(self, of: &GroupVersion) -> Vec<ApiResource> {
+        let mut found: Vec<ApiResource> = Vec::new();
+        let mut below = Vec::new();
+        for resource in self.resources.unwrap_or_default() {
+            match resource.name.split_once('/') {
+                Some((parent, name)) => below.push((parent.to_owned(), name.to_owned(), resource)),
+                None => found.push(ApiResource {
+                    kind: kind(&resource, of),
+                    name: resource.name,
+                    singular: resource.singular_name,
+                    namespaced: resource.namespaced,
+                    verbs: resource.verbs.unwrap_or_default(),
+                    short_names: resource.short_names.unwrap_or_default(),
+                    categories: resource.categories.unwrap_or_default(),
+                    storage_version_hash: resource.storage_version_hash,
+                    subresources: Vec::new(),
+                }),
+            }
+        }
+        for (parent, name, resource) in below {
+            let subresource =
+                ApiSubresource { name, kind: kind(&resource, of), verbs: resource.verbs.unwrap_or_default() };
+            match found.iter_mut().find(|resource| resource.name == parent) {
+                Some(parent) => parent.subresources.push(subresource),
+                None => found.push(ApiResource {
+                    name: parent,
+                    singular: resource.singular_name,
+                    namespaced: resource.namespaced,
+                    kind: GroupVersionKind::new("", "", ""),
+                    verbs: Vec::new(),
+                    short_names: Vec::new(),
+                    categories: Vec::new(),
+                    storage_version_hash: String::new(),
+                    subresources: vec![subresource],
+                }),
+            }
+        }
+        found
+    }
+}
+
+/// The kind of a resource: what it does not say is that of the list.
+fn kind(resource: &Resource, of: &GroupVersion) -> GroupVersionKind {
+    let or = |own: &str, of: &str| if own.is_empty() { of.to_owned() } else { own.to_owned() };
+    GroupVersionKind::new(or(&resource.group, &of.group), or(&resource.version, &of.version), &*resource.kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subresources_are_found_below_their_resource() {
+        let of = GroupVersion::new("apps", "v1");
+        let text = r#"{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"apps/v1","resources":[
+            {"name":"orphans/scale","singularName":"","namespaced":true,"kind":"Scale","verbs":["get"],
+             "group":"autoscaling","version":"v1"},
+            {"name":"deployments","singularName":"deployment","namespaced":true,"kind":"Deployment",
+             "verbs":["get","list"],"shortNames":["deploy"],"categories":["all"],
+             "storageVersionHash":"8aSe+NMegvE="},
+            {"name":"deployments/status","singularName":"","namespaced":true,"kind":"Deployment",
+             "verbs":null}]}"#;
+        let list: ResourceList = serde_json::from_str(text).unwrap();
+        let resources = list.resources(&of);
+        let deployments = &resources[0];
+        assert_eq!(deployments.kind, GroupVersionKind::new("apps", "v1", "Deployment"));
+        assert_eq!(deployments.storage_version_hash, "8aSe+NMegvE=");
+        assert_eq!(deployments.subresource("status").unwrap().kind.kind, "Deployment");
+        assert!(deployments.can("list") && !deployments.can("watch"));
+        assert!(!resources[1].is_served());
+        assert_eq!(resources[1].subresources[0].kind, GroupVersionKind::new("autoscaling", "v1", "Scale"));
+    }
+
+    #[test]
+    fn a_server_without_core_versions_has_no_core_group() {
+        let versions: Versions = serde_json::from_str(r#"{"kind":"APIVersions","versions":null}"#).unwrap();
+        assert!(versions.group().is_none());
+    }
+}
