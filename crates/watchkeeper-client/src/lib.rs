@@ -9,6 +9,7 @@ pub mod discovery;
 pub mod kubeconfig;
 pub mod rest;
 mod secret;
+pub mod source;
 pub mod transport;
 
 pub use config::{Config, ConfigError};

@@ -1,0 +1,70 @@
+//! A list, item by item.
+
+use futures_util::stream;
+use watchkeeper_core::{BoxError, Encoding, ListEnd, ListError, ListPart, ListStream};
+use watchkeeper_wire::ListSplitter;
+
+use super::read::Reading;
+use crate::rest::{Request, RequestError};
+use crate::transport::Body;
+
+enum State {
+    Asked(Box<Request>),
+    Arriving { body: Body, split: Box<ListSplitter>, encoding: Encoding },
+    Ended,
+}
+
+pub(super) fn open(request: Request, reading: Reading) -> ListStream {
+    let state = (State::Asked(Box::new(request)), reading);
+    Box::pin(stream::try_unfold(state, |(mut state, mut reading)| async move {
+        loop {
+            state = match state {
+                State::Ended => return Ok(None),
+                State::Asked(request) => {
+                    let answer = request.stream().await.map_err(failed)?;
+                    let encoding = reading.prepare(answer.headers()).map_err(ListError::Malformed)?;
+                    let split = Box::new(ListSplitter::new(encoding, reading.limits()));
+                    State::Arriving { body: answer.into_body(), split, encoding }
+                }
+                State::Arriving { mut body, mut split, encoding } => {
+                    let item = split.next().map_err(malformed)?;
+                    if let Some(item) = item {
+                        let object = reading.object(encoding, item).map_err(ListError::Malformed)?;
+                        let state = State::Arriving { body, split, encoding };
+                        return Ok(Some((ListPart::Item(object), (state, reading))));
+                    }
+                    match body.chunk().await.map_err(|error| ListError::Interrupted(error.into()))? {
+                        Some(chunk) => {
+                            split.push(chunk);
+                            State::Arriving { body, split, encoding }
+                        }
+                        None => {
+                            let end = split.finish().map_err(|error| ListError::Interrupted(error.into()))?;
+                            let remaining = end.remaining.and_then(|count| u64::try_from(count).ok());
+                            let end = ListEnd {
+                                version: end.version,
+                                continue_token: end.continue_token,
+                                remaining,
+                            };
+                            return Ok(Some((ListPart::End(end), (State::Ended, reading))));
+                        }
+                    }
+                }
+            };
+        }
+    }))
+}
+
+fn malformed(error: impl Into<BoxError>) -> ListError {
+    ListError::Malformed(error.into())
+}
+
+fn failed(error: RequestError) -> ListError {
+    match error {
+        RequestError::Refused { status, .. } => (*status).into(),
+        RequestError::Transport { source, .. } if source.is_refused() => {
+            ListError::ConnectionRefused(source.into())
+        }
+        other => ListError::Interrupted(other.into()),
+    }
+}

@@ -1,0 +1,161 @@
+//! A collection of the embedded server as a `ListWatch`, in both encodings.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::num::NonZeroU32;
+
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use serde_json::json;
+use watchkeeper_apiserver::faults::{Fault, Requests};
+use watchkeeper_apiserver::http::Verb;
+use watchkeeper_apiserver::server::ApiServer;
+use watchkeeper_client::config::{Authorities, Authorization, Proxy};
+use watchkeeper_client::rest::Content;
+use watchkeeper_client::source::RestSource;
+use watchkeeper_client::{Config, RestClient, Transport};
+use watchkeeper_core::{
+    Encoding, ListAt, ListEnd, ListError, ListPart, ListRequest, ListWatch, Object, WatchError, WatchEvent,
+    WatchFrom, WatchRequest,
+};
+use watchkeeper_wire::Kind;
+
+struct World {
+    server: ApiServer,
+    core: RestClient,
+}
+
+impl World {
+    async fn start(content: Content) -> Self {
+        let server = ApiServer::builder().start().await.unwrap();
+        let mut config = Config::new(server.url().parse().unwrap());
+        config.proxy = Proxy::Direct;
+        config.authorities = Authorities::Pem(server.ca_pem().unwrap().to_owned());
+        config.authorization = Authorization::Token(server.token().into());
+        let transport = Transport::from_config(&config).unwrap();
+        let core = RestClient::of(transport, &"v1".parse().unwrap(), content);
+        Self { server, core }
+    }
+
+    fn config_maps(&self) -> RestSource {
+        RestSource::new(self.core.clone(), "configmaps", Kind::new("", "v1", "ConfigMap"))
+    }
+
+    async fn create(&self, namespace: &str, name: &str, tier: &str) {
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": name, "labels": {"tier": tier}}, "data": {"k": name}});
+        self.core.post().namespace(namespace).resource("configmaps").object(&object).send().await.unwrap();
+    }
+}
+
+async fn all(source: &RestSource, request: ListRequest) -> Result<(Vec<Object>, ListEnd), ListError> {
+    let parts: Vec<ListPart> = source.list(request).try_collect().await?;
+    let mut items = Vec::new();
+    for part in parts {
+        match part {
+            ListPart::Item(object) => items.push(object),
+            ListPart::End(end) => return Ok((items, end)),
+        }
+    }
+    panic!("a list without an end")
+}
+
+fn names(items: &[Object]) -> Vec<String> {
+    items.iter().map(|object| object.head.key().to_string()).collect()
+}
+
+#[tokio::test]
+async fn a_collection_is_listed_by_pages_and_selectors_in_both_encodings() {
+    for (content, encoding) in [(Content::json(), Encoding::Json), (Content::protobuf(), Encoding::Protobuf)]
+    {
+        let world = World::start(content).await;
+        for (namespace, name, tier) in
+            [("default", "a", "x"), ("default", "b", "y"), ("kube-system", "c", "x")]
+        {
+            world.create(namespace, name, tier).await;
+        }
+        let source = world.config_maps();
+        let (items, end) = all(&source, ListRequest::default()).await.unwrap();
+        assert_eq!(names(&items), ["default/a", "default/b", "kube-system/c"]);
+        assert!(items.iter().all(|object| object.encoded.encoding == encoding));
+        assert!(!end.version.is_empty() && end.continue_token.is_none());
+
+        let page = ListRequest { at: ListAt::MostRecent, limit: NonZeroU32::new(2) };
+        let (first, end) = all(&source, page).await.unwrap();
+        assert_eq!((first.len(), end.remaining), (2, Some(1)));
+        let rest = ListRequest { at: ListAt::Page(end.continue_token.unwrap()), limit: None };
+        assert_eq!(names(&all(&source, rest).await.unwrap().0), ["kube-system/c"]);
+
+        let some = source.clone().namespace("default").labels("tier=x".parse().unwrap());
+        assert_eq!(names(&all(&some, ListRequest::default()).await.unwrap().0), ["default/a"]);
+        let one = source.fields("metadata.name=c".parse().unwrap());
+        assert_eq!(names(&all(&one, ListRequest::default()).await.unwrap().0), ["kube-system/c"]);
+        world.server.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_collection_is_watched_from_its_list_in_both_encodings() {
+    for content in [Content::json(), Content::protobuf()] {
+        let world = World::start(content).await;
+        let source = world.config_maps().namespace("default");
+        world.create("default", "old", "x").await;
+        let mut watch =
+            source.watch(WatchRequest::new(WatchFrom::InitialEvents { not_older_than: None })).await.unwrap();
+        let WatchEvent::Added(old) = watch.next().await.unwrap().unwrap() else { panic!() };
+        assert_eq!(old.head.key().name(), "old");
+        let WatchEvent::Bookmark(bookmark) = watch.next().await.unwrap().unwrap() else { panic!() };
+        assert!(bookmark.initial_events_end && !bookmark.version.is_empty());
+
+        world.create("default", "new", "x").await;
+        let WatchEvent::Added(new) = watch.next().await.unwrap().unwrap() else { panic!() };
+        assert_eq!(new.head.key().name(), "new");
+        let delete = world.core.delete().namespace("default").resource("configmaps").name("new");
+        delete.send().await.unwrap();
+        let WatchEvent::Deleted(gone) = watch.next().await.unwrap().unwrap() else { panic!() };
+        assert!(gone.head.version().compare(new.head.version()).is_ok_and(std::cmp::Ordering::is_gt));
+
+        // What is forgotten is told as an event in the stream, and as what it means.
+        world.server.compact().await.unwrap();
+        let after = WatchRequest::new(WatchFrom::After(old.head.version().clone()));
+        let outcome = match source.watch(after).await {
+            Ok(mut watch) => watch.next().await.unwrap().map(|_| ()),
+            Err(error) => Err(error),
+        };
+        assert!(matches!(outcome, Err(WatchError::Expired(_))), "{outcome:?}");
+        world.server.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn what_breaks_off_is_told_as_such() {
+    let world = World::start(Content::protobuf()).await;
+    for number in 0..50 {
+        world.create("default", &format!("m{number}"), "x").await;
+    }
+    let source = world.config_maps();
+    let faults = world.server.faults();
+
+    let cut = faults.add(Fault::on(Verb::List).resource("configmaps").cut().times(1));
+    let error = all(&source, ListRequest::default()).await.unwrap_err();
+    assert!(matches!(error, ListError::Interrupted(_)), "{error:?}");
+    assert_eq!(cut.hits(), 1);
+
+    faults.add(Fault::on(Verb::List).resource("configmaps").answer(410).times(1));
+    assert!(matches!(all(&source, ListRequest::default()).await, Err(ListError::Expired(_))));
+
+    let mut watch = source.watch(WatchRequest::new(WatchFrom::After("0".into()))).await.unwrap();
+    for _ in 0..50 {
+        assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Added(_)))));
+    }
+    faults.watches_opened(&Requests::any(), 1).await;
+    assert_eq!(faults.cut_watches(&Requests::any()), 1);
+    world.create("default", "last", "x").await;
+    let mut last = None;
+    while let Some(event) = watch.next().await {
+        last = Some(event);
+    }
+    assert!(matches!(last, Some(Err(WatchError::Interrupted(_)))), "{last:?}");
+
+    world.server.stop().await;
+    let error = all(&source, ListRequest::default()).await.unwrap_err();
+    assert!(matches!(error, ListError::ConnectionRefused(_)), "{error:?}");
+}
