@@ -50,10 +50,9 @@ fn number(fields: &Fields, name: &str) -> i64 {
     fields.get(name).and_then(Value::as_i64).unwrap_or_default()
 }
 
-/// Sets a field that is not set, or is an empty text.
+/// Sets a field that is not set. An empty text that is written down was set: others are not written.
 fn set(fields: &mut Fields, name: &str, value: impl Into<Value>) {
-    let is_set = fields.get(name).is_some_and(|value| !value.is_null() && value.as_str() != Some(""));
-    if !is_set {
+    if fields.get(name).is_none_or(Value::is_null) {
         fields.insert(name.to_owned(), value.into());
     }
 }

@@ -47,6 +47,8 @@ enum Form {
 #[derive(Debug)]
 enum Action {
     Set(String, Value),
+    /// As `Set`, of a field that is written even where it is empty.
+    Fill(String, Value),
     Block(String),
     Rule(Rule),
 }
@@ -97,6 +99,11 @@ impl Table {
         let Some((step, rest)) = path.split_first() else {
             match action {
                 Action::Set(name, value) => set(object, name, value.clone()),
+                Action::Fill(name, value) => {
+                    if super::text(object, name).is_empty() {
+                        object.insert(name.clone(), value.clone());
+                    }
+                }
                 Action::Block(name) => self.apply_section(name, object),
                 Action::Rule(rule) => rule(object),
             }
@@ -143,7 +150,10 @@ impl Row {
                 let field = steps.pop().filter(|step| step.form == Form::There);
                 let field = field.ok_or("a value needs the name of a field")?;
                 let value = serde_json::from_str(action).map_err(|error| format!("{action:?}: {error}"))?;
-                Action::Set(field.name, value)
+                match field.name.strip_suffix('?') {
+                    Some(name) => Action::Fill(name.to_owned(), value),
+                    None => Action::Set(field.name, value),
+                }
             }
         };
         Ok(Self { path: steps, action })
@@ -169,12 +179,12 @@ mod tests {
     #[test]
     fn a_row_reaches_what_is_there_and_makes_what_it_is_told_to() {
         let text = "kind - v1 Thing\nspec.a 1\nspec.items[].b \"x\"\nspec.made+.c true\nspec.none.d 1\n\
-                    spec.part @Part\nblock Part\ne []\n";
-        let mut object = json!({"spec": {"items": [{}, {"b": "y"}, 1], "part": {}}});
+                    spec.part @Part\nspec.f? \"x\"\nblock Part\ne []\ng \"x\"\n";
+        let mut object = json!({"spec": {"items": [{}, {"b": "y"}, 1], "part": {"g": ""}, "f": ""}});
         let table = Table::read(text).unwrap();
         table.apply("", "v1", "Thing", object.as_object_mut().unwrap());
         let expected = json!({"spec": {"a": 1, "items": [{"b": "x"}, {"b": "y"}, 1], "made": {"c": true},
-            "part": {"e": []}}});
+            "part": {"e": [], "g": ""}, "f": "x"}});
         assert_eq!(object, expected);
     }
 

@@ -165,7 +165,7 @@ fn set_families(spec: &mut Spec, old: Option<&Spec>) {
     }
     let is_free =
         is_headless(spec) && spec.get("selector").and_then(Value::as_object).is_none_or(Map::is_empty);
-    if !is_set(spec, "ipFamilyPolicy") {
+    if spec.get("ipFamilyPolicy").is_none_or(Value::is_null) {
         let before = old.and_then(|old| old.get("ipFamilyPolicy").cloned());
         let policy = if is_free { "RequireDualStack" } else { "SingleStack" };
         spec.insert("ipFamilyPolicy".to_owned(), before.unwrap_or_else(|| policy.into()));
