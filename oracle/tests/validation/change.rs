@@ -13,8 +13,6 @@ pub(crate) struct Change {
     pub(crate) renames: bool,
     /// Whether the answer of the real server shows a value of one of its own types.
     pub(crate) shows_types: bool,
-    /// Whether the answer of the real server ends with what differs.
-    pub(crate) shows_differences: bool,
 }
 
 /// A line of `cases.txt`.
@@ -153,8 +151,8 @@ fn walk(pointer: &str, value: &Value, changes: &mut Vec<Change>) {
     }
 }
 
-/// The lines of a file: `pods + /spec/hostname="A"` creates, `pods ~ ...` updates, `-/spec` takes away. A word
-/// after the sign says how the answers are compared: `types` or `differences`.
+/// The lines of a file: `pods + /spec/hostname="A"` creates, `pods ~ ...` and `pods/status ~ ...` update, `-/spec` takes away. The
+/// word `types` after the sign says that the answer shows a value of a type of the real server.
 pub(crate) fn cases(text: &str) -> impl Iterator<Item = Case> {
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.map(|line| {
@@ -164,8 +162,6 @@ pub(crate) fn cases(text: &str) -> impl Iterator<Item = Case> {
         let mut change = Change::default();
         if let Some(after) = rest.strip_prefix("types ") {
             (change.shows_types, rest) = (true, after);
-        } else if let Some(after) = rest.strip_prefix("differences ") {
-            (change.shows_differences, rest) = (true, after);
         }
         for step in rest.split(" ; ") {
             change.steps.push(match step.strip_prefix('-') {

@@ -104,11 +104,10 @@ fn subject(field: &Field<'_>, is_namespaced: bool, faults: &mut Faults) {
 pub(super) fn changed_binding(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     let (before, now) = (old.field("roleRef"), new.field("roleRef"));
     let differs = |name: &str| before.child(name).text() != now.child(name).text();
-    let has_other_group =
-        !now.child("apiGroup").is_empty() && !before.child("apiGroup").is_empty() && differs("apiGroup");
-    if has_other_group || differs("kind") || differs("name") {
+    if ["apiGroup", "kind", "name"].into_iter().any(differs) {
         let shown = ordered(now.value(), &["apiGroup", "kind", "name"]);
         let shown = shown.replace("\"apiGroup\"", "\"APIGroup\"").replace("\"kind\"", "\"Kind\"");
-        faults.invalid_value(&now, shown.replace("\"name\"", "\"Name\""), "field is immutable");
+        let shown = shown.replace("\"name\"", "\"Name\"");
+        faults.declared(|faults| faults.invalid_value(&now, shown, "field is immutable"));
     }
 }

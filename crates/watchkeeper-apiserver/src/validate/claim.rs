@@ -8,7 +8,7 @@ use super::faults::{Faults, json};
 use super::field::{Field, Object};
 use super::form::{NameRule, qualified_name, subdomain};
 use super::pod::{common_source, driver, node_selector};
-use super::selector::selector;
+use super::selector::{json_text, selector};
 
 const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const VOLUME_MODES: [&str; 2] = ["Block", "Filesystem"];
@@ -87,18 +87,7 @@ fn access_modes(modes: &Field<'_>, faults: &mut Faults) {
 /// What a claim is filled from.
 fn sources(field: &Field<'_>, faults: &mut Faults) {
     let (plain, reference) = (field.child("dataSource"), field.child("dataSourceRef"));
-    // What is not a claim and has no group is dropped; and each of the two is given what the other says.
-    let is_dropped = |source: &Field<'_>| {
-        source.child("apiGroup").is_empty() && source.child("kind").text() != "PersistentVolumeClaim"
-    };
-    for (source, name) in [(&plain, "dataSource"), (&reference, "dataSourceRef")] {
-        let source = match (source.is_set(), name) {
-            (true, "dataSource") if is_dropped(source) => continue,
-            (false, "dataSourceRef") if plain.is_set() && !is_dropped(&plain) => plain.clone(),
-            (true, _) => source.clone(),
-            (false, _) => continue,
-        };
-        let source = Field::at(field.path_of(name), source.value());
+    for source in [&plain, &reference].into_iter().filter(|source| source.is_set()) {
         for part in ["name", "kind"] {
             if source.child(part).is_empty() {
                 faults.required(&source.child(part), "");
@@ -107,11 +96,21 @@ fn sources(field: &Field<'_>, faults: &mut Faults) {
         let (group, kind) = (source.child("apiGroup"), source.child("kind"));
         if group.is_empty() && kind.text() != "PersistentVolumeClaim" {
             let why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
-            faults.invalid_value(&source, Quoted(kind.text()), why);
+            faults.invalid_value(source, Quoted(kind.text()), why);
         }
         if !group.is_empty() {
             faults.malformed(&group, subdomain(group.text()));
         }
+    }
+    if !plain.is_set() || !reference.is_set() {
+        return;
+    }
+    // The real server means to show the source, and shows a thing that has no fields.
+    let differs = |name: &str| plain.child(name).text() != reference.child(name).text();
+    if !reference.child("namespace").is_empty() {
+        faults.invalid_value(field, "{}", "may not be specified when dataSourceRef.namespace is specified");
+    } else if ["apiGroup", "kind", "name"].into_iter().any(differs) {
+        faults.invalid_value(field, "{}", "must match dataSourceRef");
     }
 }
 
@@ -124,11 +123,6 @@ pub(super) fn changed_claim(old: Object<'_>, new: Object<'_>, faults: &mut Fault
         if let Value::Object(fields) = &mut spec {
             if before.child("volumeName").is_empty() {
                 fields.remove("volumeName");
-            }
-            // What is given by default (V2): a mode, and one source of data where the other is said.
-            let given = |name: &str| before.child(name).is_empty() || now.child(name).is_empty();
-            for name in ["volumeMode", "dataSource", "dataSourceRef"].into_iter().filter(|name| given(name)) {
-                fields.remove(name);
             }
             if before.value()["storageClassName"].is_null() {
                 fields.remove("storageClassName");
@@ -152,7 +146,7 @@ pub(super) fn changed_claim(old: Object<'_>, new: Object<'_>, faults: &mut Fault
         faults.forbidden(&place, "field can not be less than status.capacity");
     }
     let (mode, was) = (now.child("volumeMode"), before.child("volumeMode"));
-    faults.immutable_given(&Field::at("volumeMode", mode.value()), &was);
+    faults.immutable(&Field::at("volumeMode", mode.value()), &was);
 }
 
 /// A volume but for its metadata.
@@ -264,7 +258,71 @@ pub(super) fn changed_volume(old: Object<'_>, new: Object<'_>, faults: &mut Faul
         faults.forbidden(&Field::at("spec.persistentvolumesource", now.value()), FIXED_VOLUME);
     }
     let mode = now.child("volumeMode");
-    faults.immutable_given(&Field::at("volumeMode", mode.value()), &before.child("volumeMode"));
+    faults.immutable(&Field::at("volumeMode", mode.value()), &before.child("volumeMode"));
+    let (place, was) = (now.child("nodeAffinity"), before.child("nodeAffinity"));
+    if was.is_set() && renamed(was.value(), place.value()) != *place.value() {
+        let why = "field is immutable, except for updating from beta label to GA";
+        faults.invalid_value(&Field::at("nodeAffinity", place.value()), internal_affinity(&place), why);
+    }
+}
+
+/// Where a volume was, with the labels of nodes by the names that they have now, if that is what has changed.
+fn renamed(was: &Value, now: &Value) -> Value {
+    let mut was = was.clone();
+    let terms = was.pointer_mut("/required/nodeSelectorTerms").and_then(Value::as_array_mut);
+    for (at, term) in terms.into_iter().flatten().enumerate() {
+        for list in ["matchExpressions", "matchFields"] {
+            let known = term.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
+            for (index, requirement) in known.enumerate() {
+                let key = &now["required"]["nodeSelectorTerms"][at][list][index]["key"];
+                // As on the real server, a label that has no other name may become empty.
+                if key.as_str() == Some(stable_label(requirement["key"].as_str().unwrap_or_default())) {
+                    requirement["key"] = key.clone();
+                }
+            }
+        }
+    }
+    was
+}
+
+/// What a label of nodes is called since it is no beta any more; empty where it never was.
+fn stable_label(label: &str) -> &'static str {
+    match label {
+        "failure-domain.beta.kubernetes.io/zone" => "topology.kubernetes.io/zone",
+        "failure-domain.beta.kubernetes.io/region" => "topology.kubernetes.io/region",
+        "beta.kubernetes.io/os" => "kubernetes.io/os",
+        "beta.kubernetes.io/arch" => "kubernetes.io/arch",
+        "beta.kubernetes.io/instance-type" => "node.kubernetes.io/instance-type",
+        _ => "",
+    }
+}
+
+/// Where a volume is, as Go shows its own type, which has no tags.
+fn internal_affinity(field: &Field<'_>) -> String {
+    let list = |field: &Field<'_>, item: &dyn Fn(Field<'_>) -> String| match field.is_set() {
+        true => format!("[{}]", field.items().map(item).collect::<Vec<_>>().join(",")),
+        false => "null".to_owned(),
+    };
+    let requirement = |it: Field<'_>| {
+        let (key, operator) = (json_text(it.child("key").text()), json_text(it.child("operator").text()));
+        format!("{{\"Key\":{key},\"Operator\":{operator},\"Values\":{}}}", json(it.child("values").value()))
+    };
+    let term = |it: Field<'_>| {
+        let expressions = list(&it.child("matchExpressions"), &requirement);
+        format!(
+            "{{\"MatchExpressions\":{expressions},\"MatchFields\":{}}}",
+            list(&it.child("matchFields"), &requirement)
+        )
+    };
+    let required = field.child("required");
+    match (field.is_set(), required.is_set()) {
+        (false, _) => "null".to_owned(),
+        (true, false) => "{\"Required\":null}".to_owned(),
+        (true, true) => {
+            let terms = list(&required.child("nodeSelectorTerms"), &term);
+            format!("{{\"Required\":{{\"NodeSelectorTerms\":{terms}}}}}")
+        }
+    }
 }
 
 /// A storage class but for its metadata.
@@ -292,9 +350,7 @@ pub(super) fn class(object: Object<'_>, faults: &mut Faults) {
 pub(super) fn changed_class(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     faults.declared(|faults| {
         for name in ["provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"] {
-            let is_given =
-                new.field(name).is_empty() && matches!(name, "reclaimPolicy" | "volumeBindingMode");
-            if !is_given && old.field(name).value() != new.field(name).value() {
+            if old.field(name).value() != new.field(name).value() {
                 faults.invalid_value(&new.field(name), "null", "field is immutable");
             }
         }

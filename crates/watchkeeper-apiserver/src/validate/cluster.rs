@@ -65,11 +65,7 @@ pub(super) fn changed_node(old: Object<'_>, new: Object<'_>, faults: &mut Faults
     let (before, spec) = (old.field("spec"), new.field("spec"));
     node_resources(new, faults);
     let (ranges, known) = (spec.child("podCIDRs"), before.child("podCIDRs"));
-    // The first may be said alone, and then stands for all.
-    let first = spec.child("podCIDR").text();
-    let is_same = known.value() == ranges.value()
-        || (!first.is_empty() && known.len() == 1 && known.texts().next() == Some(first));
-    if !known.is_empty() && !is_same {
+    if !known.is_empty() && known.value() != ranges.value() {
         let differing = match ranges.len() == known.len() {
             true => ranges.texts().zip(known.texts()).filter(|(now, was)| now != was).count(),
             false => 1,

@@ -139,6 +139,13 @@ impl Faults {
         }
     }
 
+    /// As [`immutable`](Self::immutable) of a text, which is empty where it is absent.
+    pub(crate) fn immutable_text(&mut self, new: &Field<'_>, old: &Field<'_>) {
+        if new.text() != old.text() {
+            self.invalid_value(new, Quoted(new.text()), "field is immutable");
+        }
+    }
+
     /// As [`immutable`](Self::immutable) of a value that is given by default where it is absent (V2).
     pub(crate) fn immutable_given(&mut self, new: &Field<'_>, old: &Field<'_>) {
         if !new.is_empty() && !old.is_empty() {

@@ -1,8 +1,9 @@
 //! Jobs: pods that end, at once or by the clock.
 
+use serde_json::{Map, Value};
 use watchkeeper_core::Quoted;
 
-use super::faults::Faults;
+use super::faults::{Faults, json as shown_json};
 use super::field::{Field, Object};
 use super::form::label;
 use super::pod::{Owner, template};
@@ -16,19 +17,11 @@ const MOST_INDEXED_AT_ONCE: i64 = 100_000;
 /// A job but for its metadata.
 pub(super) fn job(object: Object<'_>, faults: &mut Faults) {
     let field = object.field("spec");
-    spec(&field, faults);
-    let selected = field.child("selector");
-    selector(&selected, faults);
-    let labels = field.child("template").child("metadata").child("labels");
-    // Unless the client sees to it, both are given by the server.
-    if field.child("manualSelector").is_true() {
-        if !selected.is_set() {
-            faults.required(&selected, "");
-        }
-        if selects(&selected, labels.value()) == Some(false) {
-            faults.invalid(&labels, "`selector` does not match template `labels`");
-        }
+    if !field.child("manualSelector").is_true() {
+        generated(object, faults);
     }
+    spec(&field, faults);
+    selected_pods(&field, faults);
     name_of_pods(object, faults);
 }
 
@@ -37,7 +30,7 @@ pub(super) fn changed_job(old: Object<'_>, new: Object<'_>, faults: &mut Faults)
     let (before, now) = (old.field("spec"), new.field("spec"));
     let field = &now;
     spec(field, faults);
-    selector(&field.child("selector"), faults);
+    selected_pods(field, faults);
     completions(&before, &now, faults);
     same_selector(&before.child("selector"), &now.child("selector"), faults);
     same_template(&before, &now, faults);
@@ -45,6 +38,43 @@ pub(super) fn changed_job(old: Object<'_>, new: Object<'_>, faults: &mut Faults)
         faults.immutable(&now.child(name), &before.child(name));
     }
     name_of_pods(new, faults);
+}
+
+/// The pods of a job must be those that it selects.
+fn selected_pods(field: &Field<'_>, faults: &mut Faults) {
+    let selected = field.child("selector");
+    if !selected.is_set() {
+        faults.required(&selected, "");
+    }
+    selector(&selected, faults);
+    let labels = field.child("template").child("metadata").child("labels");
+    if selects(&selected, labels.value()) == Some(false) {
+        faults.invalid(&labels, "`selector` does not match template `labels`");
+    }
+}
+
+/// What the server gives the pods of a job, unless the client sees to it. Who says something else is refused.
+fn generated(job: Object<'_>, faults: &mut Faults) {
+    let (uid, name) = (job.field("metadata").child("uid"), job.name());
+    let labels = job.field("spec").child("template").child("metadata").child("labels");
+    let given = [
+        ("controller-uid", uid.text()),
+        ("job-name", name),
+        ("batch.kubernetes.io/controller-uid", uid.text()),
+        ("batch.kubernetes.io/job-name", name),
+    ];
+    for (key, wanted) in given {
+        let label = labels.key(key);
+        if label.is_set() && label.text() != wanted {
+            faults.invalid_value(&label, shown_json(labels.value()), &format!("must be '{wanted}'"));
+        }
+    }
+    let selected = job.field("spec").child("selector");
+    let expected: Map<String, Value> =
+        given.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect();
+    if selects(&selected, &Value::Object(expected)) == Some(false) {
+        faults.invalid_value(&selected, shown(&selected), "`selector` not auto-generated");
+    }
 }
 
 /// How many must succeed may change with how many run at once, where they are numbered.

@@ -4,7 +4,8 @@
 //! To:   the causes of a 422, in the order in which the real server lists them.
 //!
 //! - V1: what the real server takes is taken. A rule that is not here refuses nothing.
-//! - V2: a field that the real server fills in is not asked for, so that it may be absent here.
+//! - V2: a field that the real server fills in is not asked for, so that it may be absent here; but a
+//!   job has the selector that it is given.
 //!
 //! The real server shows some of its own types in its messages. Where such a type is large (the template of a
 //! job, the claims of a stateful set) what is shown here is the object as it was sent; and where a message ends
@@ -57,6 +58,13 @@ pub(crate) fn new_object(resource: &Resource, object: &Map<String, Value>) -> Ve
             event::event(object, faults_ref);
             unlooked(object, faults_ref);
         }
+        ("", "services") => {
+            service::misaddressed(object, None, faults_ref);
+            if faults_ref.is_empty() {
+                new_metadata(resource, object, faults_ref);
+                service::service(object, None, faults_ref);
+            }
+        }
         (group, name) => {
             new_metadata(resource, object, faults_ref);
             content(group, name, object, None, faults_ref);
@@ -79,6 +87,12 @@ pub(crate) fn changed_object(
     new: &Map<String, Value>,
 ) -> Vec<StatusCause> {
     let (old, new, mut faults) = (Object(old), Object(new), Faults::default());
+    if resource.group.is_empty() && resource.name == "services" && subresource.is_none() {
+        service::misaddressed(new, Some(old), &mut faults);
+        if !faults.is_empty() {
+            return faults.into_causes();
+        }
+    }
     // The real server looks at the metadata of all kinds first, and most kinds do so again.
     metadata::changed(old, new, Finalizers::Any, &mut faults);
     if subresource.is_some() {
@@ -162,7 +176,7 @@ fn changed_content(resource: &Resource, old: Object<'_>, new: Object<'_>, faults
         }
         ("networking.k8s.io", "ingressclasses") => {
             changed(faults);
-            faults.immutable(&is.child("controller"), &was.child("controller"));
+            faults.immutable_text(&is.child("controller"), &was.child("controller"));
             as_new(faults);
             content(faults);
         }
@@ -240,7 +254,7 @@ fn content(group: &str, name: &str, object: Object<'_>, old: Option<Object<'_>>,
         ("apps", "deployments") => workload::deployment(object, faults),
         ("apps", "replicasets") => workload::replica_set(object, faults),
         ("apps", "daemonsets") => workload::daemon_set(object, faults),
-        ("apps", "statefulsets") => workload::stateful_set(object, faults),
+        ("apps", "statefulsets") => workload::stateful_set(object, old, faults),
         ("apps", "controllerrevisions") => workload::revision(object, faults),
         ("batch", "jobs") => job::job(object, faults),
         ("batch", "cronjobs") => job::cron_job(object, faults),

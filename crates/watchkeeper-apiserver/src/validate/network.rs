@@ -318,12 +318,12 @@ pub(super) fn slice(object: Object<'_>, old: Option<Object<'_>>, faults: &mut Fa
         }
     }
     faults.declared(|faults| {
-        match (kind.text(), old.map(|old| old.field("addressType"))) {
-            ("", _) => faults.required(&kind, ""),
-            (now, Some(was)) if was.text() != now => {
-                faults.invalid_value(&kind, "null", "field is immutable");
-            }
-            _ => faults.one_of(&kind, &["FQDN", "IPv4", "IPv6"]),
+        if kind.is_empty() {
+            faults.required(&kind, "");
+        }
+        faults.one_of(&kind, &["FQDN", "IPv4", "IPv6"]);
+        if old.is_some_and(|old| old.field("addressType").text() != kind.text()) {
+            faults.invalid_value(&kind, "null", "field is immutable");
         }
         for addresses in endpoints.items().filter(|_| !is_old).map(|endpoint| endpoint.child("addresses")) {
             match addresses.len() {

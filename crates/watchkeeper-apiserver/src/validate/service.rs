@@ -34,9 +34,6 @@ pub(super) fn service(object: Object<'_>, old: Option<Object<'_>>, faults: &mut 
     labels(&spec.child("selector"), faults);
     affinity(&spec, faults);
     let before = old.map(|old| old.field("spec"));
-    if kind != "ExternalName" {
-        ip_fields(&spec, &addresses, before.as_ref(), faults);
-    }
     let list = before.as_ref().map(|before| before.child("externalIPs"));
     let before: Vec<&str> = list.iter().flat_map(Field::texts).collect();
     for ip in spec.child("externalIPs").items() {
@@ -51,6 +48,14 @@ pub(super) fn service(object: Object<'_>, old: Option<Object<'_>>, faults: &mut 
         port_numbers(&ports, kind, faults);
         balanced(&spec, kind, faults);
         traffic(&spec, kind, faults);
+    }
+}
+
+/// Addresses that do not go together, of which the real server tells before it looks at anything else.
+pub(super) fn misaddressed(object: Object<'_>, old: Option<Object<'_>>, faults: &mut Faults) {
+    let (spec, before) = (object.field("spec"), old.map(|old| old.field("spec")));
+    if type_of(&spec) != "ExternalName" {
+        ip_fields(&spec, &cluster_addresses(&spec), before.as_ref(), faults);
     }
 }
 
@@ -189,7 +194,7 @@ fn ip_fields(spec: &Field<'_>, addresses: &[&str], before: Option<&Field<'_>>, f
     }
     let mut seen = Vec::new();
     for family in families.items() {
-        faults.one_of(&family, &["IPv4", "IPv6"]);
+        faults.one_of_set(&family, &["IPv4", "IPv6"]);
         if seen.contains(&family.text()) {
             faults.duplicate(&family);
         }

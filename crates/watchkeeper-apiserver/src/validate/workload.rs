@@ -88,7 +88,7 @@ pub(super) fn daemon_set(object: Object<'_>, faults: &mut Faults) {
 }
 
 /// The spec of a stateful set.
-pub(super) fn stateful_set(object: Object<'_>, faults: &mut Faults) {
+pub(super) fn stateful_set(object: Object<'_>, old: Option<Object<'_>>, faults: &mut Faults) {
     let spec = object.field("spec");
     let policy = spec.child("podManagementPolicy");
     if !matches!(policy.text(), "" | "OrderedReady" | "Parallel") {
@@ -99,7 +99,8 @@ pub(super) fn stateful_set(object: Object<'_>, faults: &mut Faults) {
     for when in ["whenDeleted", "whenScaled"] {
         faults.one_of(&retention.child(when), &["Retain", "Delete"]);
     }
-    for template in spec.child("volumeClaimTemplates").items() {
+    // What may not change later is looked at only once.
+    for template in spec.child("volumeClaimTemplates").items().filter(|_| old.is_none()) {
         claim::spec(&template.child("spec"), faults);
     }
     faults.negative(&spec.child("replicas"));
@@ -107,7 +108,7 @@ pub(super) fn stateful_set(object: Object<'_>, faults: &mut Faults) {
     let first = spec.child("ordinals").child("start");
     faults.negative(&first);
     let service = spec.child("serviceName");
-    if !service.is_empty() {
+    if !service.is_empty() && old.is_none() {
         faults.malformed(&service, label(service.text()));
     }
     let (selected, pods) = (spec.child("selector"), spec.child("template"));

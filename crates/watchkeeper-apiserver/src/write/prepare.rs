@@ -111,8 +111,10 @@ fn select_pods(job: &mut Draft) {
     ] {
         labels.entry(key).or_insert_with(|| value.as_str().into());
     }
+    labels.sort_keys();
     let selected = nested(spec, &["selector", "matchLabels"]);
     selected.entry("batch.kubernetes.io/controller-uid").or_insert_with(|| uid.into());
+    selected.sort_keys();
 }
 
 /// Labels a job like its pods, for which it must have been completed. It is for those that came without labels.
