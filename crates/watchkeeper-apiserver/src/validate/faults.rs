@@ -65,6 +65,11 @@ impl Faults {
         self.add(CauseType::FieldValueInvalid, at, said(&format!("Invalid value: {value}"), why));
     }
 
+    /// As [`invalid`](Self::invalid), where the value is not shown.
+    pub(crate) fn invalid_unshown(&mut self, at: &Field<'_>, why: &str) {
+        self.add(CauseType::FieldValueInvalid, at, said("Invalid value", why));
+    }
+
     /// A value that breaks rules on its form: a fault for each.
     pub(crate) fn malformed(&mut self, at: &Field<'_>, faults: Vec<String>) {
         for why in faults {

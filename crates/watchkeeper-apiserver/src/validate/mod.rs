@@ -29,6 +29,7 @@ mod pod;
 mod schedule;
 mod selector;
 mod service;
+mod status;
 #[cfg(test)]
 mod tests;
 mod webhook;
@@ -98,6 +99,9 @@ pub(crate) fn changed_object(
     if subresource.is_some() {
         if !is_custom(resource) {
             metadata::changed(old, new, finalizers(resource), &mut faults);
+        }
+        if subresource == Some("status") {
+            status::changed(&resource.group, &resource.name, old, new, &mut faults);
         }
         return faults.into_causes();
     }

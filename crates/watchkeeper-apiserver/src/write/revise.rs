@@ -125,6 +125,10 @@ fn keep_parts(call: &Call<'_>, old: &Draft, new: &mut Draft) {
         _ if strategy::has_status(call.resource) => new.set_part("status", old.part("status").cloned()),
         _ => {}
     }
+    if call.is("", "pods") && call.subresource == Some("status") {
+        let quality = |draft: &Draft| draft.part("status").and_then(|status| status.get("qosClass").cloned());
+        new.set_in("status", "qosClass", quality(new).or_else(|| quality(old)));
+    }
     if call.is("", "namespaces") && call.subresource.is_none() {
         let finalizers = old.part("spec").and_then(|spec| spec.get("finalizers")).cloned();
         new.set_in("spec", "finalizers", finalizers);
