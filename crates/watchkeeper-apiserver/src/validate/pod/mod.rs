@@ -1,7 +1,9 @@
 //! Pods: what a pod, or the template of one, may say. Rare corners are left to whoever runs the pod.
 
 mod container;
+mod environment;
 mod handler;
+mod mount;
 mod placement;
 mod security;
 mod update;

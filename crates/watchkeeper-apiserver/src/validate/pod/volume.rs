@@ -10,7 +10,7 @@ use super::super::form::{label, subdomain};
 use super::super::metadata::annotations;
 use super::super::selector::labels;
 use super::Owner;
-use super::container::{container_field, pod_field};
+use super::environment::{container_field, pod_field};
 
 const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 const ONE_TYPE: &str = "may not specify more than 1 volume type";
