@@ -4,15 +4,20 @@
 //! To:   requests over one transport, and what came of them.
 
 pub mod auth;
+mod client;
 pub mod config;
+mod conflict;
 pub mod discovery;
+pub mod dynamic;
 pub mod kubeconfig;
 pub mod rest;
 mod secret;
 pub mod source;
 pub mod transport;
 
+pub use client::{Client, ClientError};
 pub use config::{Config, ConfigError};
+pub use conflict::retry_on_conflict;
 pub use discovery::DiscoveryClient;
 pub use rest::RestClient;
 pub use secret::Secret;

@@ -44,7 +44,7 @@ impl PatchKind {
 }
 
 /// A request that is being built. Nothing is sent before [`send`](Self::send),
-/// [`stream`](Self::stream) or [x](Self::raw).
+/// [`stream`](Self::stream) or [`open_watch`](Self::open_watch).
 #[derive(Debug)]
 #[must_use = "a request does nothing until it is sent"]
 pub struct Request {

@@ -1,0 +1,140 @@
+//! Every verb of the dynamic client against the embedded server.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use serde_json::json;
+use watchkeeper_apiserver::server::ApiServer;
+use watchkeeper_client::config::{Authorities, Authorization, Proxy};
+use watchkeeper_client::dynamic::{
+    ApplyOptions, DeleteOptions, Deleted, DynamicApi, DynamicObject, ListOptions, Propagation, WriteOptions,
+};
+use watchkeeper_client::rest::PatchKind;
+use watchkeeper_client::{Client, Config, retry_on_conflict};
+use watchkeeper_core::{ListAt, ListRequest};
+
+struct World {
+    server: ApiServer,
+    client: Client,
+}
+
+impl World {
+    async fn start() -> Self {
+        let server = ApiServer::builder().start().await.unwrap();
+        let mut config = Config::new(server.url().parse().unwrap());
+        config.proxy = Proxy::Direct;
+        config.authorities = Authorities::Pem(server.ca_pem().unwrap().to_owned());
+        config.authorization = Authorization::Token(server.token().into());
+        let client = Client::new(&config).unwrap();
+        Self { server, client }
+    }
+
+    fn of(&self, group_version: &str, resource: &str) -> DynamicApi {
+        self.client.dynamic(&group_version.parse().unwrap(), resource).namespace("default")
+    }
+}
+
+fn write() -> WriteOptions {
+    WriteOptions::default()
+}
+
+fn deployment() -> DynamicObject {
+    let mut web = DynamicObject::new("apps/v1", "Deployment", "web");
+    web.set(&["spec", "selector", "matchLabels", "app"], json!("web"));
+    web.set(&["spec", "template", "metadata", "labels", "app"], json!("web"));
+    web.set(&["spec", "template", "spec", "containers"], json!([{"name": "c", "image": "nginx"}]));
+    web
+}
+
+#[tokio::test]
+async fn every_verb_does_what_it_says() {
+    let world = World::start().await;
+    let deployments = world.of("apps/v1", "deployments");
+
+    let dry = WriteOptions { dry_run: true, ..write() };
+    assert_eq!(deployments.create(&deployment(), &dry).await.unwrap().name(), "web");
+    assert!(deployments.get("web").await.unwrap_err().is_not_found());
+    let created = deployments.create(&deployment(), &write()).await.unwrap();
+    assert_eq!(created.get(&["spec", "replicas"]), Some(&json!(1)));
+    assert!(deployments.create(&deployment(), &write()).await.unwrap_err().is_already_exists());
+
+    let mut changed = deployments.get("web").await.unwrap();
+    changed.set(&["spec", "replicas"], json!(2));
+    let changed = deployments.update(&changed, &write()).await.unwrap();
+    assert_eq!(changed.get(&["metadata", "generation"]), Some(&json!(2)));
+    assert!(deployments.update(&created, &write()).await.unwrap_err().is_conflict());
+
+    let mut status = changed.clone();
+    status.set(&["status", "replicas"], json!(2));
+    let status = deployments.update_subresource(&status, "status", &write()).await.unwrap();
+    assert_eq!(status.get(&["status", "replicas"]), Some(&json!(2)));
+    let mut scale = deployments.get_subresource("web", "scale").await.unwrap();
+    assert_eq!(scale.kind(), "Scale");
+    scale.set(&["spec", "replicas"], json!(5));
+    deployments.update_subresource(&scale, "scale", &write()).await.unwrap();
+    assert_eq!(deployments.get("web").await.unwrap().get(&["spec", "replicas"]), Some(&json!(5)));
+
+    for (kind, patch, replicas) in [
+        (PatchKind::Json, json!([{"op": "replace", "path": "/spec/replicas", "value": 6}]), 6),
+        (PatchKind::Merge, json!({"spec": {"replicas": 7}}), 7),
+        (PatchKind::Strategic, json!({"spec": {"replicas": 8}}), 8),
+    ] {
+        let patched = deployments.patch("web", kind, &patch, &write()).await.unwrap();
+        assert_eq!(patched.get(&["spec", "replicas"]), Some(&json!(replicas)));
+    }
+    let apply = ApplyOptions { field_manager: "me".into(), force: false, dry_run: false };
+    let refused = deployments.apply(&deployment(), &apply).await.unwrap_err();
+    assert!(refused.status().unwrap().is_unsupported_media_type(), "the embedded server has no apply yet");
+
+    let wrong = DeleteOptions { uid: Some("other".into()), ..Default::default() };
+    assert!(deployments.delete("web", &wrong).await.unwrap_err().is_conflict());
+    let orphan = DeleteOptions { propagation: Some(Propagation::Orphan), ..Default::default() };
+    assert!(matches!(deployments.delete("web", &orphan).await.unwrap(), Deleted::Going(_)));
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn lists_have_pages_and_selectors_and_are_deleted_as_such() {
+    let world = World::start().await;
+    let maps = world.of("v1", "configmaps");
+    for (name, tier) in [("a", "x"), ("b", "x"), ("c", "y")] {
+        let mut map = DynamicObject::new("v1", "ConfigMap", name);
+        map.set(&["metadata", "labels", "tier"], tier.into());
+        maps.create(&map, &write()).await.unwrap();
+    }
+    let request = ListRequest { at: ListAt::MostRecent, limit: 2.try_into().ok() };
+    let page = maps.list(&ListOptions { request, ..Default::default() }).await.unwrap();
+    assert_eq!((page.items.len(), page.remaining), (2, Some(1)));
+    assert_eq!((page.items[0].api_version(), page.items[0].kind()), ("v1", "ConfigMap"));
+    let request = ListRequest { at: ListAt::Page(page.continue_token.unwrap()), limit: None };
+    let rest = maps.list(&ListOptions { request, ..Default::default() }).await.unwrap();
+    assert_eq!((rest.items[0].name(), rest.version), ("c", page.version));
+
+    let some = ListOptions { labels: "tier=x".parse().unwrap(), ..Default::default() };
+    assert_eq!(maps.list(&some).await.unwrap().items.len(), 2);
+    maps.delete_collection(&some, &DeleteOptions::default()).await.unwrap();
+    let left = maps.list(&ListOptions::default()).await.unwrap();
+    assert_eq!(left.items.iter().map(DynamicObject::name).collect::<Vec<_>>(), ["c"]);
+    assert!(matches!(maps.delete("c", &DeleteOptions::default()).await.unwrap(), Deleted::Gone(_)));
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_conflict_is_tried_again_with_what_is_there_now() {
+    let world = World::start().await;
+    let maps = world.of("v1", "configmaps");
+    maps.create(&DynamicObject::new("v1", "ConfigMap", "a"), &write()).await.unwrap();
+    let mut tries = 0;
+    let done = retry_on_conflict(async || {
+        tries += 1;
+        let mut map = maps.get("a").await?;
+        if tries < 3 {
+            // Somebody else is quicker.
+            let patch = json!({"data": {"other": tries.to_string()}});
+            maps.patch("a", PatchKind::Merge, &patch, &write()).await?;
+        }
+        map.set(&["data", "mine"], json!("1"));
+        maps.update(&map, &write()).await
+    });
+    let done = done.await.unwrap();
+    assert_eq!((tries, done.get(&["data"])), (3, Some(&json!({"mine": "1", "other": "2"}))));
+    world.server.stop().await;
+}
