@@ -6,6 +6,10 @@ use watchkeeper_core::{GroupVersion, GroupVersionKind};
 
 use super::{ApiGroup, ApiResource, ApiSubresource, ApiVersion, Discovered, DiscoveryError};
 
+/// What kubectl asks for.
+pub(super) const ACCEPT_OF_KUBECTL: &str =
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
+
 /// What is asked for: servers before 1.30 know only `v2beta1`, those before 1.26 neither.
 pub(super) const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
      application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt as _};
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::StatusCode;
+use http::header::{ACCEPT, CONTENT_TYPE, IF_NONE_MATCH};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 use watchkeeper_core::GroupVersion;
 
+use super::http_cache::{HttpCache, Kept};
 use super::{ApiGroup, ApiVersion, Awaited, Discovered, Discovery, DiscoveryError, aggregated, legacy};
 use crate::rest::{Request, RequestError, RestClient};
 
@@ -27,6 +29,7 @@ pub struct DiscoveryClient {
     rest: RestClient,
     timeout: Duration,
     legacy: bool,
+    cache: Option<HttpCache>,
 }
 
 /// What a server is.
@@ -72,7 +75,7 @@ impl Document {
 impl DiscoveryClient {
     /// Discovery below `/` of the server, whatever path the client is for.
     pub fn new(rest: RestClient) -> Self {
-        Self { rest, timeout: TIMEOUT, legacy: false }
+        Self { rest, timeout: TIMEOUT, legacy: false, cache: None }
     }
 
     /// How long each request may take; [`TIMEOUT`] by default.
@@ -86,6 +89,13 @@ impl DiscoveryClient {
     #[must_use]
     pub fn legacy(mut self) -> Self {
         self.legacy = true;
+        self
+    }
+
+    /// Keeps answers with an ETag, so that the server need not send again what has not changed.
+    #[must_use]
+    pub fn http_cache(mut self, cache: HttpCache) -> Self {
+        self.cache = Some(cache);
         self
     }
 
@@ -163,13 +173,7 @@ impl DiscoveryClient {
         .buffer_unordered(AT_A_TIME);
         while let Some((of, answer)) = answers.next().await {
             match answer {
-                Ok(version) => {
-                    let group = found.groups.iter_mut().find(|group| group.name == of.group);
-                    let versions = group.into_iter().flat_map(|group| &mut group.versions);
-                    for place in versions.filter(|place| place.version == of.version) {
-                        place.resources.clone_from(&version.resources);
-                    }
-                }
+                Ok(version) => found.put(&of, &version),
                 Err(error) => {
                     found.failures.insert(of, error);
                 }
@@ -191,9 +195,26 @@ impl DiscoveryClient {
     }
 
     async fn document(&self, request: Request, accept: Option<&str>) -> Result<Document, DiscoveryError> {
-        let request = request.header(ACCEPT, accept.unwrap_or("application/json")).timeout(self.timeout);
+        let accept = accept.unwrap_or("application/json");
         let description = request.description();
+        let mut request = request.header(ACCEPT, accept).timeout(self.timeout);
+        let place = self.cache.as_ref().map(|cache| (cache, request.path_and_query()));
+        let mut kept = None;
+        if let Some((cache, path)) = &place {
+            kept = cache.read(path, accept).await;
+        }
+        if let Some(kept) = &kept {
+            request = request.header(IF_NONE_MATCH, &kept.etag);
+        }
         let answer = request.send().await?;
+        if answer.code == StatusCode::NOT_MODIFIED
+            && let Some(Kept { content_type, body, .. }) = kept
+        {
+            return Ok(Document { request: description, content_type, body });
+        }
+        if let Some((cache, path)) = &place {
+            cache.write(path, accept, &answer.headers, &answer.body).await;
+        }
         let content_type = aggregated::text(answer.headers.get(CONTENT_TYPE)).to_owned();
         Ok(Document { request: description, content_type, body: answer.body })
     }

@@ -9,7 +9,7 @@ use super::{ApiGroup, ApiResource, ApiSubresource, ApiVersion};
 #[derive(Debug, Deserialize)]
 pub(super) struct Versions {
     #[serde(default)]
-    versions: Option<Vec<String>>,
+    pub(super) versions: Option<Vec<String>>,
 }
 
 /// `/apis`.
@@ -21,27 +21,27 @@ pub(super) struct GroupList {
     #[serde(default)]
     pub(super) api_version: String,
     #[serde(default)]
-    groups: Option<Vec<Group>>,
+    pub(super) groups: Option<Vec<Group>>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Group {
+pub(super) struct Group {
     #[serde(default)]
-    name: String,
+    pub(super) name: String,
     #[serde(default)]
-    versions: Option<Vec<Version>>,
+    pub(super) versions: Option<Vec<Version>>,
     #[serde(default)]
-    preferred_version: Option<Version>,
+    pub(super) preferred_version: Option<Version>,
 }
 
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Version {
+pub(super) struct Version {
     #[serde(default)]
-    group_version: String,
+    pub(super) group_version: String,
     #[serde(default)]
-    version: String,
+    pub(super) version: String,
 }
 
 /// `/api/v1`, `/apis/apps/v1`.
@@ -55,32 +55,32 @@ pub(super) struct ResourceList {
     #[serde(default)]
     pub(super) group_version: String,
     #[serde(default)]
-    resources: Option<Vec<Resource>>,
+    pub(super) resources: Option<Vec<Resource>>,
 }
 
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Resource {
+pub(super) struct Resource {
     #[serde(default)]
-    name: String,
+    pub(super) name: String,
     #[serde(default)]
-    singular_name: String,
+    pub(super) singular_name: String,
     #[serde(default)]
-    namespaced: bool,
+    pub(super) namespaced: bool,
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    group: String,
+    pub(super) group: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    version: String,
+    pub(super) version: String,
     #[serde(default)]
-    kind: String,
+    pub(super) kind: String,
     #[serde(default)]
-    verbs: Option<Vec<String>>,
+    pub(super) verbs: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "nothing")]
-    short_names: Option<Vec<String>>,
+    pub(super) short_names: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "nothing")]
-    categories: Option<Vec<String>>,
+    pub(super) categories: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    storage_version_hash: String,
+    pub(super) storage_version_hash: String,
 }
 
 fn nothing(list: &Option<Vec<String>>) -> bool {

@@ -81,13 +81,7 @@ impl MemoryCache {
                 Err(error) => {
                     known.failures.insert(of, error);
                 }
-                Ok(version) => {
-                    let group = known.groups.iter_mut().find(|group| group.name == of.group);
-                    let versions = group.into_iter().flat_map(|group| &mut group.versions);
-                    for place in versions.filter(|place| place.version == of.version) {
-                        place.resources.clone_from(&version.resources);
-                    }
-                }
+                Ok(version) => known.put(&of, &version),
             }
         }
         known

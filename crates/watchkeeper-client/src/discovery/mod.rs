@@ -7,6 +7,7 @@
 //! |---|---|
 //! | ask the server | [`DiscoveryClient`] |
 //! | ask it once in a process | [`MemoryCache`] |
+//! | use what earlier processes, or kubectl, have asked | [`DiskCache`], [`HttpCache`] |
 //!
 //! - D1: two requests are enough for a server that has aggregated discovery; any other is asked for each
 //!   group version, for a few at a time.
@@ -17,10 +18,15 @@
 
 mod aggregated;
 mod client;
+mod directories;
+mod disk;
 mod error;
+mod files;
 mod found;
+mod http_cache;
 mod legacy;
 mod memory;
+mod written;
 
 use std::fmt;
 use std::future::Future;
@@ -30,8 +36,11 @@ use std::sync::Arc;
 use watchkeeper_core::GroupVersion;
 
 pub use client::{DiscoveryClient, ServerVersion, TIMEOUT};
+pub use directories::{CacheDirectories, host_directory};
+pub use disk::{DiskCache, KUBECTL_TTL};
 pub use error::{DiscoveryError, PartialDiscovery};
 pub use found::{ApiGroup, ApiResource, ApiSubresource, ApiVersion, Discovered};
+pub use http_cache::HttpCache;
 pub use memory::MemoryCache;
 
 /// What is awaited.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::{ACCEPT, CONTENT_TYPE, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use serde::Serialize;
 use watchkeeper_core::GroupResource;
@@ -194,6 +194,8 @@ impl Request {
 
     /// Sends the request and reads the answer. Dropped half-way, it is cancelled (R5).
     ///
+    /// To a request with `If-None-Match` 304 is an answer, and not a refusal.
+    ///
     /// # Errors
     /// If it was not sent, or not answered, or refused.
     pub async fn send(mut self) -> Result<Answer, RequestError> {
@@ -328,7 +330,8 @@ impl Request {
                 self.client.warnings.warn(&warning);
             }
             let code = answer.status();
-            if code.is_success() {
+            let is_known = code == StatusCode::NOT_MODIFIED && self.headers.contains_key(IF_NONE_MATCH);
+            if code.is_success() || is_known {
                 return Ok(answer);
             }
             let is_foreign = matches!(code, StatusCode::NOT_ACCEPTABLE | StatusCode::UNSUPPORTED_MEDIA_TYPE);
@@ -361,7 +364,8 @@ impl Request {
         RequestError::Refused { request: self.description(), status: Box::new(status) }
     }
 
-    fn build(&mut self, media_type: MediaType) -> Result<http::Request<Body>, RequestError> {
+    /// The path and the query as they are sent.
+    pub(crate) fn path_and_query(&self) -> String {
         let mut uri = self.parts.path(&self.client.path);
         let mut query: Vec<(&str, String)> =
             self.query.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
@@ -376,6 +380,11 @@ impl Request {
             uri.push('=');
             path::push_escaped(&mut uri, value);
         }
+        uri
+    }
+
+    fn build(&mut self, media_type: MediaType) -> Result<http::Request<Body>, RequestError> {
+        let uri = self.path_and_query();
         let uri: http::Uri = match uri.parse() {
             Ok(uri) => uri,
             Err(_) => return Err(self.invalid(InvalidRequest::Path { path: uri })),

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod asked;
+mod disk;
 mod memory;
 mod served;
 mod world;

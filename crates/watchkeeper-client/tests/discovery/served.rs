@@ -73,6 +73,11 @@ impl Served {
         self.state.pages.lock().insert(path.to_owned(), page);
     }
 
+    /// The page of this path has an ETag from now on.
+    pub(crate) fn tag(&self, path: &str, etag: &str) {
+        self.state.pages.lock().get_mut(path).unwrap().etag = Some(etag.to_owned());
+    }
+
     /// From now on this path is refused.
     pub(crate) fn refuse(&self, path: &str, code: u16) {
         let page = Page { code, content_type: "text/plain", body: "no".to_owned(), etag: None };
