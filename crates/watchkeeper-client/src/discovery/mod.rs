@@ -8,6 +8,7 @@
 //! | ask the server | [`DiscoveryClient`] |
 //! | ask it once in a process | [`MemoryCache`] |
 //! | use what earlier processes, or kubectl, have asked | [`DiskCache`], [`HttpCache`] |
+//! | know what a name stands for | [`RestMapper`] |
 //!
 //! - D1: two requests are enough for a server that has aggregated discovery; any other is asked for each
 //!   group version, for a few at a time.
@@ -25,6 +26,7 @@ mod files;
 mod found;
 mod http_cache;
 mod legacy;
+mod mapper;
 mod memory;
 mod written;
 
@@ -41,6 +43,7 @@ pub use disk::{DiskCache, KUBECTL_TTL};
 pub use error::{DiscoveryError, PartialDiscovery};
 pub use found::{ApiGroup, ApiResource, ApiSubresource, ApiVersion, Discovered};
 pub use http_cache::HttpCache;
+pub use mapper::{MISS_INTERVAL, MapError, Mapping, PartialResource, RestMapper, Table, plural_of};
 pub use memory::MemoryCache;
 
 /// What is awaited.

@@ -4,6 +4,7 @@
 
 mod asked;
 mod disk;
+mod mapper;
 mod memory;
 mod served;
 mod world;
