@@ -1,0 +1,27 @@
+//! Prints name, group and version of everything that the server of a kubeconfig has.
+//!
+//! ```sh
+//! cargo run -p watchkeeper-client --example discovery
+//! ```
+
+use std::error::Error;
+
+use watchkeeper_client::discovery::Discovery as _;
+use watchkeeper_client::rest::Content;
+use watchkeeper_client::{Config, DiscoveryClient, RestClient, Transport};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let config = Config::infer()?;
+    let transport = Transport::from_config(&config)?;
+    let client = DiscoveryClient::new(RestClient::new(transport, "/", Content::json()));
+
+    let found = client.discover().await?;
+    for (of, resource) in found.resources() {
+        println!("{}\t{}\t{}", resource.name, of.group, of.version);
+    }
+    if let Some(partial) = found.partial() {
+        eprintln!("{partial}");
+    }
+    Ok(())
+}

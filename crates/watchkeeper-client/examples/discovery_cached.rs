@@ -1,0 +1,36 @@
+//! Prints name, group and version of everything that the server of a kubeconfig has, without asking it if
+//! it was asked within the last hour: by this program or by kubectl, whose cache is used.
+//!
+//! ```sh
+//! cargo run -p watchkeeper-client --example discovery_cached
+//! ```
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use watchkeeper_client::discovery::{CacheDirectories, Discovery as _, DiskCache, HttpCache};
+use watchkeeper_client::rest::Content;
+use watchkeeper_client::{Config, DiscoveryClient, RestClient, Transport};
+
+const TTL: Duration = Duration::from_secs(60 * 60);
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let config = Config::infer()?;
+    let transport = Transport::from_config(&config)?;
+    let directories =
+        CacheDirectories::of_kubectl(&config.server).ok_or("set HOME or KUBECACHEDIR for a cache")?;
+    let client = DiscoveryClient::new(RestClient::new(transport, "/", Content::json()))
+        .http_cache(HttpCache::new(directories.http, &config.server));
+    let cache = DiskCache::new(Arc::new(client), directories.discovery, TTL);
+
+    let found = cache.discover().await?;
+    for (of, resource) in found.resources() {
+        println!("{}\t{}\t{}", resource.name, of.group, of.version);
+    }
+    if let Some(partial) = found.partial() {
+        eprintln!("{partial}");
+    }
+    Ok(())
+}
