@@ -6,6 +6,8 @@
 //! |---|---|
 //! | [`core`] | the words: keys, versions, kinds, selectors, statuses, watch events, the list-watch seam |
 //! | [`wire`] | the bytes: JSON and protobuf lists, watch frames, heads, cutting, transcoding, typed decode |
+//! | [`client`] | any API server: kubeconfig, credentials, transport, REST requests, discovery, dynamic objects |
+//! | [`apiserver`] | an API server in memory, in this process or over the wire |
 //!
 //! ```
 //! use watchkeeper::core::{HeadBuilder, LabelSelector};
@@ -18,6 +20,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub use watchkeeper_apiserver as apiserver;
+pub use watchkeeper_client as client;
 pub use watchkeeper_core as core;
 pub use watchkeeper_wire as wire;
 
