@@ -31,6 +31,7 @@
 //! Not built yet: `managedFields`, server-side apply and custom resources. There are no controllers
 //! here: a namespace that is deleted stays in `Terminating` until somebody finalizes it.
 
+mod accounts;
 pub mod api;
 mod convert;
 pub mod defaults;

@@ -20,6 +20,7 @@ use crate::store::{HistoryLimits, MemoryStore, NoPlace, Revision, Store, WriteEr
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::accounts::StoredAccounts;
 use crate::api::Api;
 use crate::first_objects;
 use crate::read::{Messages, Reader, Scope, StoreSource, View};
@@ -154,7 +155,7 @@ impl Builder {
         let admin = User::new("kubernetes-admin", [MASTERS]);
         let authenticator = Authenticator::default()
             .token(&token, admin)
-            .issuer(TokenIssuer::generate()?)
+            .issuer(TokenIssuer::generate()?, Arc::new(StoredAccounts::new(store.clone())))
             .anonymous(self.anonymous);
         let registry = Arc::new(registry::builtin().clone());
         let api = Api::new(registry.clone(), store.clone(), address.to_string())

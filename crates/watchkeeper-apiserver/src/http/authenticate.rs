@@ -9,12 +9,13 @@
 //!   or everybody is let in.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use watchkeeper_core::Status;
 
-use super::account_token::{ISSUER, TokenIssuer};
+use super::account_token::{Accounts, ISSUER, TokenError, TokenIssuer};
 use super::certificates::Subject;
 use super::random::sha256;
 
@@ -85,7 +86,7 @@ pub enum Anonymous {
 pub struct Authenticator {
     /// By the digest of the token, so that a lookup takes no longer the more of a guess is right.
     tokens: HashMap<[u8; 32], User>,
-    issuer: Option<TokenIssuer>,
+    issuer: Option<(TokenIssuer, Arc<dyn Accounts>)>,
     anonymous: Anonymous,
 }
 
@@ -114,23 +115,29 @@ impl Authenticator {
         self
     }
 
-    /// Knows the service accounts to whom it has issued tokens for this server.
+    /// Knows those of these service accounts to whom it has issued tokens for this server.
     #[must_use]
-    pub fn issuer(mut self, issuer: TokenIssuer) -> Self {
-        self.issuer = Some(issuer);
+    pub fn issuer(mut self, issuer: TokenIssuer, accounts: Arc<dyn Accounts>) -> Self {
+        self.issuer = Some((issuer, accounts));
         self
     }
 
     /// Who issues tokens to service accounts, if anybody does.
     pub fn token_issuer(&self) -> Option<&TokenIssuer> {
-        self.issuer.as_ref()
+        self.issuer.as_ref().map(|(issuer, _)| issuer)
     }
 
     /// Whose a token is, and for whom it is.
-    pub fn whose(&self, token: &str) -> Option<(User, Vec<String>)> {
-        match self.tokens.get(&sha256(token.as_bytes())) {
-            Some(user) => Some((user.clone(), vec![ISSUER.to_owned()])),
-            None => self.issuer.as_ref()?.whose(token),
+    ///
+    /// # Errors
+    /// See [`TokenError`].
+    pub async fn whose(&self, token: &str) -> Result<(User, Vec<String>), TokenError> {
+        if let Some(user) = self.tokens.get(&sha256(token.as_bytes())) {
+            return Ok((user.clone(), vec![ISSUER.to_owned()]));
+        }
+        match &self.issuer {
+            Some((issuer, accounts)) => issuer.whose(token, &**accounts).await,
+            None => Err(TokenError::Unknown),
         }
     }
 
@@ -145,7 +152,7 @@ impl Authenticator {
     ///
     /// # Errors
     /// 401 where the token is wrong, or there is nothing and the path needs something.
-    pub fn authenticate(
+    pub async fn authenticate(
         &self,
         certificate: Option<&Subject>,
         headers: &HeaderMap,
@@ -162,7 +169,7 @@ impl Authenticator {
         let mut warnings = Vec::new();
         match bearer(headers) {
             Bearer::Token(token) => {
-                let (user, audiences) = self.whose(token).ok_or_else(refused)?;
+                let (user, audiences) = self.whose(token).await.map_err(|_| refused())?;
                 return match audiences.iter().any(|audience| audience == ISSUER) {
                     true => known(user),
                     false => Err(refused()),
@@ -210,19 +217,19 @@ mod tests {
     }
 
     /// The name and the groups, or the code.
-    fn asked(authenticator: &Authenticator, authorization: Option<&str>, path: &str) -> String {
+    async fn asked(authenticator: &Authenticator, authorization: Option<&str>, path: &str) -> String {
         let mut headers = HeaderMap::new();
         if let Some(text) = authorization {
             headers.insert(AUTHORIZATION, text.parse().unwrap());
         }
-        match authenticator.authenticate(None, &headers, path) {
+        match authenticator.authenticate(None, &headers, path).await {
             Ok(it) => format!("{} {} {}", it.user.name, it.user.groups.join(","), it.warnings.len()),
             Err(status) => format!("{} {}", status.code, status.message),
         }
     }
 
-    #[test]
-    fn tokens_are_taken_as_the_real_server_takes_them() {
+    #[tokio::test]
+    async fn tokens_are_taken_as_the_real_server_takes_them() {
         const ADMIN: &str = "admin system:masters,system:authenticated 0";
         const NOBODY: &str = "401 Unauthorized";
         for (header, path, expected) in [
@@ -240,33 +247,33 @@ mod tests {
             (None, "/readyz/ping", NOBODY),
             (None, "/", NOBODY),
         ] {
-            assert_eq!(asked(&known(), header, path), expected, "{header:?} {path}");
+            assert_eq!(asked(&known(), header, path).await, expected, "{header:?} {path}");
         }
     }
 
-    #[test]
-    fn everybody_can_be_let_in() {
+    #[tokio::test]
+    async fn everybody_can_be_let_in() {
         let open = known().anonymous(Anonymous::Allowed);
-        assert_eq!(asked(&open, None, "/api"), "system:anonymous system:unauthenticated 0");
-        assert_eq!(asked(&open, Some("Bearer nope"), "/api"), "401 Unauthorized");
+        assert_eq!(asked(&open, None, "/api").await, "system:anonymous system:unauthenticated 0");
+        assert_eq!(asked(&open, Some("Bearer nope"), "/api").await, "401 Unauthorized");
     }
 
-    #[test]
-    fn a_certificate_counts_before_a_token() {
+    #[tokio::test]
+    async fn a_certificate_counts_before_a_token() {
         let subject = Subject {
             common_name: "jane".into(),
             organizations: vec!["dev".into(), "ops".into()],
             fingerprint: "00ff".into(),
         };
         let headers = HeaderMap::from_iter([(AUTHORIZATION, "Bearer secret".parse().unwrap())]);
-        let user = known().authenticate(Some(&subject), &headers, "/api").unwrap().user;
+        let user = known().authenticate(Some(&subject), &headers, "/api").await.unwrap().user;
         assert_eq!(
             (user.name.as_str(), user.groups),
             ("jane", vec!["dev".into(), "ops".into(), AUTHENTICATED.into()])
         );
         assert_eq!(user.extra["authentication.kubernetes.io/credential-id"], ["X509SHA256=00ff"]);
         let nameless = Subject { common_name: String::new(), ..subject };
-        assert_eq!(known().authenticate(Some(&nameless), &headers, "/api").unwrap().user.name, "admin");
+        assert_eq!(known().authenticate(Some(&nameless), &headers, "/api").await.unwrap().user.name, "admin");
     }
 
     #[test]

@@ -157,7 +157,8 @@ impl<H: Handler> Front<H> {
                 Ok(Target::Path(path)) => path.as_str(),
                 _ => "",
             };
-            let who = match self.authenticator.authenticate(certificate.as_deref(), &head.headers, path) {
+            let who = match self.authenticator.authenticate(certificate.as_deref(), &head.headers, path).await
+            {
                 Ok(who) => who,
                 Err(status) => return (Err(*status), true),
             };

@@ -65,7 +65,7 @@ mod selector_text;
 pub mod strict;
 pub mod version;
 
-pub use account_token::{Account, ISSUER, TokenIssuer};
+pub use account_token::{Account, AccountFuture, Accounts, Found, ISSUER, TokenError, TokenIssuer};
 pub use authenticate::{Anonymous, Authenticated, Authenticator, MASTERS, OPEN_PATHS, User};
 pub use body::{BodyLimits, RequestBody};
 pub use certificates::{Authority, CLIENT_GROUPS, CertificateError, Identity, SERVER_NAMES, Subject};

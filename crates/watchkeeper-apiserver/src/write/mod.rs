@@ -173,7 +173,9 @@ impl Writer {
     ) -> Result<Written, Status> {
         match call.subresource {
             None if call.is("", "bindings") => self.bind(call, &body, options).await,
-            None if call.resource.storage.is_none() => review::answer(call, body, user, &self.authenticator),
+            None if call.resource.storage.is_none() => {
+                review::answer(call, body, user, &self.authenticator).await
+            }
             None => self.create_object(call, body, options).await,
             Some("token") if call.is("", "serviceaccounts") => self.request_token(call, body, options).await,
             Some("binding") if call.is("", "pods") => self.bind(call, &body, options).await,

@@ -2,7 +2,7 @@
 //!
 //! This server lets everybody who is let in do everything, and says so.
 
-use crate::http::{Authenticator, ISSUER, User, method_not_allowed};
+use crate::http::{Authenticator, ISSUER, TokenError, User, method_not_allowed};
 use serde_json::{Map, Value, json};
 use watchkeeper_core::{CauseType, GroupKind, Quoted, Status};
 
@@ -11,7 +11,7 @@ use super::refusal::fault;
 use super::{Answer, Call, Written};
 
 /// Answers a review.
-pub(super) fn answer(
+pub(super) async fn answer(
     call: &Call<'_>,
     body: Value,
     user: &User,
@@ -31,7 +31,7 @@ pub(super) fn answer(
             if token.is_empty() {
                 return Err(Status::bad_request("token is required for TokenReview in authentication"));
             }
-            token_status(known.whose(token), &body["spec"]["audiences"])
+            token_status(known.whose(token).await, &body["spec"]["audiences"])
         }
         _ => return Err(method_not_allowed()),
     };
@@ -96,7 +96,7 @@ fn check_review(call: &Call<'_>, body: &Value) -> Result<(), Status> {
 }
 
 /// Whose a token is, if it is for one of these, or for this server where nobody is named.
-fn token_status(found: Option<(User, Vec<String>)>, asked: &Value) -> Value {
+fn token_status(found: Result<(User, Vec<String>), TokenError>, asked: &Value) -> Value {
     let asked: Vec<&str> = asked.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let asked = if asked.is_empty() { vec![ISSUER] } else { asked };
     let found = found.map(|(user, mut audiences)| {
@@ -104,10 +104,11 @@ fn token_status(found: Option<(User, Vec<String>)>, asked: &Value) -> Value {
         (user, audiences)
     });
     match found {
-        Some((user, audiences)) if !audiences.is_empty() => {
+        Ok((user, audiences)) if !audiences.is_empty() => {
             json!({"authenticated": true, "user": user_info(&user), "audiences": audiences})
         }
-        _ => json!({"user": {}, "error": "invalid bearer token"}),
+        Ok(_) => json!({"user": {}, "error": TokenError::Unknown.to_string()}),
+        Err(error) => json!({"user": {}, "error": error.to_string()}),
     }
 }
 

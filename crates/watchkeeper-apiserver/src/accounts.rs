@@ -1,0 +1,31 @@
+//! Accounts: the service accounts in the store, by whom tokens are good.
+
+use std::sync::Arc;
+
+use watchkeeper_core::ObjectKey;
+
+use crate::http::{AccountFuture, Accounts, Found};
+use crate::store::{Collection, Store};
+
+/// Looks for service accounts in a store.
+pub(crate) struct StoredAccounts {
+    store: Arc<dyn Store>,
+    collection: Collection,
+}
+
+impl StoredAccounts {
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, collection: Collection::from("serviceaccounts") }
+    }
+}
+
+impl Accounts for StoredAccounts {
+    fn find<'a>(&'a self, namespace: &'a str, name: &'a str) -> AccountFuture<'a> {
+        Box::pin(async move {
+            let key = ObjectKey::namespaced(namespace, name);
+            let stored = self.store.get(&self.collection, &key).await.ok()??;
+            let head = &stored.object().head;
+            Some(Found { uid: head.uid().to_owned(), deleted: head.deleted().map(|at| at.seconds) })
+        })
+    }
+}
