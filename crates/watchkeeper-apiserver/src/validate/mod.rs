@@ -97,7 +97,9 @@ pub(crate) fn changed_object(
     // The real server looks at the metadata of all kinds first, and most kinds do so again.
     metadata::changed(old, new, Finalizers::Any, &mut faults);
     if subresource.is_some() {
-        if !is_custom(resource) {
+        // These have nothing to say of metadata when their status is written.
+        let is_silent = matches!(&*resource.name, "cronjobs" | "poddisruptionbudgets");
+        if !is_silent && !is_custom(resource) {
             metadata::changed(old, new, finalizers(resource), &mut faults);
         }
         if subresource == Some("status") {
