@@ -13,7 +13,7 @@ const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
 /// What says how an autoscaler was shown by another version. It is never stored.
-const CARRIERS: [&str; 6] = [
+pub(super) const CARRIERS: [&str; 6] = [
     METRICS,
     CURRENT_METRICS,
     CONDITIONS,

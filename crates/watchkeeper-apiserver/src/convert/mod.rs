@@ -6,6 +6,8 @@
 //! - C1: what is stored, shown and stored again is what it was.
 
 mod autoscaler;
+mod metadata;
 mod metric;
 
 pub(crate) use autoscaler::{drop_carriers, is_old_autoscaler, show_autoscaler, store_autoscaler};
+pub(crate) use metadata::{TEMPLATE_GENERATION, metadata_alone};

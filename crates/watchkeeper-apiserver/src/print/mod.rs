@@ -20,6 +20,7 @@ mod value;
 use serde_json::Value;
 use watchkeeper_core::Timestamp;
 
+use crate::convert::metadata_alone;
 use crate::registry::{Resource, Subresource};
 
 pub use columns::{Column, Columns, columns};
@@ -129,7 +130,7 @@ impl<'a> Printer<'a> {
                 IncludeObject::Metadata => Some(RowObject::Metadata(PartialObjectMetadata {
                     kind: "PartialObjectMetadata",
                     api_version: self.version.api_version(),
-                    metadata: &object["metadata"],
+                    metadata: metadata_alone(self.kind.0, self.kind.2, &object["metadata"]),
                 })),
                 IncludeObject::Object => Some(RowObject::Object(self.typed(object))),
             },

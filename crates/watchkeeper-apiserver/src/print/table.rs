@@ -1,5 +1,6 @@
 //! Table: what is sent, in the order in which the real server writes its fields.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -65,7 +66,7 @@ pub(super) enum RowObject<'a> {
 pub(super) struct PartialObjectMetadata<'a> {
     pub(super) kind: &'static str,
     pub(super) api_version: &'static str,
-    pub(super) metadata: &'a Value,
+    pub(super) metadata: Cow<'a, Value>,
 }
 
 /// An object with its kind, which items of lists lack.

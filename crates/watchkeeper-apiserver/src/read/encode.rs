@@ -6,9 +6,11 @@
 //! - E1: JSON is spliced from stored bytes; nothing is parsed unless the client asked for a table, for
 //!   YAML, or for a view with other names.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::convert::metadata_alone;
 use crate::http::{Accepted, MediaType, MetaVersion, Response, Shape};
 use crate::print::{IncludeObject, Printer, TableVersion};
 use crate::registry::{Registry, Resource, Subresource};
@@ -100,8 +102,8 @@ impl Encoder {
                 Err(self.wrong_shape(message, ""))
             }
             Some((Shape::PartialObjectMetadata, version)) => match self.accepted.media {
-                MediaType::Protobuf => Ok(self.respond(code, partial_message(&value, version)?)),
-                _ => Response::object(code, self.accepted, &partial(value, version), kind),
+                MediaType::Protobuf => Ok(self.respond(code, self.partial_message(&value, version)?)),
+                _ => Response::object(code, self.accepted, &self.partial(&value, version), kind),
             },
             Some((Shape::Table, version)) => {
                 let table = self.printer(version).object(&value);
@@ -127,7 +129,7 @@ impl Encoder {
         }
     }
 
-    fn typed(&self, encoded: &Encoded, encoding: Encoding) -> Result<Bytes, Status> {
+    pub(super) fn typed(&self, encoded: &Encoded, encoding: Encoding) -> Result<Bytes, Status> {
         match encoding {
             Encoding::Json => {
                 let mut out = Vec::with_capacity(encoded.body.len() + 64);
@@ -154,6 +156,28 @@ impl Encoder {
             }
         };
         message.map_err(|error| Status::internal_error(&error))
+    }
+
+    /// The metadata of an object, as an object of its own.
+    pub(super) fn partial(&self, value: &Value, version: MetaVersion) -> Value {
+        let metadata = self.metadata(value);
+        json!({"kind": "PartialObjectMetadata", "apiVersion": version.api_version(), "metadata": metadata})
+    }
+
+    /// The metadata of an object as a message.
+    pub(super) fn partial_bare(&self, value: &Value) -> Result<Vec<u8>, Status> {
+        let body = json!({"metadata": self.metadata(value)}).to_string().into_bytes();
+        let kind = Kind::new("meta.k8s.io", "v1", "PartialObjectMetadata");
+        transcode::to_protobuf(&Encoded::json(body), &kind).map_err(|error| Status::internal_error(&error))
+    }
+
+    /// The metadata of an object as a message in its envelope.
+    pub(super) fn partial_message(&self, value: &Value, version: MetaVersion) -> Result<Vec<u8>, Status> {
+        Ok(protobuf::wrap(version.api_version(), "PartialObjectMetadata", &self.partial_bare(value)?))
+    }
+
+    fn metadata<'a>(&self, value: &'a Value) -> Cow<'a, Value> {
+        metadata_alone(&self.resource.group, self.kind.kind(), &value["metadata"])
     }
 
     pub(super) fn printer(&self, version: MetaVersion) -> Printer<'_> {
@@ -201,24 +225,6 @@ impl Encoder {
         }
         Response::encoded(code, self.accepted.media, body)
     }
-}
-
-/// The metadata of an object, as an object of its own.
-pub(super) fn partial(mut value: Value, version: MetaVersion) -> Value {
-    let metadata = value.get_mut("metadata").map(Value::take).unwrap_or_default();
-    json!({"kind": "PartialObjectMetadata", "apiVersion": version.api_version(), "metadata": metadata})
-}
-
-/// The metadata of an object as a message.
-pub(super) fn partial_bare(value: &Value) -> Result<Vec<u8>, Status> {
-    let body = json!({"metadata": value["metadata"]}).to_string().into_bytes();
-    let kind = Kind::new("meta.k8s.io", "v1", "PartialObjectMetadata");
-    transcode::to_protobuf(&Encoded::json(body), &kind).map_err(|error| Status::internal_error(&error))
-}
-
-/// The metadata of an object as a message in its envelope.
-pub(super) fn partial_message(value: &Value, version: MetaVersion) -> Result<Vec<u8>, Status> {
-    Ok(protobuf::wrap(version.api_version(), "PartialObjectMetadata", &partial_bare(value)?))
 }
 
 fn now() -> Timestamp {

@@ -13,7 +13,6 @@ use watchkeeper_core::Status;
 use watchkeeper_wire::protobuf;
 use watchkeeper_wire::transcode::{self, Types};
 
-use super::encode::{partial, partial_bare};
 use super::{Encoder, Page, View};
 
 /// How many objects are transcoded on more than one processor: below, threads cost more than they save.
@@ -87,10 +86,10 @@ impl Encoder {
         const KIND: &str = "PartialObjectMetadataList";
         let values = self.values(page)?;
         if media == MediaType::Protobuf {
-            let items: Result<Vec<_>, Status> = values.iter().map(partial_bare).collect();
+            let items: Result<Vec<_>, Status> = values.iter().map(|value| self.partial_bare(value)).collect();
             return Ok(self.respond(code, message_list(page, &items?, version.api_version(), KIND)));
         }
-        let items: Vec<Value> = values.into_iter().map(|value| partial(value, version)).collect();
+        let items: Vec<Value> = values.iter().map(|value| self.partial(value, version)).collect();
         // Of nothing, the real server makes no list.
         let items = if items.is_empty() { Value::Null } else { items.into() };
         let list = json!({"kind": KIND, "apiVersion": version.api_version(), "metadata": metadata(page),

@@ -7,6 +7,7 @@
 //!   ([`Event::encoded`](crate::store::Event::encoded)). A step of one such event is handed on as it is,
 //!   and of several they are copied into one chunk, so that whoever is behind catches up in large writes.
 
+use crate::convert::TEMPLATE_GENERATION;
 use crate::http::{MediaType, Shape};
 use crate::store::{Revision, Stored};
 use bytes::Bytes;
@@ -16,7 +17,6 @@ use serde_json::{Value, json};
 use watchkeeper_core::{Bookmark, BoxError, Encoded, Encoding, EventKind, Status};
 use watchkeeper_wire::{Kind, protobuf, transcode};
 
-use super::encode::{partial, partial_message};
 use super::list_body::put_bytes;
 use super::{Encoder, Following, Notice, Step, View};
 
@@ -107,8 +107,8 @@ impl Frames {
                 Ok(serde_json::to_vec(&printer.object(&value)).map_err(Status::internal_error)?.into())
             }
             Some((_, version)) => Ok(match self.encoding() {
-                Encoding::Json => partial(value, version).to_string().into(),
-                Encoding::Protobuf => partial_message(&value, version)?.into(),
+                Encoding::Json => self.encoder.partial(&value, version).to_string().into(),
+                Encoding::Protobuf => self.encoder.partial_message(&value, version)?.into(),
             }),
             None => Ok(value.to_string().into()),
         }
@@ -120,18 +120,26 @@ impl Frames {
             metadata["annotations"] = json!({ Bookmark::INITIAL_EVENTS_END: "true" });
         }
         let kind = &self.encoder.kind;
-        let value = json!({"kind": kind.kind(), "apiVersion": kind.api_version(), "metadata": metadata});
         if self.encoder.accepted.transform.is_some() {
+            let value = json!({"kind": kind.kind(), "apiVersion": kind.api_version(), "metadata": metadata});
             return self.transformed(value);
         }
-        Ok(match self.encoding() {
-            Encoding::Json => value.to_string().into(),
-            Encoding::Protobuf => {
-                let message = transcode::to_protobuf(&Encoded::json(value.to_string().into_bytes()), kind)
-                    .map_err(|error| Status::internal_error(&error))?;
-                protobuf::wrap(kind.api_version(), kind.kind(), &message).into()
-            }
-        })
+        let mut value = json!({"metadata": metadata});
+        match (&*self.encoder.resource.group, kind.kind()) {
+            ("apps", "DaemonSet") => value["metadata"]["annotations"][TEMPLATE_GENERATION] = "0".into(),
+            ("apps", "Deployment" | "ReplicaSet" | "StatefulSet") => value["spec"]["replicas"] = 0.into(),
+            _ => {}
+        }
+        let json = Encoded::json(value.to_string().into_bytes());
+        if kind.message().is_none() {
+            return self.encoder.typed(&json, Encoding::Json);
+        }
+        let message = transcode::to_protobuf(&json, kind).map_err(|error| Status::internal_error(&error))?;
+        match self.encoding() {
+            // Through its message, so that it has the fields that an empty object of its kind has.
+            Encoding::Json => self.encoder.typed(&Encoded::protobuf(message), Encoding::Json),
+            Encoding::Protobuf => Ok(protobuf::wrap(kind.api_version(), kind.kind(), &message).into()),
+        }
     }
 
     fn encoding(&self) -> Encoding {

@@ -1,14 +1,12 @@
 //! Prepare: what the server writes into objects of some kinds, when they are new and whenever they change.
 
+use crate::convert::TEMPLATE_GENERATION;
 use crate::registry::Resource;
 use serde_json::{Map, Value, json};
 
 use super::create::now;
 use super::draft::Draft;
 use super::{Call, admission, pod_resources, service};
-
-/// Which template of a daemon set this is, counted for clients that are no more.
-const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 /// Completes a new object, which has its name and its uid.
 pub(super) fn begin(draft: &mut Draft, resource: &Resource) {
