@@ -15,7 +15,7 @@ pub(crate) struct Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let show = |value: &Option<Value>| match value {
-            Some(value) => value.to_string().chars().take(1_500).collect(),
+            Some(value) => value.to_string().chars().take(4_000).collect(),
             None => "nothing".to_owned(),
         };
         write!(f, "{}\n      real {}\n      ours {}", self.pointer, show(&self.real), show(&self.ours))

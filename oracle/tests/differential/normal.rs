@@ -10,12 +10,13 @@
 //! | a token of a service account | `<token>` |
 //! | a continue token | what it says, with its version as above |
 //! | an age in a table, an address of the service range, a node port, an ETag, our own address | `<age>` ... |
+//! | an object that is quoted in a message | its fields in the order of their names |
 //! | `managedFields`, the descriptions of columns | nothing |
 //!
 //! The real server writes for itself now and then, so that the version of a list is not one of ours: only its
 //! place among ours is told.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
@@ -150,7 +151,7 @@ impl Symbols {
         if text.strip_prefix("10.0.0.").is_some_and(|rest| rest.parse::<u8>().is_ok()) {
             return "<address>".to_owned();
         }
-        let mut text = without_managed_fields(text);
+        let mut text = self.quoted(&without_managed_fields(text));
         for (number, name) in self.generated.iter().enumerate() {
             text = text.replace(name, &format!("<generated{}>", number + 1));
         }
@@ -186,6 +187,16 @@ impl Symbols {
         tokens.collect()
     }
 
+    /// A text with the objects that it quotes in their normal form.
+    fn quoted(&self, text: &str) -> String {
+        let Some((before, _)) = text.split_once(r#""{\""#) else { return text.to_owned() };
+        let mut quotes = serde_json::Deserializer::from_str(&text[before.len()..]).into_iter::<String>();
+        let object = quotes.next().and_then(|quote| serde_json::from_str(&quote.ok()?).ok());
+        let Some(object @ Value::Object(_)) = object else { return text.to_owned() };
+        let after = &text[before.len() + quotes.byte_offset()..];
+        format!("{before}{}{}", sorted(self.shown("", &object)), self.quoted(after))
+    }
+
     fn version(&self, version: u64) -> String {
         match self.versions.contains(&version) {
             true => format!("v{}", self.versions.range(..=version).count()),
@@ -211,6 +222,18 @@ impl Symbols {
             }
             None => text.to_owned(),
         }
+    }
+}
+
+/// A document with the fields of its objects in the order of their names.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let sorted: BTreeMap<_, _> = map.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            sorted.into_iter().collect()
+        }
+        Value::Array(items) => items.into_iter().map(sorted).collect(),
+        value => value,
     }
 }
 

@@ -10,7 +10,7 @@ use watchkeeper_core::Status;
 use super::create::place;
 use super::draft::Draft;
 use super::refusal::{MODIFIED, unavailable};
-use super::revise::{check_path, is_over, revise, wrong_uid};
+use super::revise::{check_path, is_over, parse_version, revise, wrong_uid};
 use super::{Answer, Call, Writer, Written, strategy};
 
 /// How often a change is decided anew before the client is told of the conflict. Each time somebody else has
@@ -83,18 +83,40 @@ impl Writer {
         check_path(call, &sent)?;
         let mut replace = |old: &Draft| {
             let mut new = sent.clone();
-            revise(call, old, &mut new)?;
+            revise(call, old, &mut new, options.dry_run)?;
             Ok(new)
         };
         let outcome = self.modify(call, options.dry_run, &mut replace).await;
         let creates = call.subresource.is_none() && strategy::creates_on_update(call.resource);
         match outcome {
             Err(status) if status.is_not_found() && creates => match sent.text("uid") {
-                "" => self.create_object(call, without_version(body), options).await,
-                uid => Err(wrong_uid(call, uid, "")),
+                "" => self.create_by_update(call, &sent, body, options).await,
+                uid => Err(wrong_uid(call, uid, "", options.dry_run)),
             },
             outcome => Ok(outcome?.written(call)),
         }
+    }
+
+    /// Creates the object that an update has not found.
+    async fn create_by_update(
+        &self,
+        call: &Call<'_>,
+        sent: &Draft,
+        body: Value,
+        options: &WriteOptions,
+    ) -> Result<Written, Status> {
+        let version = sent.text("resourceVersion");
+        if !version.is_empty() {
+            parse_version(version)?;
+        }
+        let mut written = self.create_object(call, without_version(body), options).await?;
+        // Storing an object overwrites the version that was sent, and a dry run stores nothing.
+        if let Answer::Value(object) = &mut written.answer
+            && !version.is_empty()
+        {
+            object["metadata"]["resourceVersion"] = version.into();
+        }
+        Ok(written)
     }
 }
 

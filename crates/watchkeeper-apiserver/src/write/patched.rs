@@ -28,7 +28,7 @@ impl Writer {
             let mut new = Draft::read(patched.value, call.resource)?;
             check_path(call, &new)?;
             check_uid(call, old, &new)?;
-            revise(call, old, &mut new)?;
+            revise(call, old, &mut new, options.dry_run)?;
             Ok(new)
         };
         let mut written = self.modify(call, options.dry_run, &mut change).await?.written(call);
@@ -132,6 +132,14 @@ impl<'a> Patcher<'a> {
             FieldValidation::Ignore => FieldValidation::Ignore,
             _ => FieldValidation::Warn,
         };
+        // What says another kind is read as that kind first.
+        let text_of = |name: &str| value[name].as_str().unwrap_or_default();
+        let (group, version) = text_of("apiVersion").split_once('/').unwrap_or(("", text_of("apiVersion")));
+        let said = GroupVersionKind::new(group, version, text_of("kind"));
+        if said != *self.kind && schema::builtin().message_of(&said).is_some() {
+            decode_object(text.as_bytes(), MediaType::Json, &said, lenient)
+                .map_err(|status| unfit(reason_in(&status.message, &said.kind)))?;
+        }
         let decoded =
             decode_object(text.as_bytes(), MediaType::Json, self.kind, lenient).map_err(|status| {
                 let misfit = match (self.form, schema::builtin().message_of(self.kind)) {

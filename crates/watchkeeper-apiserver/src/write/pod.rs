@@ -32,7 +32,7 @@ impl Writer {
         let target = check_binding(binding)?;
         let sent = Draft::read(json!({"metadata": binding["metadata"]}), call.resource)?;
         let mut change = |pod: &Draft| {
-            check_versions(&call, pod, &sent)?;
+            check_versions(&call, pod, &sent, options.dry_run)?;
             let mut pod = pod.clone();
             assign(&mut pod, target)?;
             for name in ["annotations", "labels"] {

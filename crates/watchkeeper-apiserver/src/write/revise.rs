@@ -39,29 +39,34 @@ pub(super) fn check_path(call: &Call<'_>, new: &Draft) -> Result<(), Status> {
 }
 
 /// 409 where an update was made for another object, or for another version of it.
-pub(super) fn check_versions(call: &Call<'_>, old: &Draft, new: &Draft) -> Result<(), Status> {
+pub(super) fn check_versions(call: &Call<'_>, old: &Draft, new: &Draft, dry_run: bool) -> Result<(), Status> {
     let (uid, version) = (new.text("uid"), new.text("resourceVersion"));
     if !uid.is_empty() && uid != old.text("uid") {
-        return Err(wrong_uid(call, uid, old.text("uid")));
+        return Err(wrong_uid(call, uid, old.text("uid"), dry_run));
     }
-    match version.parse::<u64>() {
-        Ok(0) => Ok(()),
-        Ok(_) if version == old.text("resourceVersion") => Ok(()),
-        Ok(_) => Err(call.conflict(MODIFIED)),
-        Err(_) if version.is_empty() => Ok(()),
-        Err(_) => Err(unexplained(format!("strconv.ParseUint: parsing {}: invalid syntax", Quoted(version)))),
+    if version.is_empty() || version == old.text("resourceVersion") || parse_version(version)? == 0 {
+        return Ok(());
     }
+    Err(call.conflict(MODIFIED))
+}
+
+/// 500 where a version is none.
+pub(super) fn parse_version(text: &str) -> Result<u64, Status> {
+    let invalid = |_| unexplained(format!("strconv.ParseUint: parsing {}: invalid syntax", Quoted(text)));
+    text.parse::<u64>().map_err(invalid)
 }
 
 /// 409: the object of that name is another one.
-pub(super) fn wrong_uid(call: &Call<'_>, said: &str, uid: &str) -> Status {
+pub(super) fn wrong_uid(call: &Call<'_>, said: &str, uid: &str, dry_run: bool) -> Status {
     let prefix = match (&*call.resource.group, &*call.resource.name) {
         ("", "endpoints") => "services/endpoints",
         ("", "nodes") => "minions",
         ("", "services") => "services/specs",
         (_, name) => name,
     };
-    let place = [Some("/registry"), Some(prefix), call.namespace, call.name];
+    // A dry run does not get as far as to where objects are kept.
+    let root = if dry_run { "" } else { "/registry" };
+    let place = [Some(root), Some(prefix), call.namespace, call.name];
     let place: Vec<&str> = place.into_iter().flatten().collect();
     call.conflict(format_args!(
         "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: \
@@ -71,9 +76,9 @@ pub(super) fn wrong_uid(call: &Call<'_>, said: &str, uid: &str) -> Status {
 }
 
 /// Makes of what was sent what is stored next: parts that this endpoint does not write are as they were.
-pub(super) fn revise(call: &Call<'_>, old: &Draft, new: &mut Draft) -> Result<(), Status> {
+pub(super) fn revise(call: &Call<'_>, old: &Draft, new: &mut Draft, dry_run: bool) -> Result<(), Status> {
     let resource = call.resource;
-    check_versions(call, old, new)?;
+    check_versions(call, old, new, dry_run)?;
     if matches!(new.text("resourceVersion"), "" | "0") && strategy::needs_version(resource) {
         let message = "Invalid value: 0: must be specified for an update";
         let fault = fault(CauseType::FieldValueInvalid, "metadata.resourceVersion", message);

@@ -98,7 +98,7 @@ impl Writer {
                 new.set_meta(name, said.or_else(|| old.meta(name).cloned()));
             }
             new.set_in("spec", "replicas", Some(replicas.into()));
-            revise(&whole, old, &mut new)?;
+            revise(&whole, old, &mut new, dry_run)?;
             Ok(new)
         };
         let modified = self.modify(call, dry_run, &mut rescale).await?;
