@@ -13,7 +13,7 @@ use super::Outcome;
 use super::answer::{self, Answer, Watch};
 
 /// How long a server may take to say what it has to say.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Which of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

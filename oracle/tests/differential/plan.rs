@@ -1,7 +1,11 @@
 //! Plan: a sequence of requests out of a seed, over few names so that they meet.
 //!
-//! `<latest PATH>`, `<uid PATH>`, `<version N>` and `<continue>` stand for what each server has said itself: the newest
-//! version and the UID of an object, the Nth newest of all versions, and the last token.
+//! `<latest PATH>`, `<uid PATH>`, `<version N>`, `<continue>` and `<page N NAME>` stand for what each server has said
+//! itself: the newest version and the UID of an object, the Nth newest of all versions, the last token, and one for what
+//! came after a name at the Nth newest version.
+//!
+//! A watch is opened by one step and read by a later one, which first writes an object that the watch is told of: what
+//! was told up to that one is what both servers must have told.
 
 use std::fmt;
 
@@ -35,13 +39,41 @@ impl Random {
 pub(crate) struct Step {
     pub(crate) method: Method,
     pub(crate) path: String,
+    pub(crate) accept: &'static str,
     pub(crate) content_type: &'static str,
     pub(crate) body: String,
+    pub(crate) watch: Watching,
+}
+
+/// What a step has to do with a watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Watching {
+    /// Nothing.
+    No,
+    /// It opens the watch of this number.
+    Open(usize),
+    /// It writes what ends the watch of this number.
+    Close(usize),
+}
+
+/// A watch that is open: how its last object must be, and when it is written.
+struct Pending {
+    number: usize,
+    group: &'static str,
+    resource: &'static str,
+    namespace: String,
+    label: Option<&'static str>,
+    steps: usize,
 }
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {} {}", self.method, self.path, self.content_type, self.body)
+        let Self { method, path, accept, content_type, body, watch } = self;
+        write!(f, "{method} {path} {accept} {content_type} {body}")?;
+        match watch {
+            Watching::No => Ok(()),
+            watch => write!(f, " {watch:?}"),
+        }
     }
 }
 
@@ -56,11 +88,93 @@ pub(crate) const KINDS: [(&str, &str); 6] = [
 ];
 
 const JSON: &str = "application/json";
+const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
+const METADATA: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
+/// How long a watch stays open at most, in steps.
+const WATCHED_STEPS: usize = 20;
 
 /// The requests of a seed, in namespaces `PREFIX-a` and `PREFIX-b`.
 pub(crate) fn plan(seed: u64, prefix: &str, length: usize) -> Vec<Step> {
     let mut random = Random::new(seed);
-    (0..length).map(|_| step(&mut random, prefix)).collect()
+    let mut steps = Vec::new();
+    let mut open: Vec<Pending> = Vec::new();
+    let mut watches = 0;
+    for left in (0..length).rev() {
+        if random.once_in(8) {
+            let (step, pending) = watch(&mut random, prefix, watches);
+            watches += 1;
+            steps.push(step);
+            open.push(pending);
+        } else {
+            steps.push(step(&mut random, prefix));
+        }
+        open.iter_mut().for_each(|pending| pending.steps = pending.steps.saturating_sub(1));
+        let is_over = |pending: &mut Pending| pending.steps == 0 || left == 0;
+        for pending in open.extract_if(.., is_over) {
+            steps.push(pending.close(&mut random));
+        }
+    }
+    steps
+}
+
+impl Pending {
+    /// Writes the last object that the watch is told of.
+    fn close(&self, random: &mut Random) -> Step {
+        let Self { number, group, resource, namespace, label, .. } = self;
+        let mut body = body(random, resource, &format!("last-{number}"));
+        if let Value::Object(metadata) = &mut body["metadata"] {
+            metadata.remove("labels");
+            metadata.remove("finalizers");
+            if let Some(label) = label {
+                metadata.insert("labels".to_owned(), json!({"app": label}));
+            }
+        }
+        Step {
+            method: Method::POST,
+            path: format!("{group}/namespaces/{namespace}/{resource}"),
+            accept: "",
+            content_type: JSON,
+            body: body.to_string(),
+            watch: Watching::Close(*number),
+        }
+    }
+}
+
+fn watch(random: &mut Random, prefix: &str, number: usize) -> (Step, Pending) {
+    let (group, resource) = KINDS[random.below(KINDS.len())];
+    let namespace = format!("{prefix}-{}", random.of(&["a", "b"]));
+    // What the servers have made themselves has no such label.
+    let (everywhere, selector, label) = match random.below(6) {
+        0 => (true, "&labelSelector=app%3Da", Some("a")),
+        1 => (false, "&labelSelector=app%3Da", Some("a")),
+        2 => (false, "&labelSelector=app+in+(a,b)", Some("b")),
+        3 => (false, "&labelSelector=!app", None),
+        4 => (false, "&fieldSelector=metadata.name!%3Dx", Some("a")),
+        _ => (false, "", Some("b")),
+    };
+    let from = match random.below(6) {
+        0 => "resourceVersion=0".to_owned(),
+        1 => String::new(),
+        2 => "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true".to_owned(),
+        _ => format!("resourceVersion=<version {}>", random.below(10)),
+    };
+    let collection = match everywhere {
+        true => format!("{group}/{resource}"),
+        false => format!("{group}/namespaces/{namespace}/{resource}"),
+    };
+    let step = Step {
+        method: Method::GET,
+        path: format!("{collection}?watch=1&{from}{selector}"),
+        accept: [JSON, JSON, TABLE, METADATA, PROTOBUF][random.below(5)],
+        content_type: "",
+        body: String::new(),
+        watch: Watching::Open(number),
+    };
+    let steps = 1 + random.below(WATCHED_STEPS);
+    (step, Pending { number, group, resource, namespace, label, steps })
 }
 
 fn step(random: &mut Random, prefix: &str) -> Step {
@@ -70,12 +184,28 @@ fn step(random: &mut Random, prefix: &str) -> Step {
     let name = random.of(&["x", "y", "x.y", "z"]);
     let object = format!("{collection}/{name}");
     let dry = if random.once_in(8) { "dryRun=All" } else { "" };
-    let get = |path: String| Step { method: Method::GET, path, content_type: "", body: String::new() };
+    let (one, many) = match random.below(6) {
+        0 => (TABLE, TABLE),
+        1 => (METADATA, METADATA_LIST),
+        2 => (PROTOBUF, PROTOBUF),
+        _ => (JSON, JSON),
+    };
+    let get_as = |path: String, accept| Step {
+        method: Method::GET,
+        path,
+        accept,
+        content_type: "",
+        body: String::new(),
+        watch: Watching::No,
+    };
+    let get = |path: String| get_as(path, many);
     let write = |method, path: String, content_type, body: Value| Step {
         method,
         path: if dry.is_empty() { path } else { format!("{path}?{dry}") },
+        accept: "",
         content_type,
         body: body.to_string(),
+        watch: Watching::No,
     };
     match random.below(20) {
         0..=5 => write(Method::POST, collection, JSON, body(random, resource, name)),
@@ -109,9 +239,13 @@ fn step(random: &mut Random, prefix: &str) -> Step {
         14 if random.once_in(3) => {
             write(Method::DELETE, format!("{collection}?labelSelector=app%3Da"), JSON, json!({}))
         }
-        14 | 15 => get(object),
+        14 | 15 => get_as(object, one),
         16 => get(format!("{collection}?limit={}", 1 + random.below(2))),
-        17 => get(format!("{collection}?limit=2&continue=<continue>")),
+        17 if random.once_in(2) => get(format!("{collection}?limit=2&continue=<continue>")),
+        17 => {
+            let (version, limit) = (random.below(8), random.of(&["", "&limit=1", "&limit=2"]));
+            get(format!("{collection}?continue=<page {version} {name}>{limit}"))
+        }
         18 => {
             let selector = random.of(&[
                 "labelSelector=app%3Da",
