@@ -119,6 +119,22 @@ async fn a_new_certificate_of_a_plugin_makes_new_connections() {
 }
 
 #[tokio::test]
+async fn a_connection_that_was_in_use_when_the_certificate_changed_is_not_used_again() {
+    let world = World::speaking(Speaks::Http1).await;
+    world.answer(&world.certificate("ann", PAST));
+    let transport = world.transport(&world.answering_plugin());
+    assert_eq!(who(&transport).await, "ann");
+    let unread = transport.send(Request::get("/version").body(Body::empty()).unwrap()).await.unwrap();
+    world.answer(&world.certificate("bob", FUTURE));
+    assert_eq!(who(&transport).await, "bob");
+    assert_eq!(transport.connections(), 2);
+    unread.into_body().bytes().await.unwrap();
+    until(|| transport.connections() == 1).await;
+    assert_eq!(who(&transport).await, "bob");
+    world.stop().await;
+}
+
+#[tokio::test]
 async fn a_plugin_is_told_what_is_wanted_and_cannot_read_our_input() {
     let world = World::start().await;
     let script =
@@ -185,7 +201,7 @@ async fn what_is_wrong_with_a_plugin_is_told_without_what_it_has_printed() {
 #[tokio::test]
 async fn a_plugin_that_nobody_waits_for_is_killed() {
     let world = World::start().await;
-    let transport = world.transport(&world.plugin("echo $$ > starting; mv starting pid; exec sleep 1000"));
+    let transport = world.transport(&world.plugin("echo $$ > starting; mv starting pid; exec sleep 100"));
     let asking = tokio::spawn(async move { who(&transport).await });
     until(|| world.path("pid").exists()).await;
     let process = PathBuf::from("/proc").join(world.read("pid").trim());
@@ -204,7 +220,7 @@ async fn a_plugin_that_nobody_waits_for_is_killed() {
 #[tokio::test(start_paused = true)]
 async fn a_plugin_that_hangs_is_given_up() {
     let world = World::start().await;
-    let transport = world.transport(&world.plugin("exec sleep 1000"));
+    let transport = world.transport(&world.plugin("exec sleep 100"));
     let (begun, really) = (tokio::time::Instant::now(), std::time::Instant::now());
     assert!(who(&transport).await.ends_with("has not ended within 60 s"));
     assert_eq!(begun.elapsed().as_secs(), PLUGIN_TIMEOUT.as_secs());

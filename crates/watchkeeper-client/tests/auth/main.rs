@@ -9,6 +9,7 @@ mod oidc;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
@@ -144,9 +145,11 @@ async fn review(transport: &Transport) -> Result<Result<Value, StatusCode>, Tran
     Ok(Ok(review["status"]["userInfo"].clone()))
 }
 
-/// Returns once the condition holds.
+/// Returns once the condition holds; one that does not come about is a failure, not a test without end.
 async fn until(condition: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
     while !condition() {
+        assert!(Instant::now() < end, "it does not come about");
         tokio::task::yield_now().await;
     }
 }
