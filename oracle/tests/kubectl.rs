@@ -32,6 +32,12 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 const TRANSCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kubectl");
 
+/// The reason of the events that the real server makes when its own caches are late.
+const RACE: &str = "ClusterIPNotAllocated";
+
+/// How often the transcripts are played, at most.
+const ATTEMPTS: usize = 3;
+
 /// A transcript, and where it lies.
 struct Recorded {
     path: PathBuf,
@@ -46,27 +52,7 @@ async fn what_kubectl_says_is_what_it_says_of_the_real_server() -> Outcome {
         let lines = recorded.iter().filter(|it| it.name == *script).flat_map(|it| &it.transcript.steps);
         assert_eq!(lines.filter(|step| step.line() == *line).count(), 1, "which is meant? {script}: {line}");
     }
-    let cluster = Cluster::start().await?;
-    let server = ApiServer::builder().start().await?;
-    let home = TempDir::new()?;
-    let kubectl = Binaries::get()?.path("kubectl");
-    let kubeconfig = Kubeconfig {
-        server: cluster.url(),
-        authority: Some(cluster.certificate_authority().to_owned()),
-        credentials: Credentials::Token(cluster.token().to_owned()),
-        namespace: None,
-    };
-    let theirs = Session::new(&kubectl, &home.path().join("theirs"), &kubeconfig.render())?;
-    let ours = Session::new(&kubectl, &home.path().join("ours"), &server.kubeconfig().render())?;
-
-    let play = async |session: &Session| {
-        let mut played = Vec::new();
-        for script in &recorded {
-            played.push(session.play(&script.transcript).await?);
-        }
-        Outcome::Ok(played)
-    };
-    let (theirs, ours) = tokio::try_join!(play(&theirs), play(&ours))?;
+    let [theirs, ours] = play(&recorded).await?;
 
     let record = std::env::var_os("WATCHKEEPER_WRITE_TABLES").is_some();
     let (mut stale, mut wrong, mut commands) = (Vec::new(), Vec::new(), 0);
@@ -96,13 +82,53 @@ async fn what_kubectl_says_is_what_it_says_of_the_real_server() -> Outcome {
         .map(|(Difference { script, line, why }, _)| format!("{script}: {line}\n    because {why}"))
         .collect();
     println!("{commands} commands in {} scripts, {} differences", recorded.len(), DIFFERENCES.len());
-    server.stop().await;
     let stale = told("the real server does not say what is recorded (-recorded +now)", &stale);
     let wrong = told("ours does not say what the real server says (-theirs +ours)", &wrong);
     let gone = told("listed, and no longer a difference", &gone);
     let all = [stale, wrong, gone].concat();
     assert!(all.is_empty(), "to record anew, set WATCHKEEPER_WRITE_TABLES=1\n{all}");
     Ok(())
+}
+
+/// Plays all transcripts against the real server and against ours.
+///
+/// The real server repairs what it remembers of addresses in the background. When a service is there before its
+/// caches have the address of it, it makes an event of that, which no script asked for and nobody recorded. What
+/// was played then is thrown away and played again on servers that are new, all of it, for the transcripts build
+/// on each other. The last time counts, whatever it says.
+async fn play(recorded: &[Recorded]) -> Outcome<[Vec<Transcript>; 2]> {
+    for _ in 1..ATTEMPTS {
+        let played = play_once(recorded).await?;
+        let mut said = played[0].iter().flat_map(|it| &it.steps).flat_map(|step| &step.said);
+        let Some(line) = said.find(|line| line.contains(RACE)) else { return Ok(played) };
+        println!("played again, for the real server said: {line}");
+    }
+    play_once(recorded).await
+}
+
+async fn play_once(recorded: &[Recorded]) -> Outcome<[Vec<Transcript>; 2]> {
+    let cluster = Cluster::start().await?;
+    let server = ApiServer::builder().start().await?;
+    let home = TempDir::new()?;
+    let kubectl = Binaries::get()?.path("kubectl");
+    let kubeconfig = Kubeconfig {
+        server: cluster.url(),
+        authority: Some(cluster.certificate_authority().to_owned()),
+        credentials: Credentials::Token(cluster.token().to_owned()),
+        namespace: None,
+    };
+    let theirs = Session::new(&kubectl, &home.path().join("theirs"), &kubeconfig.render())?;
+    let ours = Session::new(&kubectl, &home.path().join("ours"), &server.kubeconfig().render())?;
+    let play = async |session: &Session| {
+        let mut played = Vec::new();
+        for script in recorded {
+            played.push(session.play(&script.transcript).await?);
+        }
+        Outcome::Ok(played)
+    };
+    let (theirs, ours) = tokio::try_join!(play(&theirs), play(&ours))?;
+    server.stop().await;
+    Ok([theirs, ours])
 }
 
 /// What is wrong in one way, for a message.
