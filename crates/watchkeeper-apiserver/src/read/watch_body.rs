@@ -93,22 +93,22 @@ impl Frames {
     fn object(&mut self, stored: &Stored) -> Result<Bytes, Status> {
         match self.encoder.accepted.transform {
             None => self.encoder.bare(stored),
-            Some(_) => self.transformed(self.encoder.view.value(stored)?),
+            Some(_) => self.transformed(&self.encoder.view.value(stored)?),
         }
     }
 
-    fn transformed(&mut self, value: Value) -> Result<Bytes, Status> {
+    fn transformed(&mut self, value: &Value) -> Result<Bytes, Status> {
         match self.encoder.accepted.transform {
             Some((Shape::Table, version)) => {
                 let mut printer = self.encoder.printer(version);
                 if std::mem::replace(&mut self.headers_sent, true) {
                     printer = printer.without_headers();
                 }
-                Ok(serde_json::to_vec(&printer.object(&value)).map_err(Status::internal_error)?.into())
+                Ok(serde_json::to_vec(&printer.object(value)).map_err(Status::internal_error)?.into())
             }
             Some((_, version)) => Ok(match self.encoding() {
-                Encoding::Json => self.encoder.partial(&value, version).to_string().into(),
-                Encoding::Protobuf => self.encoder.partial_message(&value, version)?.into(),
+                Encoding::Json => self.encoder.partial(value, version).to_string().into(),
+                Encoding::Protobuf => self.encoder.partial_message(value, version)?.into(),
             }),
             None => Ok(value.to_string().into()),
         }
@@ -122,7 +122,7 @@ impl Frames {
         let kind = &self.encoder.kind;
         if self.encoder.accepted.transform.is_some() {
             let value = json!({"kind": kind.kind(), "apiVersion": kind.api_version(), "metadata": metadata});
-            return self.transformed(value);
+            return self.transformed(&value);
         }
         let mut value = json!({"metadata": metadata});
         match (&*self.encoder.resource.group, kind.kind()) {
