@@ -1,0 +1,32 @@
+//! Lists the pods of kube-system through the dynamic client, and makes a type of each.
+//!
+//! ```sh
+//! cargo run -p watchkeeper-client --example pods_dynamic
+//! ```
+
+use serde::Deserialize;
+use watchkeeper_client::Client;
+use watchkeeper_client::dynamic::ListOptions;
+
+/// What of a pod is wanted.
+#[derive(Deserialize)]
+struct Pod {
+    spec: Spec,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Spec {
+    node_name: Option<String>,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let client = Client::infer()?;
+    let pods = client.dynamic(&"v1".parse()?, "pods").namespace("kube-system");
+    for object in pods.list(&ListOptions::default()).await?.items {
+        let pod: Pod = object.to_typed()?;
+        println!("{}\t{}", object.name(), pod.spec.node_name.as_deref().unwrap_or("<none>"));
+    }
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! Lists the pods of kube-system through the REST client, as a type of our own with two fields.
+//!
+//! ```sh
+//! cargo run -p watchkeeper-client --example pods_rest
+//! ```
+
+use serde::Deserialize;
+use watchkeeper_client::Client;
+use watchkeeper_client::rest::Content;
+
+#[derive(Deserialize)]
+struct PodList {
+    items: Vec<Pod>,
+}
+
+#[derive(Deserialize)]
+struct Pod {
+    metadata: Metadata,
+    #[serde(default)]
+    status: Status,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    name: String,
+}
+
+#[derive(Deserialize, Default)]
+struct Status {
+    #[serde(default)]
+    phase: String,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let core = Client::infer()?.rest(&"v1".parse()?, Content::protobuf());
+    let answer = core.get().namespace("kube-system").resource("pods").param("limit", "500").send().await?;
+    let pods: PodList = answer.into()?;
+    for pod in pods.items {
+        println!("{}\t{}", pod.metadata.name, pod.status.phase);
+    }
+    Ok(())
+}
