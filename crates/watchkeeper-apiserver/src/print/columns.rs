@@ -62,6 +62,11 @@ impl Columns {
         &self.definitions
     }
 
+    /// Whether these are the columns of resources without a table.
+    pub(super) fn are_of_others(&self) -> bool {
+        std::ptr::eq(self, &BUILTIN.others)
+    }
+
     pub(super) fn cells(&self) -> &[Cell] {
         &self.cells
     }

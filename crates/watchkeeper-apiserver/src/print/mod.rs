@@ -116,7 +116,7 @@ impl<'a> Printer<'a> {
             api_version: self.version.api_version(),
             metadata,
             column_definitions: self.headers.then_some(self.columns.definitions()),
-            rows,
+            rows: Some(rows).filter(|rows| !rows.is_empty() || !self.columns.are_of_others()),
         }
     }
 
@@ -225,6 +225,9 @@ mod tests {
         );
         assert_eq!(table["rows"], json!([]));
         assert_eq!(table["columnDefinitions"].as_array().unwrap().len(), 9);
+        let roles = builtin().get("rbac.authorization.k8s.io", "v1", "roles").unwrap();
+        let table = read(&Printer::new(roles, now()).list(&[], ListMeta::default()));
+        assert_eq!(table["rows"], Value::Null);
         let table = read(
             &Printer::new(pods(), now()).without_headers().version(TableVersion::V1Beta1).object(&json!({})),
         );

@@ -17,7 +17,8 @@ pub struct Table<'a> {
     pub(super) metadata: ListMeta,
     /// Null where the client has seen them: in a watch after its first event.
     pub(super) column_definitions: Option<&'a [Column]>,
-    pub(super) rows: Vec<Row<'a>>,
+    /// Null where nothing is printed of a resource that has no columns of its own.
+    pub(super) rows: Option<Vec<Row<'a>>>,
 }
 
 /// What a table takes over from the list or object that it shows.
