@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::http::{WriteOptions, random_uid};
 use crate::registry::Resource;
-use crate::store::{Expect, WriteError};
+use crate::store::{Expect, Stored, WriteError};
 use crate::validate;
 use serde_json::{Value, json};
 use watchkeeper_core::{Status, Timestamp};
@@ -63,16 +63,22 @@ impl Writer {
     async fn create_draft(&self, call: &Call<'_>, draft: &Draft, dry_run: bool) -> Result<Written, Status> {
         let collection = call.collection()?;
         let value = draft.unversioned()?;
-        let taken = || Status::already_exists(&call.resource.group_resource(), draft.text("name"));
+        let taken = |by: Option<&Stored>| {
+            let mut status = Status::already_exists(&call.resource.group_resource(), draft.text("name"));
+            if by.is_some_and(|by| by.object().head.deleted().is_some()) {
+                status.message = format!("object is being deleted: {}", status.message);
+            }
+            status
+        };
         if dry_run {
             return match self.store.get(&collection, value.key()).await.map_err(unavailable)? {
-                Some(_) => Err(taken()),
+                Some(by) => Err(taken(Some(&by))),
                 None => Ok(Written::new(201, Answer::Value(draft.typed(call.resource)))),
             };
         }
         match self.store.put(&collection, value, Expect::Absent).await {
             Ok(stored) => Ok(Written::new(201, Answer::Stored(stored))),
-            Err(WriteError::Conflict { .. }) => Err(taken()),
+            Err(WriteError::Conflict { current }) => Err(taken(current.as_deref())),
             Err(error) => Err(unavailable(error)),
         }
     }
