@@ -5,6 +5,7 @@
 //! ```
 
 use std::error::Error;
+use std::io::Write as _;
 
 use watchkeeper_client::discovery::Discovery as _;
 use watchkeeper_client::rest::Content;
@@ -17,8 +18,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let client = DiscoveryClient::new(RestClient::new(transport, "/", Content::json()));
 
     let found = client.discover().await?;
+    let mut out = std::io::stdout().lock();
     for (of, resource) in found.resources() {
-        println!("{}\t{}\t{}", resource.name, of.group, of.version);
+        writeln!(out, "{}\t{}\t{}", resource.name, of.group, of.version)?;
     }
     if let Some(partial) = found.partial() {
         eprintln!("{partial}");

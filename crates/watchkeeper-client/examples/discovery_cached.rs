@@ -6,6 +6,7 @@
 //! ```
 
 use std::error::Error;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,8 +27,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let cache = DiskCache::new(Arc::new(client), directories.discovery, TTL);
 
     let found = cache.discover().await?;
+    let mut out = std::io::stdout().lock();
     for (of, resource) in found.resources() {
-        println!("{}\t{}\t{}", resource.name, of.group, of.version);
+        writeln!(out, "{}\t{}\t{}", resource.name, of.group, of.version)?;
     }
     if let Some(partial) = found.partial() {
         eprintln!("{partial}");
