@@ -27,8 +27,11 @@ use watchkeeper_oracle::Cluster;
 mod change;
 #[path = "printed_tables/objects.rs"]
 mod printed;
+#[path = "validation/said.rs"]
+mod said;
 
 use change::{Change, cases, common, mutations};
+use said::Said;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -41,39 +44,6 @@ struct Both {
     real: Cluster,
     ours: ApiServer,
     client: Client<HttpConnector, Full<Bytes>>,
-}
-
-/// What a server said.
-#[derive(Debug, PartialEq)]
-struct Said {
-    code: u16,
-    reason: Value,
-    message: String,
-    causes: Value,
-    body: Value,
-}
-
-impl Said {
-    fn of(code: u16, body: &[u8]) -> Self {
-        let body: Value = serde_json::from_slice(body).unwrap_or_default();
-        let is_refusal = code >= 400;
-        let part = |value: &Value| if is_refusal { value.clone() } else { Value::Null };
-        Self {
-            code,
-            reason: part(&body["reason"]),
-            message: part(&body["message"]).as_str().unwrap_or_default().to_owned(),
-            causes: part(&body["details"]["causes"]),
-            body,
-        }
-    }
-
-    /// A text that says nothing of values, of which some are shown in another form.
-    fn outline(&self) -> String {
-        let causes = self.causes.as_array().into_iter().flatten();
-        let causes: Vec<String> =
-            causes.map(|cause| format!("{} {}", cause["reason"], cause["field"])).collect();
-        format!("{} {} {}", self.code, self.reason, causes.join(", "))
-    }
 }
 
 impl Both {
@@ -105,11 +75,11 @@ impl Both {
 
     /// Sends a change to both, without keeping what becomes of it, and tells of a difference.
     async fn ask(&self, question: &Question) -> Outcome<Option<String>> {
-        let Question { method, path, change, bases } = question;
+        let Question { method, path, change, bases, .. } = question;
         let path = format!("{path}?dryRun=All");
         let real = self.real(method.clone(), &path, &change.applied(&bases[0])).await?;
         let ours = self.ours(method.clone(), &path, &change.applied(&bases[1])).await?;
-        Ok(difference(&format!("{method} {path} {change}"), change, &real, &ours))
+        Ok(difference(question, &real, &ours))
     }
 
     /// Asks all, some at a time. What is listed must end otherwise, and nothing else may.
@@ -166,39 +136,28 @@ impl Both {
 struct Question {
     method: Method,
     path: String,
+    resource: String,
     change: Change,
     /// What is changed before it is sent, to the real server and to ours.
     bases: [Value; 2],
 }
 
 impl Question {
+    fn new(method: Method, path: &str, change: Change, bases: [Value; 2]) -> Self {
+        let resource = path.rsplit('/').next().unwrap_or_default().to_owned();
+        Self { method, path: path.to_owned(), resource, change, bases }
+    }
+
     fn create(path: &str, change: Change, object: &Value) -> Self {
-        Self { method: Method::POST, path: path.to_owned(), change, bases: [object.clone(), object.clone()] }
+        Self::new(Method::POST, path, change, [object.clone(), object.clone()])
     }
 
     fn update(path: &str, change: Change, bases: &[Value; 2]) -> Self {
         let name = bases[0]["metadata"]["name"].as_str().unwrap_or_default();
-        Self { method: Method::PUT, path: format!("{path}/{name}"), change, bases: bases.clone() }
+        let mut question = Self::new(Method::PUT, path, change, bases.clone());
+        question.path = format!("{path}/{name}");
+        question
     }
-}
-
-/// What is known to differ: an empty map or list is absent for us, and nobody adds finalizers for the protection of
-/// storage.
-fn without_known(text: &str) -> String {
-    let text = text.replace(" value: {}:", " value: null:").replace(" value: []:", " value: null:");
-    let text = text.replace("\":[]", "\":null");
-    ["pvc", "pv"].into_iter().fold(text, |text, kind| {
-        text.replace(&format!(",\"kubernetes.io/{kind}-protection\""), "")
-            .replace(&format!(",\\\"kubernetes.io/{kind}-protection\\\""), "")
-    })
-}
-
-/// A text in which all uids are one.
-fn without_uids(text: &str) -> String {
-    let is_uid = |word: &str| word.len() == 36 && word.matches('-').count() == 4;
-    let is_part = |c: char| c.is_ascii_hexdigit() || c == '-';
-    let words: Vec<&str> = text.split(|c| !is_part(c)).filter(|word| is_uid(word)).collect();
-    words.into_iter().fold(text.to_owned(), |text, uid| text.replace(uid, "<uid>"))
 }
 
 /// A change that ends otherwise than on the real server: it must.
@@ -210,8 +169,7 @@ struct Otherwise {
 
 impl Otherwise {
     fn is(&self, question: &Question) -> bool {
-        question.path.contains(&format!("/{}", self.resource))
-            && question.change.to_string().trim_end() == self.change
+        question.resource == self.resource && question.change.to_string().trim_end() == self.change
     }
 }
 
@@ -247,42 +205,15 @@ const CHANGED_OTHERWISE: &[Otherwise] = &[
     ),
 ];
 
-/// Fields whose values the real server shows as one of its own types.
-const SHOWN_AS_TYPES: [&str; 2] = ["spec.template", "spec.volumeClaimTemplates"];
-
-fn difference(what: &str, change: &Change, real: &Said, ours: &Said) -> Option<String> {
-    // What cannot be decoded is not validated.
-    let is_same = match real.code {
-        400 => ours.code == 400,
-        _ if change.shows_types => real.outline() == ours.outline(),
-        _ => {
-            (real.code, &real.reason) == (ours.code, &ours.reason)
-                && match (real.causes.as_array(), ours.causes.as_array()) {
-                    (Some(real), Some(ours)) if real.len() == ours.len() => {
-                        real.iter().zip(ours).all(|(real, ours)| is_same_cause(real, ours))
-                    }
-                    (None, None) => real.message == ours.message,
-                    _ => false,
-                }
-        }
+/// Tells of a difference between what the real server and ours have said.
+fn difference(question: &Question, real: &Said, ours: &Said) -> Option<String> {
+    let Question { method, path, resource, change, .. } = question;
+    let is_same = match change.shows_types {
+        true => real.outline() == ours.outline(),
+        false => real.is_said_by(ours, resource),
     };
-    let tell = |said: &Said| format!("{} {}", said.outline(), said.message);
-    (!is_same).then(|| format!("{what}\n  real: {}\n  ours: {}", tell(real), tell(ours)))
-}
-
-/// Whether causes are the same, but for the lines of what differs, which only the real server adds, and for values
-/// that it shows as its own types.
-fn is_same_cause(real: &Value, ours: &Value) -> bool {
-    let message = |cause: &Value| without_uids(&without_known(cause["message"].as_str().unwrap_or_default()));
-    let (said, told) = (message(real), message(ours));
-    let is_immutable =
-        |message: &str| message.starts_with("Invalid value: ") && message.ends_with(": field is immutable");
-    let is_type = SHOWN_AS_TYPES.iter().any(|field| real["field"] == *field);
-    real["reason"] == ours["reason"]
-        && real["field"] == ours["field"]
-        && (said == told
-            || said.strip_prefix(&told).is_some_and(|rest| rest.starts_with('\n'))
-            || (is_type && is_immutable(&said) && is_immutable(&told)))
+    let (real, ours) = (real.told(), ours.told());
+    (!is_same).then(|| format!("{method} {path} {change}\n  real: {real}\n  ours: {ours}"))
 }
 
 fn objects() -> Outcome<BTreeMap<String, Value>> {
