@@ -177,23 +177,17 @@ const fn otherwise(resource: &'static str, change: &'static str, why: &'static s
     Otherwise { resource, change, why }
 }
 
-const POLICIES: &str = "an empty list is absent for us, and is then given by default";
 const PORT: &str = "on a dry run the real server does not look whether a port is one that it gives";
 const TWICE: &str = "the real server gives ports before it looks for those that are there twice, and fails";
 
 /// What ends otherwise when it is new.
 const NEW_OTHERWISE: &[Otherwise] = &[
-    otherwise("horizontalpodautoscalers", "-/spec/behavior/scaleDown/policies/0", POLICIES),
-    otherwise("horizontalpodautoscalers", "/spec/behavior/scaleDown/policies=[]", POLICIES),
     otherwise("services", "/spec/ports/0/nodePort=-1", PORT),
     otherwise("services", "/spec/ports/0/nodePort=70000", PORT),
 ];
 
 /// What ends otherwise when it is changed.
 const CHANGED_OTHERWISE: &[Otherwise] = &[
-    otherwise("horizontalpodautoscalers", "-/spec/behavior/scaleDown/policies/0", POLICIES),
-    otherwise("horizontalpodautoscalers", "/spec/behavior/scaleDown/policies=[]", POLICIES),
-    otherwise("horizontalpodautoscalers", "/spec/behavior/scaleUp/policies=[]", POLICIES),
     otherwise("services", "/spec/ports/0/nodePort=-1", PORT),
     otherwise("services", "/spec/ports/0/nodePort=70000", PORT),
     otherwise("services", "/spec/ports/1/nodePort=-1", PORT),

@@ -82,8 +82,11 @@ fn scaling(rules: &Field<'_>, faults: &mut Faults) {
         faults.invalid(&window, &format!("must be less than or equal to {MOST_WINDOW_SECONDS}"));
     }
     faults.one_of_set(&rules.child("selectPolicy"), &["Disabled", "Max", "Min"]);
-    // Where there are none, those by default are taken.
-    for policy in rules.child("policies").items() {
+    let policies = rules.child("policies");
+    if policies.is_empty() {
+        faults.required(&policies, "must specify at least one Policy");
+    }
+    for policy in policies.items() {
         let (kind, value, period) =
             (policy.child("type"), policy.child("value"), policy.child("periodSeconds"));
         if !matches!(kind.text(), "Percent" | "Pods") {

@@ -30,7 +30,13 @@ impl Draft {
         };
         let kind = Kind::new(&resource.group, &resource.version, &resource.kind);
         let value = match kind.message() {
-            Some(_) => as_written(&body, &kind).map_err(|error| unfit(&error))?,
+            Some(_) => {
+                let mut written = as_written(&body, &kind).map_err(|error| unfit(&error))?;
+                if resource.group == "autoscaling" {
+                    keep_empty_policies(&body, &mut written);
+                }
+                written
+            }
             None => body,
         };
         let Value::Object(fields) = value else { return Err(unfit(&"it is not an object")) };
@@ -219,4 +225,16 @@ fn as_written(body: &Value, kind: &Kind) -> Result<Value, DecodeError> {
     let mut written = Vec::new();
     transcode::to_json(&message, kind, Types::Omitted, &mut written)?;
     Ok(serde_json::from_slice(&written).unwrap_or_default())
+}
+
+/// An autoscaler that says that there are no policies is not one that says nothing of them: this is given some by
+/// default, that is refused.
+fn keep_empty_policies(body: &Value, written: &mut Value) {
+    for rules in ["/spec/behavior/scaleUp", "/spec/behavior/scaleDown"] {
+        let said = body.pointer(rules).and_then(|rules| rules.get("policies"));
+        let is_empty = said.and_then(Value::as_array).is_some_and(Vec::is_empty);
+        if let (true, Some(Value::Object(rules))) = (is_empty, written.pointer_mut(rules)) {
+            rules.insert("policies".to_owned(), Value::Array(Vec::new()));
+        }
+    }
 }

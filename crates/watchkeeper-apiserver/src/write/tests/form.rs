@@ -95,6 +95,30 @@ async fn what_is_empty_and_optional_is_left_out() {
     );
 }
 
+#[tokio::test]
+async fn an_autoscaler_without_a_policy_is_refused_and_one_that_says_nothing_of_policies_is_given_some() {
+    let server = Server::start().await;
+    let resource = registry::builtin().get("autoscaling", "v2", "horizontalpodautoscalers").unwrap();
+    let call = Call { resource, subresource: None, namespace: Some("default"), name: None };
+    let create = async |scale_up: Value| {
+        let body = json!({
+            "metadata": {"name": "a"},
+            "spec": {
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"},
+                "maxReplicas": 3,
+                "behavior": {"scaleUp": scale_up},
+            },
+        });
+        told(server.writer.create(&call, body, &server.options(), &User::default()).await)
+    };
+    let status = create(json!({"policies": []})).await.unwrap_err();
+    let cause = &status.details.as_ref().unwrap().causes[0];
+    assert_eq!((status.code, &*cause.field), (422, "spec.behavior.scaleUp.policies"));
+    assert_eq!(cause.message, "Required value: must specify at least one Policy");
+    let created = create(json!({"policies": null})).await.unwrap().body;
+    assert_eq!(created["spec"]["behavior"]["scaleUp"]["policies"].as_array().unwrap().len(), 2);
+}
+
 #[test]
 fn every_kind_that_is_built_in_has_a_form() {
     for row in registry::builtin().iter().filter(|row| row.storage.is_some()) {
