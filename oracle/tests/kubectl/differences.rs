@@ -32,7 +32,6 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
     differs("01-server", "$ kubectl api-resources", GROUPS),
     differs("01-server", "$ kubectl explain configmap --recursive", REQUIRED),
     differs("01-server", "$ kubectl explain hpa --api-version=autoscaling/v1", REQUIRED),
-    differs("02-create", "$ kubectl create token robot -n make", "tokens are not given out"),
     differs(
         "03-get",
         "$ kubectl get cm settings -o yaml --show-managed-fields",
