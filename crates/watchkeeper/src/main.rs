@@ -18,8 +18,9 @@ Watchkeeper is being built from the bytes up. This version has an API server in 
   watchkeeper transcode pod.json -o protobuf > pod.bin
 
 Not built yet: up, serve, get, watch, tree, events, api-resources, api-versions, completion.
-As a library it has the vocabulary (watchkeeper-core), the codecs (watchkeeper-wire) and the server
-(watchkeeper-apiserver): see README.md.
+As a library it has the vocabulary (watchkeeper-core), the codecs (watchkeeper-wire), the server
+(watchkeeper-apiserver), a cluster for tests (watchkeeper-testkit) and a client without types
+(watchkeeper-client): see README.md.
 ";
 
 /// Kubernetes list-watch: what this version can do so far.
