@@ -37,6 +37,7 @@ use tokio_util::task::TaskTracker;
 
 use super::certificates::Subject;
 use super::front::{Arrival, Front};
+use super::gather::Gathered;
 use super::handler::Handler;
 
 /// What a listener takes on, and how long it waits.
@@ -288,14 +289,13 @@ impl<H: Handler> Connection<H> {
                 }
             })
         };
-        let io = TokioIo::new(stream);
         match protocol {
             Protocol::Http1 => {
                 let connection = http1::Builder::new()
                     .timer(TokioTimer::new())
                     .header_read_timeout(limits.head)
                     .max_buf_size(limits.head_bytes.max(LEAST_HEAD_BYTES))
-                    .serve_connection(io, service)
+                    .serve_connection(TokioIo::new(stream), service)
                     .with_upgrades();
                 // A connection of HTTP/1.1 is asked to close by a header where that is due.
                 cut.run_until_cancelled(drive(connection, &stop, None)).await;
@@ -311,7 +311,7 @@ impl<H: Handler> Connection<H> {
                     .max_header_list_size(u32::try_from(limits.head_bytes).unwrap_or(u32::MAX))
                     .keep_alive_interval(limits.ping_every)
                     .keep_alive_timeout(limits.ping_timeout)
-                    .serve_connection(io, service);
+                    .serve_connection(TokioIo::new(Gathered::new(stream)), service);
                 let silent = async {
                     tokio::time::sleep(limits.head).await;
                     if begun.load(Ordering::Relaxed) {

@@ -49,6 +49,7 @@ pub mod body;
 pub mod certificates;
 pub mod decode;
 pub mod front;
+mod gather;
 mod go_text;
 pub mod handler;
 pub mod health;

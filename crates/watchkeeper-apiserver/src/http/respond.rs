@@ -10,7 +10,7 @@
 
 use std::io::Write as _;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use flate2::Compression;
@@ -417,13 +417,16 @@ impl Body for Outgoing {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        if let Some(stop) = &mut self.stop
-            && stop.as_mut().poll(context).is_ready()
-        {
-            self.stop = None;
-            self.form = Form::Ended;
+        let this = &mut *self;
+        if let Poll::Ready(data) = this.form.poll(context) {
+            return Poll::Ready(data.map(|data| data.map(Frame::data)));
         }
-        self.form.poll(context).map(|data| data.map(|data| data.map(Frame::data)))
+        // Only who waits is told to stop: to ask costs a lock, and there is one of these a watch.
+        let Some(stop) = &mut this.stop else { return Poll::Pending };
+        ready!(stop.as_mut().poll(context));
+        this.stop = None;
+        this.form = Form::Ended;
+        Poll::Ready(None)
     }
 
     fn is_end_stream(&self) -> bool {
