@@ -37,7 +37,8 @@
 //! and lets the next ones act, too. Requests of this process
 //! ([`ApiServer::source`](crate::server::ApiServer::source)) are nobody's: faults are of the wire.
 //!
-//! - X1: where there is no rule, a request costs one relaxed load more, and a poll of a watch another.
+//! - X1: where there is no rule, a request costs one relaxed load more. A watch has its place in a list, an
+//!   atomic load a poll, and its waker where it waits: it can be told to end at any time.
 //! - X2: a rule is taken by at most as many requests as it has [`times`](Fault::times), whoever races.
 //! - X3: a rule of a watch is taken when the watch opens, and hits when the watch ends by it. A rule that
 //!   is removed in between still ends it.

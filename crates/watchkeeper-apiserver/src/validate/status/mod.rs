@@ -58,7 +58,12 @@ fn replicas(status: &Field<'_>, faults: &mut Faults) {
         "terminatingReplicas",
     ];
     counts(status, &names, faults);
-    for part in ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"] {
+    parts_of_replicas(status, "fullyLabeledReplicas", faults);
+}
+
+/// Of all that there are, some are of one sort, some ready, and of those some available.
+fn parts_of_replicas(status: &Field<'_>, sort: &str, faults: &mut Faults) {
+    for part in [sort, "readyReplicas", "availableReplicas"] {
         at_most(status, part, "replicas", "status.replicas", faults);
     }
     at_most(status, "availableReplicas", "readyReplicas", "readyReplicas", faults);
@@ -76,10 +81,7 @@ fn deployment(status: &Field<'_>, faults: &mut Faults) {
         "collisionCount",
     ];
     counts(status, &names, faults);
-    for part in ["updatedReplicas", "readyReplicas", "availableReplicas"] {
-        at_most(status, part, "replicas", "status.replicas", faults);
-    }
-    at_most(status, "availableReplicas", "readyReplicas", "readyReplicas", faults);
+    parts_of_replicas(status, "updatedReplicas", faults);
 }
 
 fn stateful_set(status: &Field<'_>, faults: &mut Faults) {
