@@ -1,14 +1,15 @@
 //! Every verb of the dynamic client against the embedded server.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod support;
+
 use serde_json::json;
 use watchkeeper_apiserver::server::ApiServer;
-use watchkeeper_client::config::{Authorities, Authorization, Proxy};
 use watchkeeper_client::dynamic::{
     ApplyOptions, DeleteOptions, Deleted, DynamicApi, DynamicObject, ListOptions, Propagation, WriteOptions,
 };
 use watchkeeper_client::rest::PatchKind;
-use watchkeeper_client::{Client, Config, retry_on_conflict};
+use watchkeeper_client::{Client, retry_on_conflict};
 use watchkeeper_core::{ListAt, ListRequest};
 
 struct World {
@@ -19,11 +20,7 @@ struct World {
 impl World {
     async fn start() -> Self {
         let server = ApiServer::builder().start().await.unwrap();
-        let mut config = Config::new(server.url().parse().unwrap());
-        config.proxy = Proxy::Direct;
-        config.authorities = Authorities::Pem(server.ca_pem().unwrap().to_owned());
-        config.authorization = Authorization::Token(server.token().into());
-        let client = Client::new(&config).unwrap();
+        let client = Client::new(&support::config(&server)).unwrap();
         Self { server, client }
     }
 

@@ -1,6 +1,8 @@
 //! Requests against the embedded server.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod support;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,10 +11,8 @@ use serde_json::{Value, json};
 use watchkeeper_apiserver::faults::Fault;
 use watchkeeper_apiserver::http::Verb;
 use watchkeeper_apiserver::server::ApiServer;
-use watchkeeper_client::auth::Fixed;
-use watchkeeper_client::config::{Authorities, Proxy};
 use watchkeeper_client::rest::{Content, PatchKind, RequestError, Retries, Warning, Warnings};
-use watchkeeper_client::{Config, RestClient, Transport};
+use watchkeeper_client::{RestClient, Transport};
 
 struct World {
     server: ApiServer,
@@ -22,11 +22,7 @@ struct World {
 impl World {
     async fn start() -> Self {
         let server = ApiServer::builder().start().await.unwrap();
-        let mut config = Config::new(server.url().parse().unwrap());
-        config.proxy = Proxy::Direct;
-        config.authorities = Authorities::Pem(server.ca_pem().unwrap().to_owned());
-        let credentials = Fixed::token(&server.token().into()).unwrap();
-        let transport = Transport::new(&config, Arc::new(credentials)).unwrap();
+        let transport = Transport::from_config(&support::config(&server)).unwrap();
         Self { server, transport }
     }
 

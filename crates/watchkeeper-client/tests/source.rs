@@ -1,6 +1,8 @@
 //! A collection of the embedded server as a `ListWatch`, in both encodings.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod support;
+
 use std::num::NonZeroU32;
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -8,10 +10,9 @@ use serde_json::json;
 use watchkeeper_apiserver::faults::{Fault, Requests};
 use watchkeeper_apiserver::http::Verb;
 use watchkeeper_apiserver::server::ApiServer;
-use watchkeeper_client::config::{Authorities, Authorization, Proxy};
 use watchkeeper_client::rest::Content;
 use watchkeeper_client::source::RestSource;
-use watchkeeper_client::{Config, RestClient, Transport};
+use watchkeeper_client::{RestClient, Transport};
 use watchkeeper_core::{
     Encoding, ListAt, ListEnd, ListError, ListPart, ListRequest, ListWatch, Object, WatchError, WatchEvent,
     WatchFrom, WatchRequest,
@@ -26,11 +27,7 @@ struct World {
 impl World {
     async fn start(content: Content) -> Self {
         let server = ApiServer::builder().start().await.unwrap();
-        let mut config = Config::new(server.url().parse().unwrap());
-        config.proxy = Proxy::Direct;
-        config.authorities = Authorities::Pem(server.ca_pem().unwrap().to_owned());
-        config.authorization = Authorization::Token(server.token().into());
-        let transport = Transport::from_config(&config).unwrap();
+        let transport = Transport::from_config(&support::config(&server)).unwrap();
         let core = RestClient::of(transport, &"v1".parse().unwrap(), content);
         Self { server, core }
     }

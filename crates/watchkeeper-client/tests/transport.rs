@@ -1,25 +1,19 @@
 //! The transport against the embedded server.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod support;
+
 use std::sync::Arc;
 
 use http::{Method, Request, StatusCode};
 use serde_json::{Value, json};
 use watchkeeper_apiserver::server::ApiServer;
+use watchkeeper_client::Transport;
 use watchkeeper_client::auth::Fixed;
-use watchkeeper_client::config::{Authorities, Authorization, Proxy};
+use watchkeeper_client::config::Authorities;
 use watchkeeper_client::transport::Body;
-use watchkeeper_client::{Config, Transport};
 
-fn config(server: &ApiServer) -> Config {
-    let mut config = Config::new(server.url().parse().unwrap());
-    config.authorization = Authorization::Token(server.token().into());
-    config.proxy = Proxy::Direct;
-    if let Some(pem) = server.ca_pem() {
-        config.authorities = Authorities::Pem(pem.to_owned());
-    }
-    config
-}
+use support::config;
 
 fn transport(server: &ApiServer) -> Transport {
     let credentials = Fixed::token(&server.token().into()).unwrap();

@@ -85,6 +85,14 @@ impl Discovered {
         self.groups.iter().find(|group| group.name == name)
     }
 
+    /// The resources of one version, or why they are not known.
+    pub(super) fn known_resources(&self, of: &GroupVersion) -> Result<ApiVersion, DiscoveryError> {
+        match self.failures.get(of) {
+            Some(error) => Err(error.clone()),
+            None => self.version(of).cloned().ok_or_else(|| DiscoveryError::Unknown(of.clone())),
+        }
+    }
+
     /// The resources of one group version.
     pub fn version(&self, of: &GroupVersion) -> Option<&ApiVersion> {
         self.group(&of.group)?.versions.iter().find(|version| version.version == of.version)

@@ -94,13 +94,7 @@ impl Discovery for MemoryCache {
     }
 
     fn resources<'a>(&'a self, of: &'a GroupVersion) -> Awaited<'a, ApiVersion> {
-        Box::pin(async move {
-            let known = self.load().await?;
-            if let Some(error) = known.failures.get(of) {
-                return Err(error.clone());
-            }
-            known.version(of).cloned().ok_or_else(|| DiscoveryError::Unknown(of.clone()))
-        })
+        Box::pin(async move { self.load().await?.known_resources(of) })
     }
 
     /// Whether something is known, which is then not older than the last invalidation.

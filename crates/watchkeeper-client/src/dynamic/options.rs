@@ -18,18 +18,7 @@ pub struct ListOptions {
 
 impl ListOptions {
     pub(super) fn add_to(&self, request: Request) -> Request {
-        self.select(request.params(self.request.query()))
-    }
-
-    pub(super) fn select(&self, mut request: Request) -> Request {
-        for (name, text) in
-            [("labelSelector", self.labels.to_string()), ("fieldSelector", self.fields.to_string())]
-        {
-            if !text.is_empty() {
-                request = request.param(name, text);
-            }
-        }
-        request
+        request.params(self.request.query()).selecting(&self.labels, &self.fields)
     }
 }
 

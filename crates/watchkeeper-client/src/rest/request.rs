@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use serde::Serialize;
-use watchkeeper_core::GroupResource;
+use watchkeeper_core::{FieldSelector, GroupResource, LabelSelector};
 
 use super::answer::{Answer, refusal};
 use super::content::MediaType;
@@ -146,6 +146,12 @@ impl Request {
     ) -> Self {
         self.query.extend(params.into_iter().map(|(name, value)| (name.into(), value.into())));
         self
+    }
+
+    /// Only objects with such labels and fields. Selectors that select everything are not sent.
+    pub fn selecting(self, labels: &LabelSelector, fields: &FieldSelector) -> Self {
+        let selectors = [("labelSelector", labels.to_string()), ("fieldSelector", fields.to_string())];
+        self.params(selectors.into_iter().filter(|(_, text)| !text.is_empty()))
     }
 
     /// A header, in place of those of this name.

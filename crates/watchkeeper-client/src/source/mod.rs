@@ -89,18 +89,12 @@ impl RestSource {
     }
 
     fn request(&self, query: Vec<(&'static str, String)>) -> Request {
-        let mut request = self.client.get().resource(&self.resource).params(query);
-        if let Some(namespace) = &self.namespace {
-            request = request.namespace(namespace);
+        let request = self.client.get().resource(&self.resource).params(query);
+        let request = request.selecting(&self.labels, &self.fields);
+        match &self.namespace {
+            Some(namespace) => request.namespace(namespace),
+            None => request,
         }
-        for (name, selector) in
-            [("labelSelector", self.labels.to_string()), ("fieldSelector", self.fields.to_string())]
-        {
-            if !selector.is_empty() {
-                request = request.param(name, selector);
-            }
-        }
-        request
     }
 
     fn reading(&self) -> Reading {

@@ -1,0 +1,16 @@
+//! The way to a server of this process.
+
+use watchkeeper_apiserver::server::ApiServer;
+use watchkeeper_client::Config;
+use watchkeeper_client::config::{Authorities, Authorization, Proxy};
+
+/// What a client of the server must know.
+pub(crate) fn config(server: &ApiServer) -> Config {
+    let mut config = Config::new(server.url().parse().unwrap());
+    config.authorization = Authorization::Token(server.token().into());
+    config.proxy = Proxy::Direct;
+    if let Some(pem) = server.ca_pem() {
+        config.authorities = Authorities::Pem(pem.to_owned());
+    }
+    config
+}
