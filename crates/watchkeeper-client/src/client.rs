@@ -1,9 +1,11 @@
 //! Client: one server, from which all other clients are had.
 
 use watchkeeper_core::{GroupVersion, GroupVersionResource};
+use watchkeeper_wire::Kind;
 
 use crate::config::{Config, ConfigError};
 use crate::dynamic::DynamicApi;
+use crate::resource::ResourceClient;
 use crate::rest::{Content, RestClient};
 use crate::transport::{BuildError, Transport};
 
@@ -78,6 +80,21 @@ impl Client {
             version: group_version.version.clone(),
             resource: resource.to_owned(),
         };
-        DynamicApi::new(self.rest(group_version, Content::json()), resource)
+        DynamicApi::untyped(self.rest(group_version, Content::json()), resource)
+    }
+
+    /// Objects of any resource, of which only the metadata is sent.
+    pub fn metadata(&self, group_version: &GroupVersion, resource: &str) -> DynamicApi {
+        self.dynamic(group_version, resource).metadata()
+    }
+
+    /// Objects of a kind as `T`s, in all namespaces until one is named: in protobuf if the kind is built in,
+    /// in JSON otherwise.
+    pub fn resource<T>(&self, resource: &str, kind: &Kind) -> ResourceClient<T> {
+        let content = match kind.message() {
+            Some(_) => Content::protobuf(),
+            None => Content::json(),
+        };
+        ResourceClient::new(self.rest(&kind.name().group_version(), content), resource, kind.clone())
     }
 }

@@ -10,6 +10,7 @@ mod conflict;
 pub mod discovery;
 pub mod dynamic;
 pub mod kubeconfig;
+pub mod resource;
 pub mod rest;
 mod secret;
 pub mod source;

@@ -3,14 +3,16 @@
 
 mod support;
 
+use futures_util::StreamExt as _;
 use serde_json::json;
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::dynamic::{
     ApplyOptions, DeleteOptions, Deleted, DynamicApi, DynamicObject, ListOptions, Propagation, WriteOptions,
 };
+use watchkeeper_client::resource::Event;
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_client::{Client, retry_on_conflict};
-use watchkeeper_core::{ListAt, ListRequest};
+use watchkeeper_core::{ListAt, ListRequest, WatchFrom, WatchRequest};
 
 struct World {
     server: ApiServer,
@@ -61,12 +63,12 @@ async fn every_verb_does_what_it_says() {
 
     let mut status = changed.clone();
     status.set(&["status", "replicas"], json!(2));
-    let status = deployments.update_subresource(&status, "status", &write()).await.unwrap();
+    let status = deployments.update_status(&status, &write()).await.unwrap();
     assert_eq!(status.get(&["status", "replicas"]), Some(&json!(2)));
-    let mut scale = deployments.get_subresource("web", "scale").await.unwrap();
+    let mut scale: DynamicObject = deployments.get_subresource("web", "scale").await.unwrap();
     assert_eq!(scale.kind(), "Scale");
     scale.set(&["spec", "replicas"], json!(5));
-    deployments.update_subresource(&scale, "scale", &write()).await.unwrap();
+    deployments.update_subresource("scale", &scale, &write()).await.unwrap();
     assert_eq!(deployments.get("web").await.unwrap().get(&["spec", "replicas"]), Some(&json!(5)));
 
     for (kind, patch, replicas) in [
@@ -133,5 +135,47 @@ async fn a_conflict_is_tried_again_with_what_is_there_now() {
     });
     let done = done.await.unwrap();
     assert_eq!((tries, done.get(&["data"])), (3, Some(&json!({"mine": "1", "other": "2"}))));
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn changes_are_seen_as_they_happen() {
+    let world = World::start().await;
+    let maps = world.of("v1", "configmaps");
+    let map = DynamicObject::new("v1", "ConfigMap", "a");
+    let created = maps.create(&map, &write()).await.unwrap();
+    let request = WatchRequest::new(WatchFrom::After(created.resource_version().into()));
+    let mut events = maps.watch(&request, &ListOptions::default()).await.unwrap();
+    let patch = json!({"data": {"k": "v"}});
+    let changed = maps.patch("a", PatchKind::Merge, &patch, &write()).await.unwrap();
+    maps.delete("a", &DeleteOptions::default()).await.unwrap();
+    assert_eq!(events.next().await.unwrap().unwrap(), Event::Modified(changed));
+    let Some(Ok(Event::Deleted(gone))) = events.next().await else { panic!("it was deleted") };
+    assert_eq!((gone.kind(), gone.name()), ("ConfigMap", "a"));
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn metadata_is_had_without_the_rest() {
+    let world = World::start().await;
+    let whole = world.of("v1", "configmaps");
+    let mut map = DynamicObject::new("v1", "ConfigMap", "a");
+    map.set(&["data", "k"], json!("v"));
+    let created = whole.create(&map, &write()).await.unwrap();
+    let maps = world.client.metadata(&"v1".parse().unwrap(), "configmaps").namespace("default");
+
+    let alone = maps.get("a").await.unwrap();
+    assert_eq!((alone.kind(), alone.get(&["data"])), ("PartialObjectMetadata", None));
+    assert_eq!(alone.get(&["metadata"]), created.get(&["metadata"]));
+    let list = maps.list(&ListOptions::default()).await.unwrap();
+    assert_eq!(list.items.iter().map(DynamicObject::name).collect::<Vec<_>>(), ["a"]);
+    assert_eq!((list.items[0].kind(), list.items[0].get(&["data"])), ("PartialObjectMetadata", None));
+    let from = WatchFrom::InitialEvents { not_older_than: None };
+    let mut events = maps.watch(&WatchRequest::new(from), &ListOptions::default()).await.unwrap();
+    assert_eq!(events.next().await.unwrap().unwrap(), Event::Added(alone));
+    let patch = json!({"metadata": {"labels": {"x": "y"}}});
+    let patched = maps.patch("a", PatchKind::Merge, &patch, &write()).await.unwrap();
+    assert_eq!(patched.labels().collect::<Vec<_>>(), [("x", "y")]);
+    assert_eq!(patched.get(&["data"]), None);
     world.server.stop().await;
 }

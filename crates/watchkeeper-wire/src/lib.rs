@@ -23,7 +23,7 @@ pub mod transcode;
 pub mod yaml;
 
 pub use annotations::Annotations;
-pub use decode::{DecodeError, decode};
+pub use decode::{DecodeError, decode, decode_bytes};
 pub use either::{ListSplitter, WatchFrames, read_head};
 pub use frame::Frame;
 pub use intake::Intake;

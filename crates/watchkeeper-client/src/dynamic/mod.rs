@@ -3,10 +3,15 @@
 //! From: a [`Client`](crate::Client) and a group, version and resource.
 //! To:   [`DynamicObject`]s, and from there to any type.
 
-mod api;
 mod object;
-mod options;
 
-pub use api::{Deleted, DynamicApi, DynamicList};
+pub use crate::resource::{
+    ApplyOptions, DeleteOptions, Deleted, DeletedMany, ListOptions, Propagation, WriteOptions,
+};
 pub use object::{DynamicObject, NotAnObject};
-pub use options::{ApplyOptions, DeleteOptions, ListOptions, Propagation, WriteOptions};
+
+/// The objects of one resource as trees of values.
+pub type DynamicApi = crate::resource::ResourceClient<DynamicObject>;
+
+/// Objects as trees of values, and what is known of their list as a whole.
+pub type DynamicList = crate::resource::List<DynamicObject>;

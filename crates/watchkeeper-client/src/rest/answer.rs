@@ -4,9 +4,9 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
-use watchkeeper_core::{Encoded, GroupVersion, Status, UnexpectedAnswer};
+use watchkeeper_core::{Encoding, GroupVersion, Status, UnexpectedAnswer};
 use watchkeeper_wire::protobuf::Envelope;
-use watchkeeper_wire::{Kind, decode};
+use watchkeeper_wire::{Kind, decode_bytes, json};
 
 use super::RequestError;
 use super::content::MediaType;
@@ -36,26 +36,49 @@ impl Answer {
     /// # Errors
     /// If the body is empty, or is something else. A Status that says failure is that failure.
     pub fn into<T: DeserializeOwned>(self) -> Result<T, RequestError> {
-        let undecodable = |why: String| RequestError::Decode { request: self.request.clone(), why };
         if self.body.is_empty() {
-            return Err(undecodable("it is empty".to_owned()));
+            return Err(self.undecodable("it is empty"));
         }
-        if let Some(status) = failure(&self.headers, &self.body) {
-            return Err(RequestError::Refused { request: self.request, status: Box::new(status) });
+        if let Some(status) = self.refusal() {
+            return Err(self.refused(status));
         }
-        match MediaType::of(self.headers.get(CONTENT_TYPE)) {
-            Some(MediaType::Json) => {
-                serde_json::from_slice(&self.body).map_err(|error| undecodable(error.to_string()))
-            }
-            Some(MediaType::Protobuf) => {
-                let (encoded, kind) = opened(&self.body).map_err(undecodable)?;
-                decode(&encoded, &kind).map_err(|error| undecodable(error.to_string()))
-            }
-            None => {
-                let media_type = self.headers.get(CONTENT_TYPE);
-                Err(undecodable(format!("its media type is {media_type:?}")))
+        let read = match self.media_type() {
+            Some(MediaType::Json) => serde_json::from_slice(&self.body).map_err(|error| error.to_string()),
+            Some(MediaType::Protobuf) => opened(&self.body).and_then(|(message, kind)| {
+                decode_bytes(Encoding::Protobuf, message, &kind).map_err(|error| error.to_string())
+            }),
+            None => Err(format!("its media type is {:?}", self.headers.get(CONTENT_TYPE))),
+        };
+        read.map_err(|why| self.undecodable(why))
+    }
+
+    /// The encoding of the body; `None` if it is no object.
+    pub fn media_type(&self) -> Option<MediaType> {
+        MediaType::of(self.headers.get(CONTENT_TYPE))
+    }
+
+    /// `apiVersion` and `kind` of the object, where it says so.
+    pub fn object_type(&self) -> Option<(String, String)> {
+        match self.media_type()? {
+            MediaType::Json => json::read_type(&self.body).ok(),
+            MediaType::Protobuf => {
+                let envelope = Envelope::open(&self.body).ok()?;
+                Some((envelope.api_version.to_owned(), envelope.kind.to_owned()))
             }
         }
+    }
+
+    /// The Status that the body is, if it says failure.
+    pub(crate) fn refusal(&self) -> Option<Status> {
+        failure(&self.headers, &self.body)
+    }
+
+    pub(crate) fn refused(&self, status: Status) -> RequestError {
+        RequestError::Refused { request: self.request.clone(), status: Box::new(status) }
+    }
+
+    pub(crate) fn undecodable(&self, why: impl Into<String>) -> RequestError {
+        RequestError::Decode { request: self.request.clone(), why: why.into() }
     }
 
     pub(super) fn new(code: StatusCode, headers: HeaderMap, body: Bytes, request: String) -> Self {
@@ -64,12 +87,12 @@ impl Answer {
 }
 
 /// A message without its envelope, and its kind.
-fn opened(body: &[u8]) -> Result<(Encoded, Kind), String> {
+fn opened(body: &[u8]) -> Result<(&[u8], Kind), String> {
     let envelope = Envelope::open(body).map_err(|error| error.to_string())?;
     let version: GroupVersion =
         envelope.api_version.parse().map_err(|_| format!("its version is {:?}", envelope.api_version))?;
     let kind = Kind::new(&version.group, &version.version, envelope.kind);
-    Ok((Encoded::protobuf(envelope.message.to_vec()), kind))
+    Ok((envelope.message, kind))
 }
 
 /// The status in a body, if it is one that says failure.
@@ -85,11 +108,11 @@ fn failure(headers: &HeaderMap, body: &[u8]) -> Option<Status> {
             serde_json::from_slice(body).ok()?
         }
         MediaType::Protobuf => {
-            let (encoded, kind) = opened(body).ok()?;
+            let (message, kind) = opened(body).ok()?;
             if kind.kind() != "Status" {
                 return None;
             }
-            decode(&encoded, &kind).ok()?
+            decode_bytes(Encoding::Protobuf, message, &kind).ok()?
         }
     };
     status.is_failure().then_some(status)

@@ -33,6 +33,18 @@ impl MediaType {
     }
 }
 
+/// How much of an object is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shape {
+    /// All of it.
+    #[default]
+    Whole,
+    /// Its metadata, as a `PartialObjectMetadata`.
+    Metadata,
+    /// The metadata of each object of a list, as a `PartialObjectMetadataList`.
+    MetadataList,
+}
+
 /// In which encoding objects are asked for and sent.
 ///
 /// A server that does not know the preferred one (406, 415) is asked in JSON from then on.
@@ -66,10 +78,24 @@ impl Content {
         self.preferred != MediaType::Json && !self.refused.swap(true, Ordering::Relaxed)
     }
 
-    pub(crate) fn accept(&self) -> &'static str {
-        match self.current() {
-            MediaType::Json => "application/json",
-            MediaType::Protobuf => "application/vnd.kubernetes.protobuf,application/json",
+    pub(crate) fn accept(&self, shape: Shape) -> &'static str {
+        match (self.current(), shape) {
+            (MediaType::Json, Shape::Whole) => "application/json",
+            (MediaType::Protobuf, Shape::Whole) => "application/vnd.kubernetes.protobuf,application/json",
+            (MediaType::Json, Shape::Metadata) => {
+                "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+            }
+            (MediaType::Json, Shape::MetadataList) => {
+                "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+            }
+            (MediaType::Protobuf, Shape::Metadata) => {
+                "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,\
+                 application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+            }
+            (MediaType::Protobuf, Shape::MetadataList) => {
+                "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,\
+                 application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+            }
         }
     }
 }

@@ -28,7 +28,7 @@ use watchkeeper_core::GroupVersion;
 use crate::Transport;
 
 pub use answer::Answer;
-pub use content::{Content, MediaType};
+pub use content::{Content, MediaType, Shape};
 pub use error::{InvalidRequest, RequestError};
 pub use limiter::Limiter;
 pub use request::{PatchKind, Request};

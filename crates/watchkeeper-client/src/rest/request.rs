@@ -9,7 +9,7 @@ use serde::Serialize;
 use watchkeeper_core::{FieldSelector, GroupResource, LabelSelector};
 
 use super::answer::{Answer, refusal};
-use super::content::MediaType;
+use super::content::{MediaType, Shape};
 use super::path::{self, Parts};
 use super::retry::{Attempt, Retries, Use, again};
 use super::{InvalidRequest, RequestError, RestClient, warning};
@@ -54,6 +54,7 @@ pub struct Request {
     query: Vec<(String, String)>,
     headers: HeaderMap,
     body: Payload,
+    shape: Shape,
     timeout: Option<Duration>,
     retries: Retries,
     /// The first mistake (R1).
@@ -81,6 +82,7 @@ impl Request {
             query: Vec::new(),
             headers: HeaderMap::new(),
             body: Payload::None,
+            shape: Shape::Whole,
             timeout: None,
             retries,
             mistake: None,
@@ -154,6 +156,12 @@ impl Request {
         self.params(selectors.into_iter().filter(|(_, text)| !text.is_empty()))
     }
 
+    /// How much of the objects is asked for.
+    pub fn shape(mut self, shape: Shape) -> Self {
+        self.shape = shape;
+        self
+    }
+
     /// A header, in place of those of this name.
     pub fn header(mut self, name: HeaderName, value: &str) -> Self {
         match HeaderValue::from_str(value) {
@@ -177,6 +185,12 @@ impl Request {
             Ok(json) => self.body = Payload::Object { json: json.into() },
             Err(error) => self.blame(InvalidRequest::Body { why: error.to_string() }),
         }
+        self
+    }
+
+    /// An object that is JSON already for a body.
+    pub(crate) fn written_object(mut self, json: Bytes) -> Self {
+        self.body = Payload::Object { json };
         self
     }
 
@@ -396,7 +410,9 @@ impl Request {
             Err(_) => return Err(self.invalid(InvalidRequest::Path { path: uri })),
         };
         let mut headers = self.headers.clone();
-        headers.entry(ACCEPT).or_insert_with(|| HeaderValue::from_static(self.client.content.accept()));
+        headers
+            .entry(ACCEPT)
+            .or_insert_with(|| HeaderValue::from_static(self.client.content.accept(self.shape)));
         let body = match &mut self.body {
             Payload::None => Body::empty(),
             Payload::Bytes(bytes) => Body::from(bytes.clone()),

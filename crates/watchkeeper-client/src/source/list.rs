@@ -4,7 +4,7 @@ use futures_util::stream;
 use watchkeeper_core::{BoxError, Encoding, ListEnd, ListError, ListPart, ListStream};
 use watchkeeper_wire::ListSplitter;
 
-use super::read::Reading;
+use super::read::{Read as _, Reading};
 use crate::rest::{Request, RequestError};
 use crate::transport::Body;
 

@@ -22,6 +22,9 @@ use watchkeeper_wire::{Intake, Kind};
 use crate::rest::{Request, RestClient};
 use read::Reading;
 
+pub(crate) use read::{Read, encoding_of};
+pub(crate) use watch::watched;
+
 /// A collection, as a [`ListWatch`]. Clones are cheap.
 ///
 /// ```no_run

@@ -1,46 +1,67 @@
 //! A watch, event by event.
 
-use futures_util::stream;
+use futures_core::Stream;
+use futures_util::{TryStreamExt as _, stream};
 use watchkeeper_core::{
-    Bookmark, BoxError, Encoding, EventKind, WatchError, WatchEvent, WatchOpening, WatchStream,
+    BoxError, Encoding, EventKind, Object, WatchError, WatchEvent, WatchOpening, WatchStream,
 };
 use watchkeeper_wire::{Malformed, WatchFrames};
 
-use super::read::{Reading, status};
+use super::read::{Read, Reading, bookmark, status};
+use crate::resource::Event;
 use crate::rest::{Request, RequestError};
 use crate::transport::Body;
 
-struct Watching {
+struct Watching<R> {
     body: Body,
     /// `None` once the watch has ended.
     frames: Option<Box<WatchFrames>>,
     encoding: Encoding,
-    reading: Reading,
+    reading: R,
 }
 
-pub(super) fn open(request: Request, mut reading: Reading) -> WatchOpening {
+pub(super) fn open(request: Request, reading: Reading) -> WatchOpening {
     Box::pin(async move {
-        let answer = request.open_watch().await.map_err(failed)?;
-        let encoding = reading.prepare(answer.headers()).map_err(WatchError::Malformed)?;
-        let frames = Some(Box::new(WatchFrames::new(encoding, reading.limits())));
-        let watching = Watching { body: answer.into_body(), frames, encoding, reading };
-        let events = stream::try_unfold(watching, |mut watching| async move {
-            Ok(watching.next().await?.map(|event| (event, watching)))
-        });
-        Ok(Box::pin(events) as WatchStream)
+        let events = watched(request, reading).await?;
+        Ok(Box::pin(events.map_ok(WatchEvent::from)) as WatchStream)
     })
 }
 
-impl Watching {
-    async fn next(&mut self) -> Result<Option<WatchEvent>, WatchError> {
+/// Opens a watch.
+pub(crate) async fn watched<R: Read>(
+    request: Request,
+    mut reading: R,
+) -> Result<impl Stream<Item = Result<Event<R::Object>, WatchError>>, WatchError> {
+    let answer = request.open_watch().await.map_err(failed)?;
+    let encoding = reading.prepare(answer.headers()).map_err(WatchError::Malformed)?;
+    let frames = Some(Box::new(WatchFrames::new(encoding, reading.limits())));
+    let watching = Watching { body: answer.into_body(), frames, encoding, reading };
+    Ok(stream::try_unfold(watching, |mut watching| async move {
+        Ok(watching.next().await?.map(|event| (event, watching)))
+    }))
+}
+
+impl From<Event<Object>> for WatchEvent {
+    fn from(event: Event<Object>) -> Self {
+        match event {
+            Event::Added(object) => Self::Added(object),
+            Event::Modified(object) => Self::Modified(object),
+            Event::Deleted(object) => Self::Deleted(object),
+            Event::Bookmark(bookmark) => Self::Bookmark(bookmark),
+        }
+    }
+}
+
+impl<R: Read> Watching<R> {
+    async fn next(&mut self) -> Result<Option<Event<R::Object>>, WatchError> {
         loop {
             let Some(frames) = &mut self.frames else { return Ok(None) };
             if let Some(frame) = frames.next().map_err(malformed)? {
                 let (reading, encoding) = (&mut self.reading, self.encoding);
                 return match frame.kind {
                     EventKind::Bookmark => {
-                        let head = reading.bookmark(encoding, frame.object).map_err(WatchError::Malformed)?;
-                        Ok(Some(WatchEvent::Bookmark(Bookmark::from(&head))))
+                        let bookmark = bookmark(encoding, frame.object).map_err(WatchError::Malformed)?;
+                        Ok(Some(Event::Bookmark(bookmark)))
                     }
                     EventKind::Error => {
                         Err(status(encoding, frame.object).map_err(WatchError::Malformed)?.into())
@@ -48,9 +69,9 @@ impl Watching {
                     kind => {
                         let object = reading.object(encoding, frame.object).map_err(WatchError::Malformed)?;
                         Ok(Some(match kind {
-                            EventKind::Added => WatchEvent::Added(object),
-                            EventKind::Modified => WatchEvent::Modified(object),
-                            _ => WatchEvent::Deleted(object),
+                            EventKind::Added => Event::Added(object),
+                            EventKind::Modified => Event::Modified(object),
+                            _ => Event::Deleted(object),
                         }))
                     }
                 };

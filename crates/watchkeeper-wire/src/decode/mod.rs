@@ -50,10 +50,22 @@ use crate::Kind;
 /// Where the body is malformed, where it is not a `T`, or where it is protobuf of a kind that has
 /// no message.
 pub fn decode<'de, T: Deserialize<'de>>(encoded: &'de Encoded, kind: &'de Kind) -> Result<T, DecodeError> {
-    match encoded.encoding {
-        Encoding::Json => json::decode(&encoded.body, kind),
+    decode_bytes(encoded.encoding, &encoded.body, kind)
+}
+
+/// Decodes a body that is not kept, as [`decode`] does.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_bytes<'de, T: Deserialize<'de>>(
+    encoding: Encoding,
+    body: &'de [u8],
+    kind: &'de Kind,
+) -> Result<T, DecodeError> {
+    match encoding {
+        Encoding::Json => json::decode(body, kind),
         Encoding::Protobuf => {
-            let fields = Fields::of(&encoded.body, kind)?;
+            let fields = Fields::of(body, kind)?;
             T::deserialize(fields)
         }
     }
