@@ -1,0 +1,91 @@
+//! Api: the objects of one kind.
+
+use std::fmt;
+use std::ops::Deref;
+
+use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope};
+use kube_core::Resource;
+use kube_core::metadata::PartialObjectMeta;
+use watchkeeper_client::Client;
+use watchkeeper_client::resource::ResourceClient;
+use watchkeeper_wire::Kind;
+
+/// The objects of a kind, in one namespace or in all, with all the verbs of a [`ResourceClient`]. Clones
+/// are cheap.
+///
+/// `K` is a type of [`k8s_openapi`], or one of one's own with `#[derive(CustomResource)]` or an
+/// implementation of [`Resource`] by hand.
+///
+/// ```no_run
+/// # async fn example(client: watchkeeper_client::Client) -> Result<(), Box<dyn std::error::Error>> {
+/// use watchkeeper_kinds::Api;
+/// use watchkeeper_kinds::k8s_openapi::api::core::v1::{Node, Pod};
+///
+/// let pods = Api::<Pod>::namespaced(&client, "kube-system");
+/// for pod in pods.list(&Default::default()).await?.items {
+///     println!("{}", pod.metadata.name.unwrap_or_default());
+/// }
+/// let node = Api::<Node>::cluster(&client).get("node-1").await?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Api<K> {
+    objects: ResourceClient<K>,
+}
+
+impl<K: Resource<DynamicType = ()>> Api<K> {
+    /// Those of all namespaces, or those of a kind that is in none.
+    pub fn all(client: &Client) -> Self {
+        let kind = Kind::new(&K::group(&()), &K::version(&()), &K::kind(&()));
+        Self { objects: client.resource(&K::plural(&()), &kind) }
+    }
+
+    /// Those of one namespace; an empty one stands for all of them.
+    pub fn namespaced(client: &Client, namespace: &str) -> Self
+    where
+        K: Resource<Scope = NamespaceResourceScope>,
+    {
+        Self { objects: Self::all(client).objects.namespace(namespace) }
+    }
+
+    /// Those of the namespace that the client has by default.
+    pub fn default_namespaced(client: &Client) -> Self
+    where
+        K: Resource<Scope = NamespaceResourceScope>,
+    {
+        Self::namespaced(client, client.default_namespace())
+    }
+
+    /// Those of a kind that is in no namespace.
+    pub fn cluster(client: &Client) -> Self
+    where
+        K: Resource<Scope = ClusterResourceScope>,
+    {
+        Self::all(client)
+    }
+
+    /// Only the metadata of the same objects: the server sends nothing else.
+    pub fn metadata_only(&self) -> ResourceClient<PartialObjectMeta<K>> {
+        self.objects.metadata()
+    }
+}
+
+impl<K> Deref for Api<K> {
+    type Target = ResourceClient<K>;
+
+    fn deref(&self) -> &ResourceClient<K> {
+        &self.objects
+    }
+}
+
+impl<K> Clone for Api<K> {
+    fn clone(&self) -> Self {
+        Self { objects: self.objects.clone() }
+    }
+}
+
+impl<K> fmt::Debug for Api<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Api").field(&self.objects).finish()
+    }
+}
