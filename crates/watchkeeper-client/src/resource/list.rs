@@ -20,10 +20,10 @@ pub struct List<T> {
 }
 
 impl<T: DeserializeOwned> List<T> {
-    pub(super) fn read(answer: Answer) -> Result<Self, RequestError> {
+    pub(super) fn read(answer: &Answer) -> Result<Self, RequestError> {
         match answer.refusal() {
             Some(status) => Err(answer.refused(status)),
-            None => Self::of(&answer).map_err(|why| answer.undecodable(why)),
+            None => Self::of(answer).map_err(|why| answer.undecodable(why)),
         }
     }
 

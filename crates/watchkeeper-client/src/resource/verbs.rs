@@ -40,7 +40,7 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
             Shape::Whole => request,
             _ => request.shape(Shape::MetadataList),
         };
-        List::read(request.send().await?)
+        List::read(&request.send().await?)
     }
 
     /// Creates an object.
@@ -107,7 +107,7 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
         let answer = request.send().await?;
         match answer.object_type() {
             Some((_, kind)) if kind == "Status" => Ok(DeletedMany::Gone(Box::new(answer.into()?))),
-            _ => Ok(DeletedMany::Going(List::read(answer)?)),
+            _ => Ok(DeletedMany::Going(List::read(&answer)?)),
         }
     }
 }
