@@ -23,7 +23,7 @@ async fn an_object_is_written_and_read_as_its_type() {
     let created = maps.create(&map, &Default::default()).await.unwrap();
     assert_eq!(created.metadata.namespace.as_deref(), Some(cluster.namespace()));
     assert_eq!(maps.get("a").await.unwrap(), created);
-    assert_eq!(maps.list(&Default::default()).await.unwrap().items, [created.clone()]);
+    assert_eq!(maps.list(&Default::default()).await.unwrap().items, std::slice::from_ref(&created));
     let alone = maps.metadata_only().get("a").await.unwrap();
     assert_eq!(alone.metadata, created.metadata);
     cluster.stop().await;
