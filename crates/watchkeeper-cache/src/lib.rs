@@ -1,0 +1,17 @@
+//! The cache: what a server has, kept in this process, indexed, and told of when it changes.
+//!
+//! From: a [`ListWatch`](watchkeeper_core::ListWatch): the REST client, etcd, the embedded server, a script.
+//! To:   readers, and handlers of changes.
+//!
+//! The line, a module a hop:
+//!
+//! ```text
+//! list/watch -> reflector -> store -> delta queue -> handler
+//! ```
+//!
+//! From the socket to the store an object is its bytes and a small head; types appear where somebody asks for
+//! one.
+
+mod sink;
+
+pub use sink::Sink;
