@@ -12,6 +12,11 @@
 //! From the socket to the store an object is its bytes and a small head; types appear where somebody asks for
 //! one.
 
+pub mod delta;
+pub mod handler;
+mod map;
 mod sink;
+pub mod store;
 
 pub use sink::Sink;
+pub use store::{Snapshot, Store};

@@ -2,7 +2,7 @@
 
 use watchkeeper_core::{Bookmark, Object, ObjectKey, ResourceVersion};
 
-/// A copy of a collection, as the reflector keeps it: the [store] or a test's.
+/// A copy of a collection, as the reflector keeps it: the [store](crate::store) or a test's.
 ///
 /// A list is staged: nothing of it counts before [`commit`](Self::commit), and a list that fails is dropped
 /// with [`begin`](Self::begin) of the next.

@@ -1,0 +1,408 @@
+//! The queue.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::pending::Pending;
+use super::{Delta, Incarnation};
+
+/// Deltas by key, each key once, in order. It takes no more memory than twice what its consumer knows and what
+/// there is.
+///
+/// Producers push and never wait; a consumer pops and waits for something to pop.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// use watchkeeper_cache::delta::{Delta, DeltaQueue, Incarnation};
+///
+/// #[derive(Clone, Debug, PartialEq)]
+/// struct Lamp(&'static str);
+/// impl Incarnation for Lamp {}
+///
+/// let queue = DeltaQueue::default();
+/// queue.push("hall", Delta::Added { new: Lamp("off"), initial: false });
+/// queue.push("yard", Delta::Added { new: Lamp("off"), initial: false });
+/// queue.push("hall", Delta::Updated { old: Lamp("off"), new: Lamp("on") });
+/// queue.push("yard", Delta::Deleted { old: Lamp("off"), last: None });
+/// queue.close();
+///
+/// assert_eq!(queue.pop().await, Some(("hall", Delta::Added { new: Lamp("on"), initial: false })));
+/// assert_eq!(queue.pop().await, None); // what came and went is not told
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct DeltaQueue<K, T> {
+    inner: Mutex<Inner<K, T>>,
+    pushed: Notify,
+}
+
+#[derive(Debug)]
+struct Inner<K, T> {
+    pending: HashMap<K, Queued<T>>,
+    /// The keys that are pending, by their place (Q1).
+    order: BTreeMap<u64, K>,
+    next_place: u64,
+    is_closed: bool,
+}
+
+#[derive(Debug)]
+struct Queued<T> {
+    place: u64,
+    since: Instant,
+    what: Pending<T>,
+}
+
+impl<K, T> Default for DeltaQueue<K, T> {
+    fn default() -> Self {
+        let inner =
+            Inner { pending: HashMap::new(), order: BTreeMap::new(), next_place: 0, is_closed: false };
+        Self { inner: Mutex::new(inner), pushed: Notify::new() }
+    }
+}
+
+impl<K: Hash + Eq + Clone, T: Incarnation> DeltaQueue<K, T> {
+    /// Adds what has happened to a key. After [`close`](Self::close) nothing is added.
+    pub fn push(&self, key: K, delta: Delta<T>) {
+        self.push_all([(key, delta)]);
+    }
+
+    /// Adds what has happened to several keys, in one step: whoever pops sees none or all of it.
+    pub fn push_all(&self, deltas: impl IntoIterator<Item = (K, Delta<T>)>) {
+        let mut inner = self.inner.lock();
+        if inner.is_closed {
+            return;
+        }
+        let now = Instant::now();
+        for (key, delta) in deltas {
+            inner.push(key, delta, now);
+        }
+        drop(inner);
+        self.pushed.notify_one();
+    }
+
+    /// Asks to look again at keys of which nothing is pending.
+    pub fn resync(&self, objects: impl IntoIterator<Item = (K, T)>) {
+        self.push_all(objects.into_iter().map(|(key, object)| (key, Delta::Resync(object))));
+    }
+
+    /// The next delta; waits for one. `None` once the queue is closed and empty. Dropped half-way, nothing is
+    /// lost.
+    pub async fn pop(&self) -> Option<(K, Delta<T>)> {
+        loop {
+            let pushed = self.pushed.notified();
+            {
+                let mut inner = self.inner.lock();
+                if let Some(popped) = inner.pop() {
+                    if !inner.order.is_empty() {
+                        self.pushed.notify_one(); // for another consumer
+                    }
+                    return Some(popped);
+                }
+                if inner.is_closed {
+                    self.pushed.notify_one();
+                    return None;
+                }
+            }
+            pushed.await;
+        }
+    }
+
+    /// The next delta, if there is one.
+    pub fn try_pop(&self) -> Option<(K, Delta<T>)> {
+        self.inner.lock().pop()
+    }
+}
+
+impl<K, T> DeltaQueue<K, T> {
+    /// Nothing is pushed any more; what is pending can still be popped.
+    pub fn close(&self) {
+        self.inner.lock().is_closed = true;
+        self.pushed.notify_one();
+    }
+
+    /// How many keys are pending.
+    pub fn len(&self) -> usize {
+        self.inner.lock().order.len()
+    }
+
+    /// Whether nothing is pending.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The place that the next key will have.
+    pub(crate) fn next_place(&self) -> u64 {
+        self.inner.lock().next_place
+    }
+
+    /// The place of the key that is next; `None` if nothing is pending.
+    pub(crate) fn first_place(&self) -> Option<u64> {
+        self.inner.lock().order.first_key_value().map(|(place, _)| *place)
+    }
+}
+
+impl<K: Hash + Eq, T> DeltaQueue<K, T> {
+    /// Since when the key is pending that is next.
+    pub fn waiting_since(&self) -> Option<Instant> {
+        let inner = self.inner.lock();
+        let (_, key) = inner.order.first_key_value()?;
+        Some(inner.pending.get(key)?.since)
+    }
+}
+
+impl<K: Hash + Eq + Clone, T: Incarnation> Inner<K, T> {
+    fn push(&mut self, key: K, delta: Delta<T>, now: Instant) {
+        let (place, since, what) = match self.pending.remove(&key) {
+            None => {
+                let place = self.next_place;
+                self.next_place += 1;
+                (place, now, Some(Pending::One(delta)))
+            }
+            Some(queued) => (queued.place, queued.since, queued.what.then(delta)),
+        };
+        match what {
+            Some(what) => {
+                self.order.insert(place, key.clone());
+                self.pending.insert(key, Queued { place, since, what });
+            }
+            None => {
+                self.order.remove(&place);
+            }
+        }
+    }
+
+    fn pop(&mut self) -> Option<(K, Delta<T>)> {
+        let (place, key) = self.order.pop_first()?;
+        let queued = self.pending.remove(&key)?;
+        let (delta, rest) = queued.what.split();
+        if let Some(what) = rest {
+            self.order.insert(place, key.clone());
+            self.pending.insert(key.clone(), Queued { what, ..queued });
+        }
+        Some((key, delta))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::delta::TrackingQueue;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    /// A state of an object: which one, and in which version.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    struct State {
+        uid: u8,
+        version: u32,
+    }
+
+    impl Incarnation for State {
+        fn is_same_as(&self, other: &Self) -> bool {
+            self.uid == other.uid
+        }
+    }
+
+    fn state(uid: u8, version: u32) -> State {
+        State { uid, version }
+    }
+
+    fn added(new: State) -> Delta<State> {
+        Delta::Added { new, initial: false }
+    }
+
+    fn updated(old: State, new: State) -> Delta<State> {
+        Delta::Updated { old, new }
+    }
+
+    fn deleted(old: State, last: State) -> Delta<State> {
+        Delta::Deleted { old, last: Some(last) }
+    }
+
+    fn all(queue: &DeltaQueue<&'static str, State>) -> Vec<Delta<State>> {
+        std::iter::from_fn(|| queue.try_pop().map(|(_, delta)| delta)).collect()
+    }
+
+    #[test]
+    fn what_waits_becomes_as_little_as_it_can() {
+        let (one, two, three) = (state(1, 1), state(1, 2), state(1, 3));
+        let (new, newer) = (state(2, 4), state(2, 5));
+        let gone = || deleted(one.clone(), two.clone());
+        let table = [
+            (vec![added(one.clone()), updated(one.clone(), two.clone())], vec![added(two.clone())]),
+            (vec![added(one.clone()), gone()], vec![]),
+            (
+                vec![updated(one.clone(), two.clone()), updated(two.clone(), three.clone())],
+                vec![updated(one.clone(), three.clone())],
+            ),
+            (
+                vec![updated(one.clone(), two.clone()), deleted(two.clone(), three.clone())],
+                vec![deleted(one.clone(), three.clone())],
+            ),
+            (vec![gone(), added(new.clone())], vec![gone(), added(new.clone())]),
+            (vec![gone(), added(three.clone())], vec![updated(one.clone(), three.clone())]),
+            (
+                vec![gone(), added(new.clone()), updated(new.clone(), newer.clone())],
+                vec![gone(), added(newer.clone())],
+            ),
+            (vec![gone(), added(new.clone()), deleted(new, newer)], vec![gone()]),
+            (
+                vec![Delta::Resync(one.clone()), updated(one.clone(), two.clone())],
+                vec![updated(one.clone(), two.clone())],
+            ),
+            (
+                vec![Delta::Resync(two.clone()), deleted(two.clone(), three.clone())],
+                vec![deleted(two.clone(), three)],
+            ),
+            (vec![added(one.clone()), Delta::Resync(one.clone())], vec![added(one.clone())]),
+            (vec![Delta::Resync(one.clone()), Delta::Resync(two.clone())], vec![Delta::Resync(two)]),
+        ];
+        for (pushed, popped) in table {
+            let queue = DeltaQueue::default();
+            for delta in pushed.clone() {
+                queue.push("key", delta);
+            }
+            assert_eq!(all(&queue), popped, "{pushed:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_keeps_its_place_and_loses_it_with_its_last_delta() {
+        let queue = DeltaQueue::default();
+        queue.push("a", added(state(1, 1)));
+        queue.push("b", added(state(2, 1)));
+        queue.push("a", updated(state(1, 1), state(1, 2)));
+        queue.push("b", deleted(state(2, 1), state(2, 2)));
+        queue.push("c", added(state(3, 1)));
+        queue.push("b", added(state(4, 1)));
+        let keys: Vec<_> = std::iter::from_fn(|| queue.try_pop().map(|(key, _)| key)).collect();
+        assert_eq!(keys, ["a", "c", "b"]);
+    }
+
+    #[test]
+    fn what_comes_and_goes_leaves_nothing_behind() {
+        let queue = DeltaQueue::default();
+        for key in 0..10_000_u32 {
+            queue.push(key, added(state(1, key)));
+            queue.push(key, deleted(state(1, key), state(1, key)));
+        }
+        let inner = queue.inner.lock();
+        assert_eq!((inner.order.len(), inner.pending.len()), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn a_consumer_waits_and_is_woken_and_told_of_the_end() {
+        let queue = std::sync::Arc::new(DeltaQueue::default());
+        let consumer = tokio::spawn({
+            let queue = queue.clone();
+            async move {
+                let first = queue.pop().await;
+                (first, queue.pop().await, queue.pop().await)
+            }
+        });
+        tokio::task::yield_now().await;
+        queue.push("a", added(state(1, 1)));
+        tokio::task::yield_now().await;
+        queue.close();
+        queue.push("b", added(state(2, 1)));
+        assert_eq!(consumer.await.unwrap(), (Some(("a", added(state(1, 1)))), None, None));
+    }
+
+    #[tokio::test]
+    async fn every_consumer_is_told_of_the_end() {
+        let queue = std::sync::Arc::new(DeltaQueue::<&str, State>::default());
+        let consumers: Vec<_> = (0..3)
+            .map(|_| {
+                let queue = queue.clone();
+                tokio::spawn(async move { queue.pop().await })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        queue.close();
+        for consumer in consumers {
+            assert_eq!(consumer.await.unwrap(), None);
+        }
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Put(u8, u8),
+        Delete(u8),
+        Replace(Vec<(u8, u8)>),
+        Resync,
+        Pop(u8),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            8 => (0..6_u8, 0..3_u8).prop_map(|(key, uid)| Step::Put(key, uid)),
+            4 => (0..6_u8).prop_map(Step::Delete),
+            1 => prop::collection::btree_map(0..6_u8, 0..3_u8, 0..6)
+                .prop_map(|objects| Step::Replace(objects.into_iter().collect())),
+            1 => Just(Step::Resync),
+            4 => (0..5_u8).prop_map(Step::Pop),
+        ]
+    }
+
+    /// Plays a delta to one who believes what he is told.
+    fn believe(seen: &mut BTreeMap<u8, State>, key: u8, delta: Delta<State>) -> Result<(), TestCaseError> {
+        match delta {
+            Delta::Added { new, .. } => prop_assert_eq!(seen.insert(key, new), None),
+            Delta::Updated { old, new } => {
+                prop_assert!(old.is_same_as(&new));
+                prop_assert_eq!(seen.insert(key, new), Some(old)); // Q4
+            }
+            Delta::Deleted { old, .. } => prop_assert_eq!(seen.remove(&key), Some(old)),
+            Delta::Resync(object) => prop_assert_eq!(seen.get(&key), Some(&object)),
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn who_believes_all_deltas_ends_with_what_there_is(steps in prop::collection::vec(step(), 0..60)) {
+            let queue = TrackingQueue::default();
+            let (mut world, mut seen) = (BTreeMap::new(), BTreeMap::new());
+            for (version, step) in steps.into_iter().enumerate() {
+                let version = u32::try_from(version).unwrap();
+                match step {
+                    Step::Put(key, uid) => {
+                        world.insert(key, state(uid, version));
+                        queue.put(key, state(uid, version));
+                    }
+                    Step::Delete(key) => {
+                        if let Some(last) = world.remove(&key) {
+                            queue.delete(key, last);
+                        }
+                    }
+                    Step::Replace(objects) => {
+                        world = objects.into_iter().map(|(key, uid)| (key, state(uid, version))).collect();
+                        queue.replace(world.clone());
+                    }
+                    Step::Resync => queue.resync(),
+                    Step::Pop(count) => {
+                        for _ in 0..count.min(u8::try_from(queue.len()).unwrap()) {
+                            let (key, delta) = pop_now(&queue);
+                            believe(&mut seen, key, delta)?;
+                        }
+                    }
+                }
+            }
+            while !queue.is_empty() {
+                let (key, delta) = pop_now(&queue);
+                believe(&mut seen, key, delta)?;
+            }
+            prop_assert_eq!(seen, world);
+        }
+    }
+
+    /// Pops what is there.
+    fn pop_now(queue: &TrackingQueue<u8, State>) -> (u8, Delta<State>) {
+        use futures_util::FutureExt as _;
+        queue.pop().now_or_never().unwrap().unwrap()
+    }
+}

@@ -1,0 +1,133 @@
+//! A queue that knows for itself what is new.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
+
+use parking_lot::Mutex;
+
+use super::{Delta, DeltaQueue, Incarnation};
+
+/// A [`DeltaQueue`] for whoever has objects and no store: it remembers what was put, and so knows what is new,
+/// what has changed and what a list does not have any more.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// use watchkeeper_cache::delta::{Delta, Incarnation, TrackingQueue};
+///
+/// #[derive(Clone, Debug, PartialEq)]
+/// struct Lamp(&'static str);
+/// impl Incarnation for Lamp {}
+///
+/// let queue = TrackingQueue::default();
+/// queue.replace([("hall", Lamp("off")), ("yard", Lamp("on"))]);
+/// assert_eq!(queue.pop().await, Some(("hall", Delta::Added { new: Lamp("off"), initial: true })));
+/// assert_eq!(queue.pop().await, Some(("yard", Delta::Added { new: Lamp("on"), initial: true })));
+///
+/// queue.put("hall", Lamp("on"));
+/// queue.replace([("hall", Lamp("on"))]);
+/// assert_eq!(queue.pop().await, Some(("hall", Delta::Updated { old: Lamp("off"), new: Lamp("on") })));
+/// assert_eq!(queue.pop().await, Some(("yard", Delta::Deleted { old: Lamp("on"), last: None })));
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct TrackingQueue<K, T> {
+    known: Mutex<Known<K, T>>,
+    queue: DeltaQueue<K, T>,
+}
+
+#[derive(Debug)]
+struct Known<K, T> {
+    objects: HashMap<K, T>,
+    /// Whether there was a list.
+    is_populated: bool,
+}
+
+impl<K, T> Default for TrackingQueue<K, T> {
+    fn default() -> Self {
+        let known = Known { objects: HashMap::new(), is_populated: false };
+        Self { known: Mutex::new(known), queue: DeltaQueue::default() }
+    }
+}
+
+impl<K: Hash + Eq + Clone, T: Incarnation + Clone> TrackingQueue<K, T> {
+    /// An object is new or has changed.
+    pub fn put(&self, key: K, new: T) {
+        let mut known = self.known.lock();
+        let deltas = known.put(key.clone(), new, false);
+        self.queue.push_all(std::iter::repeat(key).zip(deltas));
+    }
+
+    /// An object is gone; this is its last state. Nobody hears of it if nobody knew it.
+    pub fn delete(&self, key: K, last: T) {
+        let mut known = self.known.lock();
+        if let Some(old) = known.objects.remove(&key) {
+            self.queue.push(key, Delta::Deleted { old, last: Some(last) });
+        }
+    }
+
+    /// There are these objects and no others. Deletions come first, and all of it in one step.
+    pub fn replace(&self, objects: impl IntoIterator<Item = (K, T)>) {
+        let mut known = self.known.lock();
+        let mut before = std::mem::take(&mut known.objects);
+        let initial = !known.is_populated;
+        known.is_populated = true;
+        let mut deltas = Vec::new();
+        let mut order = Vec::new();
+        for (key, new) in objects {
+            if let Some(old) = before.remove(&key) {
+                known.objects.insert(key.clone(), old);
+            }
+            order.push((key.clone(), known.put(key, new, initial)));
+        }
+        deltas.extend(before.into_iter().map(|(key, old)| (key, Delta::missed(old))));
+        for (key, changes) in order {
+            deltas.extend(std::iter::repeat(key).zip(changes));
+        }
+        self.queue.push_all(deltas);
+    }
+
+    /// Has every known object looked at again.
+    pub fn resync(&self) {
+        let known = self.known.lock();
+        self.queue.resync(known.objects.iter().map(|(key, object)| (key.clone(), object.clone())));
+    }
+
+    /// The next delta: see [`DeltaQueue::pop`].
+    pub async fn pop(&self) -> Option<(K, Delta<T>)> {
+        self.queue.pop().await
+    }
+
+    /// Nothing is added any more; what is pending can still be popped.
+    pub fn close(&self) {
+        self.queue.close();
+    }
+
+    /// How many keys are pending.
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether nothing is pending.
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+}
+
+impl<K: Hash + Eq, T: Incarnation + Clone> Known<K, T> {
+    fn put(&mut self, key: K, new: T, initial: bool) -> Vec<Delta<T>> {
+        match self.objects.entry(key) {
+            Entry::Vacant(place) => {
+                place.insert(new.clone());
+                vec![Delta::Added { new, initial }]
+            }
+            Entry::Occupied(mut place) => {
+                let old = place.insert(new.clone());
+                match old.is_same_as(&new) {
+                    true => vec![Delta::Updated { old, new }],
+                    false => vec![Delta::missed(old), Delta::Added { new, initial: false }],
+                }
+            }
+        }
+    }
+}

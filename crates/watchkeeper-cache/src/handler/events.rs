@@ -1,0 +1,101 @@
+//! Every event: for who must see each change and not only the newest.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use watchkeeper_core::Object;
+
+use super::Filter;
+use crate::delta::Delta;
+use crate::store::{Store, Subscriber};
+
+/// What one hears who wants every event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// An event, as the store has seen it.
+    Event(Delta<Arc<Object>>),
+    /// As many events as this were dropped here, because they were not taken in time.
+    Missed(u64),
+}
+
+/// All objects, and then every event that the store sees, none of them merged with another. If more wait than
+/// it holds the oldest are dropped, and it says so.
+///
+/// What happened while the connection was lost no server tells: then even this has only what a list shows.
+#[derive(Debug)]
+pub struct EveryEvent {
+    ring: Arc<Ring>,
+}
+
+#[derive(Debug)]
+struct Ring {
+    filter: Filter,
+    capacity: usize,
+    inner: Mutex<Inner>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    events: VecDeque<Delta<Arc<Object>>>,
+    missed: u64,
+    has_ended: bool,
+}
+
+impl Subscriber for Ring {
+    fn hear(&self, deltas: &[Delta<Arc<Object>>]) {
+        let mut inner = self.inner.lock();
+        for event in deltas.iter().filter_map(|delta| self.filter.seen(delta)) {
+            if inner.events.len() == self.capacity {
+                inner.events.pop_front();
+                inner.missed += 1;
+            }
+            inner.events.push_back(event);
+        }
+        drop(inner);
+        self.changed.notify_one();
+    }
+
+    fn synced(&self) {}
+
+    fn ended(&self) {
+        self.inner.lock().has_ended = true;
+        self.changed.notify_one();
+    }
+}
+
+impl EveryEvent {
+    /// Of a store. It holds `capacity` events, at least one.
+    pub fn new(store: &Store, filter: Filter, capacity: usize) -> Self {
+        let inner = Mutex::default();
+        let ring = Arc::new(Ring { filter, capacity: capacity.max(1), inner, changed: Notify::new() });
+        store.subscribe(&ring);
+        Self { ring }
+    }
+
+    /// The next event; waits for one. `None` once the store gets no more.
+    pub async fn next(&mut self) -> Option<Heard> {
+        loop {
+            {
+                let mut inner = self.ring.inner.lock();
+                if inner.missed > 0 {
+                    return Some(Heard::Missed(std::mem::take(&mut inner.missed)));
+                }
+                if let Some(event) = inner.events.pop_front() {
+                    return Some(Heard::Event(event));
+                }
+                if inner.has_ended {
+                    return None;
+                }
+            }
+            self.ring.changed.notified().await;
+        }
+    }
+
+    /// How many events wait.
+    pub fn pending(&self) -> usize {
+        self.ring.inner.lock().events.len()
+    }
+}

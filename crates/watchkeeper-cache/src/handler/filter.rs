@@ -1,0 +1,75 @@
+//! Filter: of which objects a handler hears.
+
+use std::fmt;
+use std::sync::Arc;
+
+use watchkeeper_core::{LabelSelector, Object};
+
+use crate::delta::Delta;
+
+/// Which objects a handler hears of. One that comes to match is added for it, one that ceases to is deleted.
+///
+/// ```
+/// use watchkeeper_cache::handler::Filter;
+///
+/// let shop = Filter::namespace("shop").and(Filter::labels("app=web".parse()?));
+/// let labelled = Filter::of(|object| object.head.labels().len() > 0);
+/// # Ok::<(), watchkeeper_core::SelectorError>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Filter {
+    passes: Option<Arc<Passes>>,
+}
+
+type Passes = dyn Fn(&Object) -> bool + Send + Sync;
+
+impl Filter {
+    /// Those for which a function says so. It must always say the same of the same state.
+    pub fn of(passes: impl Fn(&Object) -> bool + Send + Sync + 'static) -> Self {
+        Self { passes: Some(Arc::new(passes)) }
+    }
+
+    /// Those of a namespace.
+    pub fn namespace(namespace: &str) -> Self {
+        let namespace = namespace.to_owned();
+        Self::of(move |object| object.head.key().namespace() == Some(&namespace))
+    }
+
+    /// Those with such labels.
+    pub fn labels(selector: LabelSelector) -> Self {
+        Self::of(move |object| selector.matches(|key| object.head.label(key)))
+    }
+
+    /// Those that pass both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self::of(move |object| self.passes(object) && other.passes(object))
+    }
+
+    pub(super) fn passes(&self, object: &Object) -> bool {
+        self.passes.as_ref().is_none_or(|passes| passes(object))
+    }
+
+    /// What has happened, as one hears of it who sees only what passes.
+    pub(super) fn seen(&self, delta: &Delta<Arc<Object>>) -> Option<Delta<Arc<Object>>> {
+        if self.passes.is_none() {
+            return Some(delta.clone());
+        }
+        match delta {
+            Delta::Updated { old, new } => match (self.passes(old), self.passes(new)) {
+                (true, true) => Some(delta.clone()),
+                (false, true) => Some(Delta::Added { new: new.clone(), initial: false }),
+                (true, false) => Some(Delta::Deleted { old: old.clone(), last: Some(new.clone()) }),
+                (false, false) => None,
+            },
+            Delta::Deleted { old, .. } => self.passes(old).then(|| delta.clone()),
+            Delta::Added { new, .. } | Delta::Resync(new) => self.passes(new).then(|| delta.clone()),
+        }
+    }
+}
+
+impl fmt::Debug for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.passes.is_some() { "Filter(some)" } else { "Filter(all)" })
+    }
+}

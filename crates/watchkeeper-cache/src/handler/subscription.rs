@@ -1,0 +1,142 @@
+//! Subscription: changes, one after the other, for who asks for the next.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep_until};
+use watchkeeper_core::{Object, ObjectKey};
+
+use super::Filter;
+use crate::delta::{Delta, DeltaQueue};
+use crate::store::{Store, Subscriber};
+
+/// A resync is not asked for more often than this.
+const SHORTEST_RESYNC: Duration = Duration::from_secs(1);
+
+/// How one subscribes.
+#[derive(Debug, Clone, Default)]
+pub struct SubscriptionOptions {
+    /// Of which objects.
+    pub filter: Filter,
+    /// How often every object is looked at again, changed or not; never by default. Shorter than a second is a
+    /// second.
+    pub resync: Option<Duration>,
+}
+
+/// All objects, and then every change of them. Where several changes wait they become one.
+///
+/// Dropped, it ends.
+#[derive(Debug)]
+pub struct Subscription {
+    store: Store,
+    queue: Arc<Queue>,
+    resync: Option<Resync>,
+    caught_up: watch::Sender<bool>,
+}
+
+#[derive(Debug)]
+struct Resync {
+    period: Duration,
+    next: Instant,
+}
+
+/// What the store writes to.
+#[derive(Debug)]
+struct Queue {
+    deltas: DeltaQueue<ObjectKey, Arc<Object>>,
+    filter: Filter,
+    /// All that was there at the beginning is before this place; `None` while that is not known.
+    initial: Mutex<Option<u64>>,
+    synced: Notify,
+}
+
+impl Subscriber for Queue {
+    fn hear(&self, deltas: &[Delta<Arc<Object>>]) {
+        let seen = deltas.iter().filter_map(|delta| self.filter.seen(delta));
+        self.deltas.push_all(seen.map(|delta| (delta.newest().head.key().clone(), delta)));
+    }
+
+    fn synced(&self) {
+        *self.initial.lock() = Some(self.deltas.next_place());
+        self.synced.notify_one();
+    }
+
+    fn ended(&self) {
+        self.deltas.close();
+    }
+}
+
+impl Subscription {
+    /// Of a store.
+    pub fn new(store: &Store, options: SubscriptionOptions) -> Self {
+        let queue = Arc::new(Queue {
+            deltas: DeltaQueue::default(),
+            filter: options.filter,
+            initial: Mutex::default(),
+            synced: Notify::new(),
+        });
+        store.subscribe(&queue);
+        let resync = options.resync.map(|period| {
+            let period = period.max(SHORTEST_RESYNC);
+            Resync { period, next: Instant::now() + period }
+        });
+        Self { store: store.clone(), queue, resync, caught_up: watch::Sender::new(false) }
+    }
+
+    /// The next change; waits for one. `None` once the store gets no more. What was returned before counts as
+    /// handled.
+    pub async fn next(&mut self) -> Option<Delta<Arc<Object>>> {
+        loop {
+            self.catch_up();
+            let resync = async {
+                match &self.resync {
+                    Some(resync) => sleep_until(resync.next).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = resync => self.look_again(),
+                () = self.queue.synced.notified() => {}
+                popped = self.queue.deltas.pop() => return popped.map(|(_, delta)| delta),
+            }
+        }
+    }
+
+    /// Whether all that was there at the beginning has been handled.
+    pub fn is_caught_up(&self) -> bool {
+        *self.caught_up.borrow()
+    }
+
+    /// Becomes true when all that was there at the beginning has been handled.
+    pub fn caught_up(&self) -> watch::Receiver<bool> {
+        self.caught_up.subscribe()
+    }
+
+    /// How many keys wait.
+    pub fn pending(&self) -> usize {
+        self.queue.deltas.len()
+    }
+
+    /// How long the key has waited that is next: how far this handler is behind.
+    pub fn lag(&self) -> Duration {
+        self.queue.deltas.waiting_since().map(|since| since.elapsed()).unwrap_or_default()
+    }
+
+    fn catch_up(&self) {
+        let Some(initial) = *self.queue.initial.lock() else { return };
+        if !self.is_caught_up() && self.queue.deltas.first_place().is_none_or(|first| first >= initial) {
+            self.caught_up.send_replace(true);
+        }
+    }
+
+    fn look_again(&mut self) {
+        let Some(resync) = &mut self.resync else { return };
+        resync.next = Instant::now() + resync.period;
+        let now = self.store.snapshot();
+        let seen = now.iter().filter(|object| self.queue.filter.passes(object));
+        self.queue.deltas.resync(seen.map(|object| (object.head.key().clone(), object.clone())));
+    }
+}

@@ -1,0 +1,185 @@
+//! Store: the newest state of every object, indexed.
+//!
+//! From: the reflector, by the one [`Writer`].
+//! To:   readers, by [`Snapshot`]s; handlers, by deltas.
+//!
+//! - S1: every index has exactly the values of the objects that are there.
+//! - S2: a reader takes the lock to copy a few pointers, and so holds up nobody; a list that replaces all objects
+//!   is built beside the store and takes its place in one step.
+//! - S3: who hears of a change finds it in the store, or a newer state.
+//! - S4: who subscribes hears of every object once, and then of every change.
+
+mod index;
+mod postings;
+mod select;
+mod sizes;
+mod snapshot;
+mod stage;
+mod state;
+mod writer;
+
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use watchkeeper_core::{Object, ResourceVersion};
+
+use crate::delta::Delta;
+use index::Index;
+use state::State;
+
+pub use index::{IndexBy, IndexExists, UnknownIndex};
+pub use sizes::Sizes;
+pub use snapshot::Snapshot;
+pub use writer::Writer;
+
+/// The objects of a collection, for reading. Clones are of the same store.
+///
+/// ```
+/// use watchkeeper_cache::{Sink as _, Store};
+/// use watchkeeper_core::{Encoded, HeadBuilder, Object};
+///
+/// let (store, mut writer) = Store::new();
+/// store.add_index("zone", |object: &Object| object.head.label("zone").map(str::to_owned).into_iter().collect())?;
+///
+/// let head = HeadBuilder::default().name("node-1").version("7").label("zone", "east").finish();
+/// writer.put(Object { head, encoded: Encoded::json(*b"{}") });
+///
+/// let now = store.snapshot();
+/// assert_eq!(now.version(), &7.into());
+/// assert_eq!(now.by_index("zone", "east")?.count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Store {
+    shared: Arc<Shared>,
+}
+
+/// Who hears of changes.
+pub(crate) trait Subscriber: Send + Sync {
+    /// What has happened, in order. Must not wait.
+    fn hear(&self, deltas: &[Delta<Arc<Object>>]);
+
+    /// The first list is in the store, and all of it was heard.
+    fn synced(&self);
+
+    /// There will be no more.
+    fn ended(&self);
+}
+
+struct Shared {
+    /// Held for as long as it takes to copy or to swap a state (S2).
+    state: Mutex<State>,
+    /// Held while a change is made and told (S3, S4). Always taken before the state.
+    telling: Mutex<Telling>,
+    /// Whenever the state has changed.
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct Telling {
+    subscribers: Vec<Weak<dyn Subscriber>>,
+    is_synced: bool,
+    has_ended: bool,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = self.state.lock();
+        let mut shown = f.debug_struct("Store");
+        shown.field("objects", &state.objects.len()).field("version", &state.version).finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// An empty store, and what writes to it.
+    pub fn new() -> (Self, Writer) {
+        let shared =
+            Arc::new(Shared { state: Mutex::default(), telling: Mutex::default(), changed: Notify::new() });
+        (Self { shared: shared.clone() }, Writer::new(shared))
+    }
+
+    /// All objects as they are now.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::new(self.shared.state.lock().clone())
+    }
+
+    /// Adds a way to find objects, also of those that are there already. While it is built nothing is written.
+    ///
+    /// # Errors
+    /// If there is one of this name.
+    pub fn add_index(&self, name: &str, by: impl IndexBy + 'static) -> Result<(), IndexExists> {
+        let _telling = self.shared.telling.lock();
+        let mut next = self.shared.state.lock().clone();
+        next.add_index(Index { name: name.into(), by: Arc::new(by) })?;
+        *self.shared.state.lock() = next;
+        Ok(())
+    }
+
+    /// Whether the first list is in the store.
+    pub fn is_synced(&self) -> bool {
+        self.shared.telling.lock().is_synced
+    }
+
+    /// Waits until the first list is in the store.
+    pub async fn synced(&self) {
+        self.until(|| self.is_synced()).await;
+    }
+
+    /// Waits until the store has seen a version: what was written with it can be read then, or something newer.
+    /// A version that cannot be compared is waited for as it is.
+    pub async fn wait_for(&self, version: &ResourceVersion) {
+        self.until(|| {
+            let current = &self.shared.state.lock().version;
+            match current.compare(version) {
+                Ok(order) => order.is_ge(),
+                Err(_) => current == version,
+            }
+        })
+        .await;
+    }
+
+    /// Has somebody hear of everything: first of what is there now, then of what changes.
+    pub(crate) fn subscribe(&self, subscriber: &Arc<impl Subscriber + 'static>) {
+        let mut telling = self.shared.telling.lock();
+        let state = self.shared.state.lock().clone();
+        let present: Vec<_> = state
+            .objects
+            .iter()
+            .map(|(_, object)| Delta::Added { new: object.clone(), initial: true })
+            .collect();
+        subscriber.hear(&present);
+        if telling.is_synced {
+            subscriber.synced();
+        }
+        if telling.has_ended {
+            subscriber.ended();
+        }
+        let subscriber: Weak<dyn Subscriber> = Arc::downgrade(subscriber) as Weak<dyn Subscriber>;
+        telling.subscribers.push(subscriber);
+    }
+
+    async fn until(&self, condition: impl Fn() -> bool) {
+        loop {
+            let changed = self.shared.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if condition() {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+impl Telling {
+    fn tell(&mut self, deltas: &[Delta<Arc<Object>>]) {
+        self.subscribers.retain(|subscriber| match subscriber.upgrade() {
+            Some(subscriber) => {
+                subscriber.hear(deltas);
+                true
+            }
+            None => false,
+        });
+    }
+}

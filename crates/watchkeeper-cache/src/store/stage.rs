@@ -1,0 +1,76 @@
+//! Stage: a list that is not there yet.
+//!
+//! - G1: an object that the store has in the same version is only marked as seen: a list of what is known takes
+//!   no memory for bodies.
+//! - G2: of two objects of one key the last counts, and one that is gone does not.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use watchkeeper_core::{Object, ObjectKey, ResourceVersion};
+
+use super::state::State;
+use crate::delta::Delta;
+
+#[derive(Debug, Default)]
+pub(super) struct Stage {
+    seen: HashSet<ObjectKey>,
+    /// In the order of keys, which is that of handlers too.
+    changed: BTreeMap<ObjectKey, Arc<Object>>,
+}
+
+impl Stage {
+    pub(super) fn add(&mut self, object: Object, current: &State) {
+        let key = object.head.key().clone();
+        match current.objects.get(&key) {
+            Some(known) if is_same(known, &object) => {
+                self.changed.remove(&key);
+            }
+            _ => {
+                self.changed.insert(key.clone(), Arc::new(object));
+            }
+        }
+        self.seen.insert(key);
+    }
+
+    pub(super) fn remove(&mut self, key: &ObjectKey) {
+        self.seen.remove(key);
+        self.changed.remove(key);
+    }
+
+    /// Makes the state what was staged. Returns what that changed: deletions first.
+    pub(super) fn commit(
+        self,
+        state: &mut State,
+        version: ResourceVersion,
+        initial: bool,
+    ) -> Vec<Delta<Arc<Object>>> {
+        let gone: Vec<ObjectKey> = state
+            .objects
+            .iter()
+            .filter(|(key, _)| !self.seen.contains(key))
+            .map(|(key, _)| key.clone())
+            .collect();
+        let mut deleted: Vec<_> =
+            gone.iter().filter_map(|key| state.remove(key)).map(Delta::missed).collect();
+        let mut changed = Vec::with_capacity(self.changed.len());
+        for (_, new) in self.changed {
+            match state.put(&new) {
+                None => changed.push(Delta::Added { new, initial }),
+                Some(old) if old.head.uid() == new.head.uid() => changed.push(Delta::Updated { old, new }),
+                Some(old) => {
+                    deleted.push(Delta::missed(old));
+                    changed.push(Delta::Added { new, initial });
+                }
+            }
+        }
+        state.version = version;
+        deleted.append(&mut changed);
+        deleted
+    }
+}
+
+/// Whether both are one version of one object.
+pub(super) fn is_same(one: &Object, other: &Object) -> bool {
+    one.head.version() == other.head.version() && one.head.uid() == other.head.uid()
+}

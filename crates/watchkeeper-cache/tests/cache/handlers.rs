@@ -1,0 +1,283 @@
+//! Handlers: what they hear, and that nobody suffers from another.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::objects::{Build, object};
+use futures_util::FutureExt as _;
+use parking_lot::Mutex;
+use watchkeeper_cache::delta::Delta;
+use watchkeeper_cache::handler::{EveryEvent, Filter, Handler, Heard, Subscription, SubscriptionOptions};
+use watchkeeper_cache::{Sink as _, Store};
+use watchkeeper_core::Object;
+
+fn subscribe(store: &Store) -> Subscription {
+    Subscription::new(store, SubscriptionOptions::default())
+}
+
+/// What one hears without waiting.
+fn heard(subscription: &mut Subscription) -> Vec<String> {
+    std::iter::from_fn(|| subscription.next().now_or_never().flatten()).map(|delta| show(&delta)).collect()
+}
+
+fn show(delta: &Delta<Arc<Object>>) -> String {
+    let at = |object: &Object| format!("{}@{}", object.head.key(), object.head.version());
+    match delta {
+        Delta::Added { new, initial: true } => format!("initial {}", at(new)),
+        Delta::Added { new, .. } => format!("added {}", at(new)),
+        Delta::Updated { old, new } => format!("updated {} to {}", at(old), new.head.version()),
+        Delta::Deleted { last: Some(last), .. } => format!("deleted {}", at(last)),
+        Delta::Deleted { old, .. } => format!("missed {}", at(old)),
+        Delta::Resync(object) => format!("resync {}", at(object)),
+    }
+}
+
+#[tokio::test]
+async fn who_subscribes_early_hears_the_list_and_then_every_change() {
+    let (store, mut writer) = Store::new();
+    let mut subscription = subscribe(&store);
+    assert_eq!(heard(&mut subscription), [""; 0]);
+    assert!(!subscription.is_caught_up());
+    writer.begin();
+    writer.stage(object("x", "b", 2));
+    writer.stage(object("x", "a", 1));
+    writer.commit(2.into());
+    assert_eq!(show(&subscription.next().await.unwrap()), "initial x/a@1");
+    assert!(!subscription.is_caught_up());
+    assert_eq!(show(&subscription.next().await.unwrap()), "initial x/b@2");
+    assert!(!subscription.is_caught_up(), "the last one is not handled yet");
+    assert_eq!(heard(&mut subscription), [""; 0]);
+    assert!(subscription.is_caught_up());
+    writer.put(object("x", "a", 3));
+    writer.put(object("x", "c", 4));
+    writer.delete(object("x", "b", 5));
+    assert_eq!(heard(&mut subscription), ["updated x/a@1 to 3", "added x/c@4", "deleted x/b@5"]);
+    drop(writer);
+    assert_eq!(subscription.next().await, None);
+}
+
+#[tokio::test]
+async fn an_empty_list_is_caught_up_with_only_when_it_is_there() {
+    let (store, mut writer) = Store::new();
+    let mut subscription = subscribe(&store);
+    let mut caught_up = subscription.caught_up();
+    let waiting = tokio::spawn(async move { subscription.next().await.map(|delta| show(&delta)) });
+    tokio::task::yield_now().await;
+    assert!(!*caught_up.borrow());
+    writer.begin();
+    writer.commit(1.into());
+    caught_up.wait_for(|caught_up| *caught_up).await.unwrap();
+    drop(writer);
+    assert_eq!(waiting.await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn who_subscribes_late_hears_what_is_there_first() {
+    let (store, mut writer) = Store::new();
+    writer.begin();
+    writer.stage(object("x", "a", 1));
+    writer.commit(1.into());
+    writer.put(object("x", "b", 2));
+    let mut late = subscribe(&store);
+    writer.put(object("x", "a", 3));
+    assert_eq!(heard(&mut late), ["initial x/a@3", "initial x/b@2"]);
+    assert!(late.is_caught_up());
+}
+
+#[tokio::test]
+async fn a_relist_tells_what_went_missing_first_and_nothing_of_what_stayed() {
+    let (store, mut writer) = Store::new();
+    writer.begin();
+    for (name, uid) in [("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")] {
+        writer.stage(Build::new("x", name, 1).uid(uid).object());
+    }
+    writer.commit(1.into());
+    let mut subscription = subscribe(&store);
+    heard(&mut subscription);
+    writer.begin();
+    writer.stage(Build::new("x", "a", 1).uid("1").object());
+    writer.stage(Build::new("x", "b", 5).uid("2").object());
+    writer.stage(Build::new("x", "c", 6).uid("9").object());
+    writer.stage(Build::new("x", "e", 7).uid("5").object());
+    writer.commit(7.into());
+    assert_eq!(
+        heard(&mut subscription),
+        ["missed x/d@1", "missed x/c@1", "added x/c@6", "updated x/b@1 to 5", "added x/e@7"]
+    );
+}
+
+#[tokio::test]
+async fn the_store_is_never_behind_what_is_heard() {
+    let (store, mut writer) = Store::new();
+    let mut subscription = subscribe(&store);
+    let reader = tokio::spawn(async move {
+        let mut count = 0;
+        while let Some(delta) = subscription.next().await {
+            let told = delta.newest().head.version().as_u64().unwrap();
+            let now = store.snapshot();
+            let found = now.get(delta.newest().head.key()).unwrap().head.version().as_u64().unwrap();
+            assert!(found >= told);
+            count += 1;
+        }
+        count
+    });
+    for version in 1..=2_000 {
+        writer.put(object("x", &(version % 50).to_string(), version));
+        if version % 7 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    drop(writer);
+    assert!(reader.await.unwrap() >= 50);
+}
+
+#[tokio::test]
+async fn a_filter_makes_additions_and_deletions_of_what_comes_to_match_and_ceases_to() {
+    let (store, mut writer) = Store::new();
+    writer.put(Build::new("x", "a", 1).label("app", "web").object());
+    writer.put(Build::new("x", "b", 2).object());
+    writer.put(Build::new("y", "c", 3).label("app", "web").object());
+    let filter = Filter::namespace("x").and(Filter::labels("app=web".parse().unwrap()));
+    let mut subscription =
+        Subscription::new(&store, SubscriptionOptions { filter, ..SubscriptionOptions::default() });
+    assert_eq!(heard(&mut subscription), ["initial x/a@1"]);
+    writer.put(Build::new("x", "b", 4).label("app", "web").object());
+    writer.put(Build::new("x", "a", 5).label("app", "db").object());
+    writer.put(Build::new("y", "c", 6).object());
+    writer.put(Build::new("x", "b", 7).label("app", "web").object());
+    assert_eq!(heard(&mut subscription), ["added x/b@7", "deleted x/a@5"]);
+    writer.delete(Build::new("x", "a", 8).label("app", "db").object());
+    assert_eq!(heard(&mut subscription), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_looks_again_in_its_own_time() {
+    let (store, mut writer) = Store::new();
+    writer.begin();
+    writer.stage(object("x", "a", 1));
+    writer.stage(object("x", "b", 1));
+    writer.commit(1.into());
+    let every = |seconds| {
+        let resync = Some(Duration::from_secs(seconds));
+        Subscription::new(&store, SubscriptionOptions { resync, ..SubscriptionOptions::default() })
+    };
+    let (mut never, mut two, mut three) = (subscribe(&store), every(2), every(3));
+    for subscription in [&mut never, &mut two, &mut three] {
+        assert_eq!(heard(subscription), ["initial x/a@1", "initial x/b@1"]);
+    }
+    tokio::time::advance(Duration::from_secs(2)).await;
+    assert_eq!(heard(&mut two), ["resync x/a@1", "resync x/b@1"]);
+    assert_eq!((heard(&mut never), heard(&mut three)), (vec![], vec![]));
+    tokio::time::advance(Duration::from_secs(1)).await;
+    writer.put(object("x", "a", 2));
+    assert_eq!(heard(&mut three), ["updated x/a@1 to 2", "resync x/b@1"]);
+    assert_eq!(
+        (heard(&mut two), heard(&mut never)),
+        (vec!["updated x/a@1 to 2".into()], vec!["updated x/a@1 to 2".into()])
+    );
+}
+
+#[tokio::test]
+async fn a_handler_that_panics_is_reported_and_goes_on_alone() {
+    let (store, mut writer) = Store::new();
+    let (seen, panics) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
+    let handler = Handler::start_reporting(
+        subscribe(&store),
+        {
+            let seen = seen.clone();
+            move |delta: Delta<Arc<Object>>| {
+                let seen = seen.clone();
+                async move {
+                    assert_ne!(delta.newest().head.key().name(), "bad", "of all things");
+                    seen.lock().push(show(&delta));
+                }
+            }
+        },
+        {
+            let panics = panics.clone();
+            move |panic| panics.lock().push((panic.key.to_string(), panic.message.contains("of all things")))
+        },
+    );
+    let other = Arc::new(Mutex::new(0));
+    let counting = Handler::start(subscribe(&store), {
+        let other = other.clone();
+        move |_| *other.lock() += 1
+    });
+    for (name, version) in [("a", 1), ("bad", 2), ("c", 3)] {
+        writer.put(object("x", name, version));
+    }
+    drop(writer);
+    handler.finished().await;
+    counting.finished().await;
+    assert_eq!(*seen.lock(), ["added x/a@1", "added x/c@3"]);
+    assert_eq!((panics.lock().as_slice(), *other.lock()), ([("x/bad".to_owned(), true)].as_slice(), 3));
+}
+
+#[tokio::test]
+async fn a_handler_says_when_it_has_handled_the_beginning_and_ends_when_dropped() {
+    let (store, mut writer) = Store::new();
+    writer.begin();
+    writer.stage(object("x", "a", 1));
+    writer.commit(1.into());
+    let count = Arc::new(Mutex::new(0));
+    let mut handler = Handler::start_async(subscribe(&store), {
+        let count = count.clone();
+        move |_| {
+            let count = count.clone();
+            async move { *count.lock() += 1 }
+        }
+    });
+    assert!(handler.caught_up().await);
+    assert_eq!(*count.lock(), 1);
+    handler.stop().await;
+    writer.put(object("x", "a", 2));
+    assert_eq!((*count.lock(), Arc::strong_count(&count)), (1, 1), "its task is gone");
+}
+
+#[tokio::test]
+async fn a_handler_that_is_stuck_holds_two_changes_a_key_at_most() {
+    let (store, mut writer) = Store::new();
+    let stuck = subscribe(&store);
+    let mut quick = subscribe(&store);
+    let mut told = 0;
+    for version in 1..=50_000_u64 {
+        let name = (version % 100).to_string();
+        match version % 1_000 {
+            0..500 => {
+                writer.put(Build::new("x", &name, version).uid(&(version / 1_000).to_string()).object())
+            }
+            _ => writer.delete(object("x", &name, version)),
+        }
+        told += usize::from(quick.next().now_or_never().flatten().is_some());
+    }
+    assert!(stuck.pending() <= 100);
+    assert!(told > 25_000, "nobody waited for it: {told}");
+}
+
+#[tokio::test]
+async fn who_wants_every_event_gets_it_or_is_told_how_many_are_missing() {
+    let (store, mut writer) = Store::new();
+    let mut events = EveryEvent::new(&store, Filter::default(), 3);
+    for version in 1..=2 {
+        writer.put(object("x", "a", version));
+    }
+    writer.delete(object("x", "a", 3));
+    let mut shown = Vec::new();
+    while let Some(Some(heard)) = events.next().now_or_never() {
+        shown.push(match heard {
+            Heard::Event(delta) => show(&delta),
+            Heard::Missed(count) => format!("missed {count}"),
+        });
+    }
+    assert_eq!(shown, ["added x/a@1", "updated x/a@1 to 2", "deleted x/a@3"]);
+    for version in 4..=8 {
+        writer.put(object("x", "a", version));
+    }
+    assert_eq!(events.next().await, Some(Heard::Missed(2)));
+    let Some(Heard::Event(delta)) = events.next().await else { panic!("three are left") };
+    assert_eq!((show(&delta), events.pending()), ("updated x/a@5 to 6".to_owned(), 2));
+    drop(writer);
+    events.next().await;
+    events.next().await;
+    assert_eq!(events.next().await, None);
+}

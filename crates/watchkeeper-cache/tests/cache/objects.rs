@@ -1,0 +1,40 @@
+//! Objects for tests.
+
+use watchkeeper_core::{Encoded, HeadBuilder, Object, Owner};
+
+/// An object in a namespace, with a version for a uid too.
+pub(crate) fn object(namespace: &str, name: &str, version: u64) -> Object {
+    Build::new(namespace, name, version).object()
+}
+
+/// An object that is put together.
+pub(crate) struct Build {
+    head: HeadBuilder,
+}
+
+impl Build {
+    pub(crate) fn new(namespace: &str, name: &str, version: u64) -> Self {
+        let mut head = HeadBuilder::default();
+        head.namespace(namespace).name(name).version(&version.to_string());
+        Self { head }
+    }
+
+    pub(crate) fn label(mut self, key: &str, value: &str) -> Self {
+        self.head.label(key, value);
+        self
+    }
+
+    pub(crate) fn uid(mut self, uid: &str) -> Self {
+        self.head.uid(uid);
+        self
+    }
+
+    pub(crate) fn owner(mut self, uid: &str) -> Self {
+        self.head.owner(&Owner { uid, ..Owner::default() });
+        self
+    }
+
+    pub(crate) fn object(mut self) -> Object {
+        Object { head: self.head.finish(), encoded: Encoded::json(*b"{}") }
+    }
+}
