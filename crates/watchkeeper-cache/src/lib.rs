@@ -15,8 +15,10 @@
 pub mod delta;
 pub mod handler;
 mod map;
+pub mod reader;
 mod sink;
 pub mod store;
 
+pub use reader::{Keep, Notification, Reader};
 pub use sink::Sink;
 pub use store::{Snapshot, Store};

@@ -244,7 +244,7 @@ async fn a_handler_that_is_stuck_holds_two_changes_a_key_at_most() {
         let name = (version % 100).to_string();
         match version % 1_000 {
             0..500 => {
-                writer.put(Build::new("x", &name, version).uid(&(version / 1_000).to_string()).object())
+                writer.put(Build::new("x", &name, version).uid(&(version / 1_000).to_string()).object());
             }
             _ => writer.delete(object("x", &name, version)),
         }

@@ -1,0 +1,48 @@
+//! Decoded copies of objects.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use watchkeeper_core::{Object, ObjectKey};
+
+use crate::store::Snapshot;
+
+/// How many copies of objects that are gone may stay before they are looked for.
+const SLACK: usize = 64;
+
+/// A state, and what it was decoded to.
+type Copy<K> = (Arc<Object>, Arc<K>);
+
+/// Decoded copies, each of the state that it was decoded from.
+#[derive(Debug)]
+pub(super) struct Decoded<K> {
+    copies: Mutex<HashMap<ObjectKey, Copy<K>>>,
+}
+
+impl<K> Default for Decoded<K> {
+    fn default() -> Self {
+        Self { copies: Mutex::default() }
+    }
+}
+
+impl<K> Decoded<K> {
+    pub(super) fn get(&self, object: &Arc<Object>) -> Option<Arc<K>> {
+        let copies = self.copies.lock();
+        let (of, copy) = copies.get(object.head.key())?;
+        Arc::ptr_eq(of, object).then(|| copy.clone())
+    }
+
+    pub(super) fn keep(&self, object: &Arc<Object>, copy: &Arc<K>, now: &Snapshot) {
+        let mut copies = self.copies.lock();
+        copies.insert(object.head.key().clone(), (object.clone(), copy.clone()));
+        if copies.len() > now.len() + now.len() / 4 + SLACK {
+            copies.retain(|key, _| now.get(key).is_some());
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.copies.lock().len()
+    }
+}

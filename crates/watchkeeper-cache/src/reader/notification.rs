@@ -1,0 +1,156 @@
+//! Notifications: changes, with objects of a type.
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use tokio::sync::watch;
+use watchkeeper_core::{Object, ObjectKey};
+
+use super::{Reader, Undecodable};
+use crate::delta::Delta;
+use crate::handler::Subscription;
+
+/// What has happened to an object.
+#[derive(Debug)]
+pub enum Notification<K> {
+    /// It is there.
+    Added {
+        /// The object.
+        new: Arc<K>,
+        /// Whether it was there before one began to look.
+        initial: bool,
+    },
+    /// It has changed.
+    Updated {
+        /// What one last saw.
+        old: Arc<K>,
+        /// What it is now.
+        new: Arc<K>,
+    },
+    /// It is gone.
+    Deleted {
+        /// Its last state.
+        last: Arc<K>,
+    },
+    /// It went while nobody looked: a list did not have it any more.
+    DeletedWhileAway {
+        /// The last state that was seen; others may have followed.
+        last_seen: Arc<K>,
+    },
+    /// Nothing has happened: it is time to look at it again.
+    Resync(Arc<K>),
+    /// Something has happened to it, and what it is or was cannot be decoded.
+    Undecodable {
+        /// Which object.
+        key: ObjectKey,
+        /// Why not.
+        error: Undecodable,
+        /// What has happened, in bytes.
+        delta: Delta<Arc<Object>>,
+    },
+}
+
+/// All objects, and then every change of them, as a type. Dropped, it ends.
+#[derive(Debug)]
+pub struct Notifications<K> {
+    subscription: Subscription,
+    reader: Reader<K>,
+}
+
+impl<K: DeserializeOwned> Notifications<K> {
+    pub(super) fn new(subscription: Subscription, reader: Reader<K>) -> Self {
+        Self { subscription, reader }
+    }
+
+    /// The next change; waits for one. `None` once the store gets no more. What was returned before counts as
+    /// handled.
+    pub async fn next(&mut self) -> Option<Notification<K>> {
+        let delta = self.subscription.next().await?;
+        Some(self.decoded(delta))
+    }
+
+    /// Becomes true when all that was there at the beginning has been handled.
+    pub fn caught_up(&self) -> watch::Receiver<bool> {
+        self.subscription.caught_up()
+    }
+
+    /// The same changes in bytes, and how far behind one is.
+    pub fn subscription(&self) -> &Subscription {
+        &self.subscription
+    }
+
+    fn decoded(&self, delta: Delta<Arc<Object>>) -> Notification<K> {
+        match self.try_decoded(&delta) {
+            Ok(notification) => notification,
+            Err(error) => Notification::Undecodable { key: error.key.clone(), error, delta },
+        }
+    }
+
+    fn try_decoded(&self, delta: &Delta<Arc<Object>>) -> Result<Notification<K>, Undecodable> {
+        let now = self.reader.store().snapshot();
+        let current = |object| self.reader.decode(object, &now);
+        let former = |object| self.reader.decode_alone(object);
+        Ok(match delta {
+            Delta::Added { new, initial } => Notification::Added { new: current(new)?, initial: *initial },
+            Delta::Updated { old, new } => Notification::Updated { old: former(old)?, new: current(new)? },
+            Delta::Deleted { last: Some(last), .. } => Notification::Deleted { last: former(last)? },
+            Delta::Deleted { old, .. } => Notification::DeletedWhileAway { last_seen: former(old)? },
+            Delta::Resync(object) => Notification::Resync(current(object)?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::Keep;
+    use crate::sink::Sink as _;
+    use crate::store::Store;
+    use serde::Deserialize;
+    use watchkeeper_core::{Encoded, HeadBuilder};
+    use watchkeeper_wire::Kind;
+
+    #[derive(Debug, Deserialize)]
+    struct Sized {
+        size: u32,
+    }
+
+    fn object(name: &str, version: u64, body: &str) -> Object {
+        let mut head = HeadBuilder::default();
+        head.namespace("x").name(name).version(&version.to_string());
+        Object { head: head.finish(), encoded: Encoded::json(body.as_bytes()) }
+    }
+
+    #[tokio::test]
+    async fn changes_are_told_as_a_type_and_what_is_none_is_told_too() {
+        let (store, mut writer) = Store::new();
+        writer.put(object("a", 1, r#"{"size":1}"#));
+        let reader = Reader::<Sized>::new(store, Kind::new("example.com", "v1", "Sized"), Keep::Decoded);
+        let mut changes = reader.changes(Default::default());
+        assert!(
+            matches!(changes.next().await, Some(Notification::Added { new, initial: true }) if new.size == 1)
+        );
+        writer.put(object("a", 2, r#"{"size":2}"#));
+        let Some(Notification::Updated { old, new }) = changes.next().await else { panic!("it has changed") };
+        assert_eq!((old.size, new.size), (1, 2));
+        writer.put(object("b", 3, r#"{"size":"large"}"#));
+        let Some(Notification::Undecodable { key, delta, .. }) = changes.next().await else { panic!("bad") };
+        assert_eq!((key.to_string().as_str(), delta.newest().head.version()), ("x/b", &3.into()));
+        writer.delete(object("a", 4, r#"{"size":3}"#));
+        assert!(matches!(changes.next().await, Some(Notification::Deleted { last }) if last.size == 3));
+        writer.begin();
+        writer.stage(object("c", 5, r#"{"size":5}"#));
+        writer.commit(5.into());
+        writer.begin();
+        writer.commit(6.into());
+        let Some(Notification::Undecodable { delta, .. }) = changes.next().await else { panic!("b is gone") };
+        assert!(matches!(delta, Delta::Deleted { last: None, .. }));
+        writer.put(object("d", 7, r#"{"size":7}"#));
+        assert!(matches!(changes.next().await, Some(Notification::Added { initial: false, .. })));
+        writer.begin();
+        writer.commit(8.into());
+        assert!(
+            matches!(changes.next().await, Some(Notification::DeletedWhileAway { last_seen }) if last_seen.size == 7)
+        );
+    }
+}
