@@ -1,0 +1,208 @@
+//! Registry: every family that is to be on one page.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::family::{Description, Family, Shared};
+use crate::text::{self, Sample};
+use crate::values::{Counter, Gauge, Histogram, Value, Written as _};
+
+/// Families by name. Clones are the same registry.
+#[derive(Clone, Default)]
+pub struct Registry {
+    families: Arc<Mutex<BTreeMap<String, Entry>>>,
+}
+
+#[derive(Clone)]
+enum Entry {
+    Counter(Arc<Shared<Counter>>),
+    Gauge(Arc<Shared<Gauge>>),
+    Histogram(Arc<Shared<Histogram>>),
+    Computed { help: String, compute: Arc<dyn Fn() -> f64 + Send + Sync> },
+}
+
+/// Why there is no such family.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RegisterError {
+    /// The name of the metric, or of a label, is none.
+    Name(String),
+    /// The name means something else already (M1).
+    Taken(String),
+    /// The ends of the buckets are not finite, or do not grow.
+    Buckets(String),
+}
+
+impl fmt::Display for RegisterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => write!(f, "{name:?} is no name of a metric or of a label"),
+            Self::Taken(name) => write!(f, "{name:?} means something else already"),
+            Self::Buckets(name) => write!(f, "the buckets of {name:?} are not finite, or do not grow"),
+        }
+    }
+}
+
+impl std::error::Error for RegisterError {}
+
+impl Registry {
+    /// Nothing is counted yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Counters of this name; those that there are if they mean the same.
+    ///
+    /// # Errors
+    /// If a name is none, or means something else.
+    pub fn counter<const N: usize>(
+        &self,
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+    ) -> Result<Family<Counter, N>, RegisterError> {
+        let description = describe::<Counter>(name, help, &labels, &[])?;
+        self.family(description, Counter::default, Entry::Counter, |entry| match entry {
+            Entry::Counter(shared) => Some(shared),
+            _ => None,
+        })
+    }
+
+    /// Gauges of this name; those that there are if they mean the same.
+    ///
+    /// # Errors
+    /// If a name is none, or means something else.
+    pub fn gauge<const N: usize>(
+        &self,
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+    ) -> Result<Family<Gauge, N>, RegisterError> {
+        let description = describe::<Gauge>(name, help, &labels, &[])?;
+        self.family(description, Gauge::default, Entry::Gauge, |entry| match entry {
+            Entry::Gauge(shared) => Some(shared),
+            _ => None,
+        })
+    }
+
+    /// Histograms of this name with these ends of their buckets; those that there are if they mean the same.
+    ///
+    /// # Errors
+    /// If a name is none, or means something else; if the buckets do not grow.
+    pub fn histogram<const N: usize>(
+        &self,
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        buckets: &[f64],
+    ) -> Result<Family<Histogram, N>, RegisterError> {
+        let grows = buckets.windows(2).all(|pair| pair[0] < pair[1]);
+        if !grows || !buckets.iter().all(|end| end.is_finite()) {
+            return Err(RegisterError::Buckets(name.to_owned()));
+        }
+        if labels.contains(&"le") {
+            return Err(RegisterError::Name("le".to_owned()));
+        }
+        let description = describe::<Histogram>(name, help, &labels, buckets)?;
+        let ends: Arc<[f64]> = buckets.into();
+        self.family(
+            description,
+            move || Histogram::new(ends.clone()),
+            Entry::Histogram,
+            |entry| match entry {
+                Entry::Histogram(shared) => Some(shared),
+                _ => None,
+            },
+        )
+    }
+
+    /// A gauge that is computed when the page is written. It must not block, and not use the registry.
+    ///
+    /// # Errors
+    /// If the name is none, or is taken.
+    pub fn computed(
+        &self,
+        name: &str,
+        help: &str,
+        compute: impl Fn() -> f64 + Send + Sync + 'static,
+    ) -> Result<(), RegisterError> {
+        describe::<Gauge>(name, help, &[], &[])?;
+        let mut families = self.families.lock();
+        if families.contains_key(name) {
+            return Err(RegisterError::Taken(name.to_owned()));
+        }
+        let entry = Entry::Computed { help: help.to_owned(), compute: Arc::new(compute) };
+        families.insert(name.to_owned(), entry);
+        Ok(())
+    }
+
+    /// The page, in the text format of Prometheus ([`CONTENT_TYPE`](crate::CONTENT_TYPE)), by name.
+    pub fn render(&self) -> String {
+        // What is computed is computed without the lock.
+        let families = self.families.lock().clone();
+        let mut out = String::new();
+        for (name, entry) in &families {
+            match entry {
+                Entry::Counter(shared) => shared.render(&mut out),
+                Entry::Gauge(shared) => shared.render(&mut out),
+                Entry::Histogram(shared) => shared.render(&mut out),
+                Entry::Computed { help, compute } => {
+                    text::head(&mut out, name, help, Gauge::TYPE);
+                    let sample = Sample { name, suffix: "", labels: "", end: None };
+                    text::sample(&mut out, &sample, &text::number(compute()));
+                }
+            }
+        }
+        out
+    }
+
+    fn family<T: Value, const N: usize>(
+        &self,
+        description: Description,
+        make: impl Fn() -> T + Send + Sync + 'static,
+        entry: fn(Arc<Shared<T>>) -> Entry,
+        own: fn(&Entry) -> Option<&Arc<Shared<T>>>,
+    ) -> Result<Family<T, N>, RegisterError> {
+        let mut families = self.families.lock();
+        let name = description.name.clone();
+        if let Some(known) = families.get(&name) {
+            let same = own(known).filter(|known| known.description == description);
+            return same.cloned().map(Family::of).ok_or(RegisterError::Taken(name));
+        }
+        let family = Family::new(description, Box::new(make));
+        families.insert(name, entry(family.shared()));
+        Ok(family)
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.families.lock().keys()).finish()
+    }
+}
+
+fn describe<T: Value>(
+    name: &str,
+    help: &str,
+    labels: &[&str],
+    buckets: &[f64],
+) -> Result<Description, RegisterError> {
+    if !text::is_name(name) {
+        return Err(RegisterError::Name(name.to_owned()));
+    }
+    for (position, label) in labels.iter().enumerate() {
+        if !text::is_label(label) || labels[..position].contains(label) {
+            return Err(RegisterError::Name((*label).to_owned()));
+        }
+    }
+    Ok(Description {
+        name: name.to_owned(),
+        help: help.to_owned(),
+        kind: T::TYPE,
+        labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+        buckets: buckets.to_vec(),
+    })
+}
