@@ -11,6 +11,7 @@ pub mod discovery;
 pub mod dynamic;
 pub mod kubeconfig;
 pub mod resource;
+pub mod pager;
 pub mod rest;
 mod secret;
 pub mod source;

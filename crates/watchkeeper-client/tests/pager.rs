@@ -1,0 +1,322 @@
+//! Pages of a list: from a script, and from the embedded server.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::future::{Future, ready};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use watchkeeper_apiserver::faults::Fault;
+use watchkeeper_apiserver::http::Verb;
+use watchkeeper_apiserver::server::ApiServer;
+use watchkeeper_client::Client;
+use watchkeeper_client::dynamic::{DynamicApi, DynamicList, DynamicObject, ListOptions, WriteOptions};
+use watchkeeper_client::pager::{OnExpired, Page, Pager};
+use watchkeeper_client::rest::RequestError;
+use watchkeeper_core::{ListAt, ListRequest, Status};
+
+fn some(limit: u32) -> NonZeroU32 {
+    NonZeroU32::new(limit).unwrap()
+}
+
+fn at(at: ListAt) -> ListRequest {
+    ListRequest { at, limit: None }
+}
+
+fn refused(status: Status) -> RequestError {
+    RequestError::Refused { request: "GET /list".into(), status: Box::new(status) }
+}
+
+/// A list of so many numbers, in pages; it remembers what it was asked for.
+#[derive(Clone, Default)]
+struct Numbers {
+    count: u32,
+    /// Which requests, from 0, are answered with 410.
+    expired: Vec<usize>,
+    /// The token that comes with 410.
+    instead: Option<String>,
+    asked: Arc<Mutex<Vec<String>>>,
+    news: Arc<Notify>,
+}
+
+impl Numbers {
+    fn new(count: u32) -> Self {
+        Self { count, ..Self::default() }
+    }
+
+    fn expiring(count: u32, expired: &[usize]) -> Self {
+        Self { count, expired: expired.to_vec(), ..Self::default() }
+    }
+
+    fn fetch(&self, request: &ListRequest) -> Result<Page<u32>, RequestError> {
+        let number = {
+            let mut asked = self.asked.lock();
+            let query: Vec<String> =
+                request.query().into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+            asked.push(query.join("&"));
+            asked.len() - 1
+        };
+        self.news.notify_one();
+        if self.expired.contains(&number) {
+            let continue_token = self.instead.clone();
+            return Err(refused(Status { continue_token, ..Status::expired("too old") }));
+        }
+        let begin = match &request.at {
+            ListAt::Page(token) => token.parse().unwrap(),
+            _ => 0,
+        };
+        let end = request.limit.map_or(self.count, |limit| self.count.min(begin + limit.get()));
+        Ok(Page {
+            items: (begin..end).collect(),
+            version: u64::from(100 + begin).into(),
+            continue_token: (end < self.count).then(|| end.to_string()),
+            remaining: Some(u64::from(self.count - end)),
+        })
+    }
+
+    #[allow(clippy::type_complexity, reason = "a type of its own would say no more")]
+    fn pager(
+        &self,
+    ) -> Pager<impl FnMut(ListRequest) -> std::future::Ready<Result<Page<u32>, RequestError>> + Send + 'static>
+    {
+        let this = self.clone();
+        Pager::new(move |request| ready(this.fetch(&request)))
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().clone()
+    }
+}
+
+#[tokio::test]
+async fn pages_are_put_together_at_the_version_of_the_first() {
+    for (count, asked) in [
+        (0, vec!["limit=10"]),
+        (1, vec!["limit=10"]),
+        (10, vec!["limit=10"]),
+        (11, vec!["limit=10", "continue=10&limit=10"]),
+        (30, vec!["limit=10", "continue=10&limit=10", "continue=20&limit=10"]),
+    ] {
+        let numbers = Numbers::new(count);
+        let listed = numbers.pager().page_size(some(10)).list(ListRequest::default()).await.unwrap();
+        assert_eq!(listed.all.items, (0..count).collect::<Vec<_>>());
+        assert_eq!((listed.all.version.to_string(), listed.all.continue_token), ("100".into(), None));
+        assert_eq!(
+            (numbers.asked(), listed.is_paged),
+            (asked.iter().map(|it| it.to_string()).collect(), count > 10)
+        );
+        let streamed: Vec<u32> =
+            numbers.pager().page_size(some(10)).items(ListRequest::default()).try_collect().await.unwrap();
+        assert_eq!(streamed, listed.all.items);
+    }
+    let numbers = Numbers::new(501);
+    numbers.pager().list(ListRequest::default()).await.unwrap();
+    numbers.pager().list(ListRequest { limit: Some(some(600)), ..Default::default() }).await.unwrap();
+    assert_eq!(numbers.asked(), ["limit=500", "continue=500&limit=500", "limit=600"]);
+}
+
+#[tokio::test]
+async fn the_version_goes_with_the_first_page_only() {
+    let expected =
+        ["resourceVersion=7&resourceVersionMatch=Exact&limit=2", "continue=2&limit=2", "continue=4&limit=2"];
+    let numbers = Numbers::new(5);
+    numbers.pager().page_size(some(2)).list(at(ListAt::Exact(7.into()))).await.unwrap();
+    assert_eq!(numbers.asked(), expected);
+    let numbers = Numbers::new(5);
+    let items = numbers.pager().page_size(some(2)).items(at(ListAt::Exact(7.into())));
+    assert_eq!(items.try_collect::<Vec<_>>().await.unwrap(), [0, 1, 2, 3, 4]);
+    assert_eq!(numbers.asked(), expected);
+}
+
+#[tokio::test]
+async fn a_list_that_expires_half_way_is_asked_for_as_a_whole() {
+    let numbers = Numbers::expiring(5, &[1]);
+    let listed = numbers.pager().page_size(some(2)).list(at(ListAt::Unqualified(10.into()))).await.unwrap();
+    assert_eq!((listed.all.items, listed.is_paged), (vec![0, 1, 2, 3, 4], true));
+    assert_eq!(
+        numbers.asked(),
+        ["resourceVersion=10&limit=2", "continue=2&limit=2", "resourceVersion=10"],
+        "as the first page was asked for, and without a limit"
+    );
+    // The whole list can fail too; the first page has nothing to fall back to; and nobody has to.
+    for (expired, on_expired, requests) in
+        [(&[1, 2][..], OnExpired::ListAll, 3), (&[0], OnExpired::ListAll, 1), (&[1], OnExpired::Fail, 2)]
+    {
+        let numbers = Numbers::expiring(5, expired);
+        let list = numbers.pager().page_size(some(2)).on_expired(on_expired).list(ListRequest::default());
+        assert!(list.await.unwrap_err().status().unwrap().is_expired());
+        assert_eq!(numbers.asked().len(), requests);
+    }
+}
+
+#[tokio::test]
+async fn items_that_are_handed_out_are_not_handed_out_again() {
+    let numbers = Numbers::expiring(5, &[1]);
+    let items: Vec<_> = numbers.pager().page_size(some(2)).items(ListRequest::default()).collect().await;
+    let seen: Vec<_> = items.iter().map(|item| item.as_ref().ok()).collect();
+    assert_eq!(seen, [Some(&0), Some(&1), None], "the error comes after what came before it, and is the end");
+    assert_eq!(numbers.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn who_wants_to_goes_on_from_the_newest_version() {
+    let numbers = Numbers { instead: Some("3".into()), ..Numbers::expiring(5, &[1]) };
+    let pager = || numbers.pager().page_size(some(2)).on_expired(OnExpired::GoOn);
+    assert_eq!(pager().list(ListRequest::default()).await.unwrap().all.items, [0, 1, 3, 4]);
+    assert_eq!(numbers.asked(), ["limit=2", "continue=2&limit=2", "continue=3&limit=2"]);
+    let without = Numbers::expiring(5, &[1]);
+    let list = without.pager().page_size(some(2)).on_expired(OnExpired::GoOn).list(ListRequest::default());
+    assert!(list.await.unwrap_err().status().unwrap().is_expired(), "the server gives no token");
+}
+
+#[tokio::test]
+async fn no_more_pages_are_fetched_ahead_than_there_is_room_for() {
+    for buffer in [0, 1, 10] {
+        let numbers = Numbers::new(100);
+        let mut pages = numbers.pager().page_size(some(2)).buffer(buffer).pages(ListRequest::default());
+        for read in 0..3 {
+            let ahead = buffer + 1;
+            while numbers.asked().len() < read + ahead {
+                numbers.news.notified().await;
+            }
+            // Whoever could fetch more would do so now: the task is ready, and there is one thread.
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(numbers.asked().len(), read + ahead, "buffer {buffer}, {read} read");
+            pages.next().await.unwrap().unwrap();
+        }
+        drop(pages);
+        let asked = numbers.asked().len();
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        assert!(numbers.asked().len() <= asked + 1, "nobody reads any more");
+    }
+}
+
+#[tokio::test]
+async fn dropping_the_stream_drops_the_request_that_is_out() {
+    let (alive, begun) = (Arc::new(()), Arc::new(Notify::new()));
+    let (held, notify) = (alive.clone(), begun.clone());
+    let pager = Pager::new(move |_| {
+        let (held, notify) = (held.clone(), notify.clone());
+        async move {
+            let _held = held;
+            notify.notify_one();
+            std::future::pending::<Result<Page<u32>, RequestError>>().await
+        }
+    });
+    let items = pager.items(ListRequest::default());
+    begun.notified().await;
+    drop(items);
+    while Arc::strong_count(&alive) > 1 {
+        tokio::task::yield_now().await;
+    }
+}
+
+struct World {
+    server: Arc<ApiServer>,
+    maps: DynamicApi,
+}
+
+impl World {
+    /// So many config maps.
+    async fn start(count: usize) -> Self {
+        let server = ApiServer::builder().start().await.unwrap();
+        let client = Client::new(&support::config(&server)).unwrap();
+        let maps = client.dynamic(&"v1".parse().unwrap(), "configmaps").namespace("default");
+        for number in 0..count {
+            let map = DynamicObject::new("v1", "ConfigMap", &format!("m{number}"));
+            maps.create(&map, &WriteOptions::default()).await.unwrap();
+        }
+        Self { server: Arc::new(server), maps }
+    }
+
+    async fn stop(self) {
+        Arc::into_inner(self.server).unwrap().stop().await;
+    }
+
+    fn fetch(
+        &self,
+    ) -> impl FnMut(
+        ListRequest,
+    ) -> std::pin::Pin<Box<dyn Future<Output = Result<DynamicList, RequestError>> + Send>>
+    + Send
+    + 'static {
+        let maps = self.maps.clone();
+        move |request| {
+            let maps = maps.clone();
+            Box::pin(async move { maps.list(&ListOptions { request, ..Default::default() }).await })
+        }
+    }
+}
+
+fn names(items: &[DynamicObject]) -> Vec<&str> {
+    items.iter().map(DynamicObject::name).collect()
+}
+
+#[tokio::test]
+async fn a_server_is_listed_page_by_page_also_at_a_version() {
+    let world = World::start(5).await;
+    let all = Pager::new(world.fetch()).page_size(some(2)).list(ListRequest::default()).await.unwrap();
+    assert_eq!((names(&all.all.items), all.is_paged), (vec!["m0", "m1", "m2", "m3", "m4"], true));
+    let items = Pager::new(world.fetch()).page_size(some(2)).items(at(ListAt::Exact(all.all.version)));
+    assert_eq!(names(&items.try_collect::<Vec<_>>().await.unwrap()), ["m0", "m1", "m2", "m3", "m4"]);
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_forgets_half_way_is_got_over() {
+    let world = World::start(5).await;
+    // Once the first page has come, the server answers the next with 410.
+    let fetch_once_forgotten = || {
+        let (mut fetch, faults) = (world.fetch(), world.server.faults().clone());
+        let mut number = 0;
+        move |request: ListRequest| {
+            number += 1;
+            if number == 2 {
+                faults.add(Fault::on(Verb::List).resource("configmaps").answer(410).times(1));
+            }
+            fetch(request)
+        }
+    };
+    let pager = || Pager::new(fetch_once_forgotten()).page_size(some(2));
+    let listed = pager().list(ListRequest::default()).await.unwrap();
+    assert_eq!((names(&listed.all.items), listed.is_paged), (vec!["m0", "m1", "m2", "m3", "m4"], true));
+    let error = pager().on_expired(OnExpired::Fail).list(ListRequest::default()).await.unwrap_err();
+    assert!(error.status().unwrap().is_expired());
+    let items: Vec<_> = pager().items(ListRequest::default()).collect().await;
+    assert_eq!(items.iter().filter(|item| item.is_ok()).count(), 2);
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_compacted_server_gives_a_token_to_go_on_with() {
+    let world = World::start(4).await;
+    let (server, maps) = (world.server.clone(), world.maps.clone());
+    let mut fetch = world.fetch();
+    let mut number = 0;
+    let pager = Pager::new(move |request| {
+        number += 1;
+        let (page, is_second) = (fetch(request), number == 2);
+        let (server, maps) = (server.clone(), maps.clone());
+        async move {
+            if is_second {
+                // Meanwhile there is a new one, and the version of the first page is forgotten.
+                let map = DynamicObject::new("v1", "ConfigMap", "m9");
+                maps.create(&map, &WriteOptions::default()).await?;
+                server.compact().await.unwrap();
+            }
+            page.await
+        }
+    });
+    let pager = pager.page_size(some(2)).on_expired(OnExpired::GoOn);
+    let listed = pager.list(ListRequest::default()).await.unwrap();
+    assert_eq!(names(&listed.all.items), ["m0", "m1", "m2", "m3", "m9"]);
+    world.stop().await;
+}
