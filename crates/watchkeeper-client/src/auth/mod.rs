@@ -70,7 +70,7 @@ pub fn from_config(config: &Config) -> Result<Arc<dyn Credentials>, AuthError> {
         Authorization::Token(token) => Arc::new(Fixed::token(token)?),
         Authorization::Basic { username, password } => Arc::new(Fixed::basic(username, password)?),
         Authorization::TokenFile(file) => Arc::new(token_file::TokenFile::new(file.clone())),
-        Authorization::Exec(exec) => exec::Plugin::shared(exec, &config.plugin_policy)?,
+        Authorization::Exec(exec) => Arc::new(exec::Asked::new(exec, config)?),
         Authorization::Oidc(oidc) => oidc::Provider::shared(oidc, config)?,
     })
 }

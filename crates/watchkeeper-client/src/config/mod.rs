@@ -13,6 +13,7 @@ mod resolve;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
@@ -20,6 +21,7 @@ use http::Uri;
 use crate::Secret;
 use crate::auth::PluginPolicy;
 use crate::kubeconfig::{CheckError, ExecCommand, LoadError, Overrides, SelectError, Sources};
+use crate::metrics::{Metrics, NoMetrics};
 
 pub use address::{AddressError, server_address};
 pub use in_cluster::{NotInCluster, ServiceAccount};
@@ -57,6 +59,8 @@ pub struct Config {
     pub connect_timeout: Duration,
     /// What the client calls itself.
     pub user_agent: String,
+    /// Who hears what the client does; nobody by default.
+    pub metrics: Arc<dyn Metrics>,
 }
 
 /// Who may vouch for the server.
@@ -219,6 +223,7 @@ impl Config {
             compression: true,
             connect_timeout: CONNECT_TIMEOUT,
             user_agent: default_user_agent(),
+            metrics: Arc::new(NoMetrics),
         }
     }
 

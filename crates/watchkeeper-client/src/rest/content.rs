@@ -2,7 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bytes::Bytes;
 use http::HeaderValue;
+use watchkeeper_core::{Encoded, GroupVersion};
+use watchkeeper_wire::json::read_type;
+use watchkeeper_wire::protobuf::wrap;
+use watchkeeper_wire::{Kind, transcode};
 
 /// An encoding of objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,5 +102,24 @@ impl Content {
                  application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
             }
         }
+    }
+}
+
+/// An object in protobuf where its kind is built in and the client speaks it; in JSON otherwise.
+pub(super) fn encoded(json: &Bytes, media_type: MediaType) -> (Bytes, MediaType) {
+    let in_protobuf = || {
+        let (api_version, kind) = read_type(json).ok()?;
+        let version: GroupVersion = api_version.parse().ok()?;
+        let known = Kind::new(&version.group, &version.version, &kind);
+        known.message()?;
+        let message = transcode::to_protobuf(&Encoded::json(json.to_vec()), &known).ok()?;
+        Some(Bytes::from(wrap(&api_version, &kind, &message)))
+    };
+    match media_type {
+        MediaType::Protobuf => match in_protobuf() {
+            Some(bytes) => (bytes, MediaType::Protobuf),
+            None => (json.clone(), MediaType::Json),
+        },
+        MediaType::Json => (json.clone(), MediaType::Json),
     }
 }

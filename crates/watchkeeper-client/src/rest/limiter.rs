@@ -15,19 +15,35 @@ pub struct Limiter {
     burst: u32,
     /// When the bucket would be full again.
     full_at: Mutex<Option<Instant>>,
+    /// When a long wait was told of last.
+    told_at: Mutex<Option<Instant>>,
 }
+
+/// How often at most long waits are told of.
+const TELL_AGAIN_AFTER: Duration = Duration::from_secs(10);
 
 impl Limiter {
     /// So many a second, and so many at once. A rate that is not positive lets one through, and then none for
     /// ever, so it counts as one in a thousand seconds.
     pub fn new(per_second: f64, burst: u32) -> Self {
         let rate = if per_second > 0.001 { per_second } else { 0.001 };
-        Self { every: Duration::from_secs_f64(1.0 / rate), burst: burst.max(1), full_at: Mutex::new(None) }
+        let (every, burst) = (Duration::from_secs_f64(1.0 / rate), burst.max(1));
+        Self { every, burst, full_at: Mutex::default(), told_at: Mutex::default() }
     }
 
     /// Returns once a request may be sent. Dropped half-way, its token is lost.
     pub async fn wait(&self) {
         tokio::time::sleep_until(self.take()).await;
+    }
+
+    /// Whether a long wait is to be told of now.
+    pub(super) fn is_news(&self) -> bool {
+        let mut told_at = self.told_at.lock();
+        let is_news = told_at.is_none_or(|told_at| told_at.elapsed() >= TELL_AGAIN_AFTER);
+        if is_news {
+            *told_at = Some(Instant::now());
+        }
+        is_news
     }
 
     /// Takes a token; when it is there.
@@ -64,5 +80,13 @@ mod tests {
         assert_eq!(begun.elapsed().as_millis(), 0, "the bucket is full again, and no fuller than that");
         limiter.wait().await;
         assert_eq!(begun.elapsed().as_millis(), 100);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn long_waits_are_told_of_now_and_then() {
+        let limiter = Limiter::new(1.0, 1);
+        assert!(limiter.is_news() && !limiter.is_news());
+        tokio::time::advance(TELL_AGAIN_AFTER).await;
+        assert!(limiter.is_news() && !limiter.is_news());
     }
 }

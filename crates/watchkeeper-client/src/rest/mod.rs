@@ -12,12 +12,14 @@
 //! - R5: dropping a request cancels it.
 
 mod answer;
+mod call;
 mod content;
 mod error;
 mod limiter;
 mod path;
 mod request;
 mod retry;
+mod send;
 mod warning;
 
 use std::sync::Arc;

@@ -41,15 +41,28 @@ impl Parts {
 
     /// The same with placeholders for what is different in every request: for metrics and traces.
     pub(super) fn template(&self, prefix: &str) -> String {
-        let placeholder = |part: &Option<String>, what: &str| {
-            part.as_ref().filter(|it| !it.is_empty()).map(|_| what.to_owned())
+        let mut template = match &self.absolute {
+            Some(absolute) => template_of(absolute),
+            None => prefix.to_owned(),
         };
-        let template = Self {
-            namespace: placeholder(&self.namespace, "{namespace}"),
-            name: placeholder(&self.name, "{name}"),
-            ..self.clone()
-        };
-        template.path(prefix).replace("%7Bnamespace%7D", "{namespace}").replace("%7Bname%7D", "{name}")
+        if !self.is_bare() {
+            template.truncate(template.trim_end_matches('/').len());
+        }
+        let given = |part: &Option<String>| part.as_ref().is_some_and(|part| !part.is_empty());
+        let resource = self.resource.as_deref().map(str::to_lowercase);
+        let parts = [
+            given(&self.namespace).then_some("namespaces"),
+            given(&self.namespace).then_some("{namespace}"),
+            resource.as_deref(),
+            given(&self.name).then_some("{name}"),
+            self.subresource.as_deref(),
+            (!self.suffix.is_empty()).then_some("{suffix}"),
+        ];
+        for part in parts.into_iter().flatten() {
+            template.push('/');
+            template.push_str(part);
+        }
+        template
     }
 
     fn is_bare(&self) -> bool {
@@ -59,6 +72,31 @@ impl Parts {
             && self.subresource.is_none()
             && self.suffix.is_empty()
     }
+}
+
+/// A path that was given as a whole, with placeholders by client-go's rules: which segment is a name is seen
+/// by its place.
+fn template_of(path: &str) -> String {
+    let mut segments: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let resource = match segments[0] {
+        _ if segments.len() == 1 => return path.to_owned(), // `/version`
+        "api" => 2,
+        "apis" => 3,
+        _ => return "/{prefix}".to_owned(),
+    };
+    let is_own = |segment: &str| matches!(segment, "finalize" | "status");
+    match segments.get_mut(resource..) {
+        Some([_, name]) => *name = "{name}",
+        Some([_, first, last]) => *first = if is_own(last) { "{name}" } else { "{namespace}" },
+        Some([_, namespace, _, name, ..]) => {
+            *namespace = "{namespace}";
+            if !is_own(name) {
+                *name = "{name}";
+            }
+        }
+        _ => {}
+    }
+    format!("/{}", segments.join("/"))
 }
 
 /// Sets a part of a path, once.
@@ -128,9 +166,39 @@ mod tests {
     #[test]
     fn a_template_has_no_names() {
         assert_eq!(
-            parts("ns", "pods", "a", "log").template("/api/v1"),
+            parts("ns", "Pods", "a", "log").template("/api/v1"),
             "/api/v1/namespaces/{namespace}/pods/{name}/log"
         );
+        let proxied = Parts { suffix: vec!["a".into(), "b".into()], ..parts("", "nodes", "n", "proxy") };
+        assert_eq!(proxied.template("/api/v1"), "/api/v1/nodes/{name}/proxy/{suffix}");
+        assert_eq!(
+            parts("", "namespaces", "namespaces", "").template("/api/v1"),
+            "/api/v1/namespaces/{name}"
+        );
+        for (path, template) in [
+            ("/version", "/version"),
+            ("/", "/"),
+            ("/healthz/ping", "/{prefix}"),
+            ("/openapi/v3/apis/apps/v1", "/{prefix}"),
+            ("/api/v1", "/api/v1"),
+            ("/apis/apps/v1", "/apis/apps/v1"),
+            ("/api/v1/nodes", "/api/v1/nodes"),
+            ("/api/v1/nodes/n1", "/api/v1/nodes/{name}"),
+            ("/api/v1/nodes/n1/status", "/api/v1/nodes/{name}/status"),
+            ("/api/v1/namespaces/ns/finalize", "/api/v1/namespaces/{name}/finalize"),
+            ("/api/v1/namespaces/ns/pods", "/api/v1/namespaces/{namespace}/pods"),
+            (
+                "/apis/apps/v1/namespaces/ns/deployments/d",
+                "/apis/apps/v1/namespaces/{namespace}/deployments/{name}",
+            ),
+            (
+                "/apis/apps/v1/namespaces/namespaces/deployments/d/status",
+                "/apis/apps/v1/namespaces/{namespace}/deployments/{name}/status",
+            ),
+        ] {
+            let absolute = Parts { absolute: Some(path.to_owned()), ..Parts::default() };
+            assert_eq!(absolute.template("/api/v1"), template, "{path}");
+        }
     }
 
     #[test]

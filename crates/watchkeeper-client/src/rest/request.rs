@@ -1,22 +1,17 @@
-//! Request: built step by step, and sent.
+//! Request: built step by step. How it is sent is in `send`.
 
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, IF_NONE_MATCH};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde::Serialize;
 use watchkeeper_core::{FieldSelector, GroupResource, LabelSelector};
 
-use super::answer::{Answer, refusal};
-use super::content::{MediaType, Shape};
+use super::content::Shape;
 use super::path::{self, Parts};
-use super::retry::{Attempt, Retries, Use, again};
-use super::{InvalidRequest, RequestError, RestClient, warning};
-use crate::transport::{Body, TransportError};
-
-/// How much of a refusal's body is read.
-const REFUSAL_BYTES: usize = 1 << 20;
+use super::retry::Retries;
+use super::{InvalidRequest, RequestError, RestClient};
+use crate::transport::Body;
 
 /// What a patch is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,26 +38,26 @@ impl PatchKind {
     }
 }
 
-/// A request that is being built. Nothing is sent before [`send`](Self::send),
+/// A request that is being built. Nothing is sent before [`send`](Self::send), [`raw`](Self::raw),
 /// [`stream`](Self::stream) or [`open_watch`](Self::open_watch).
 #[derive(Debug)]
 #[must_use = "a request does nothing until it is sent"]
 pub struct Request {
-    client: RestClient,
-    method: Method,
-    parts: Parts,
-    query: Vec<(String, String)>,
-    headers: HeaderMap,
-    body: Payload,
-    shape: Shape,
-    timeout: Option<Duration>,
-    retries: Retries,
+    pub(super) client: RestClient,
+    pub(super) method: Method,
+    pub(super) parts: Parts,
+    pub(super) query: Vec<(String, String)>,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Payload,
+    pub(super) shape: Shape,
+    pub(super) timeout: Option<Duration>,
+    pub(super) retries: Retries,
     /// The first mistake (R1).
     mistake: Option<InvalidRequest>,
 }
 
 #[derive(Debug)]
-enum Payload {
+pub(super) enum Payload {
     None,
     Bytes(Bytes),
     /// An object, which is sent in the encoding of the client.
@@ -200,7 +195,8 @@ impl Request {
         self
     }
 
-    /// How long all attempts together may take, the answer's body included. The server is told, too.
+    /// How long all attempts together may take, the answer's body included; the wait for the limiter before
+    /// the first does not count. The server is told, too. A watch or a stream is not cut by it.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
@@ -212,59 +208,24 @@ impl Request {
         self
     }
 
-    /// Sends the request and reads the answer. Dropped half-way, it is cancelled (R5).
-    ///
-    /// To a request with `If-None-Match` 304 is an answer, and not a refusal.
-    ///
-    /// # Errors
-    /// If it was not sent, or not answered, or refused.
-    pub async fn send(mut self) -> Result<Answer, RequestError> {
-        self.check()?;
-        let (timeout, request) = (self.timeout, self.description());
-        let exchange = async {
-            let answer = self.attempt(Use::Exchange).await?;
-            let (head, body) = answer.into_parts();
-            let body = body.bytes().await;
-            let body = body.map_err(|source| RequestError::Body { request: self.description(), source })?;
-            Ok(Answer::new(head.status, head.headers, body, self.description()))
-        };
-        match timeout {
-            None => exchange.await,
-            Some(after) => match tokio::time::timeout(after, exchange).await {
-                Ok(outcome) => outcome,
-                Err(_) => Err(RequestError::TimedOut { request, after }),
-            },
-        }
-    }
-
-    /// Sends the request and returns the body of the answer as it comes: for logs and long lists.
-    ///
-    /// # Errors
-    /// As [`send`](Self::send).
-    pub async fn stream(mut self) -> Result<http::Response<Body>, RequestError> {
-        self.check()?;
-        self.attempt(Use::Stream).await
-    }
-
-    /// Sends a request for a watch. It is tried again where the connection was lost before it was answered.
-    ///
-    /// # Errors
-    /// As [`send`](Self::send).
-    pub async fn open_watch(mut self) -> Result<http::Response<Body>, RequestError> {
-        if let Some(mistake) = self.mistake.take() {
-            return Err(self.invalid(mistake));
-        }
-        self.attempt(Use::Watch).await
-    }
-
     /// Method and path, for errors and logs.
     pub fn description(&self) -> String {
         format!("{} {}", self.method, self.parts.path(&self.client.path))
     }
 
-    /// The path with placeholders for names: for metrics.
+    /// The path and the query with placeholders for names and values: for metrics and traces.
     pub fn template(&self) -> String {
-        self.parts.template(&self.client.path)
+        let mut template = self.parts.template(&self.client.path);
+        let mut names: Vec<&str> = self.query.iter().map(|(name, _)| name.as_str()).collect();
+        names.extend(self.timeout.map(|_| "timeout"));
+        names.sort_unstable();
+        names.dedup();
+        for (position, name) in names.into_iter().enumerate() {
+            template.push(if position == 0 { '?' } else { '&' });
+            path::push_escaped(&mut template, name);
+            template.push_str("={value}");
+        }
+        template
     }
 
     pub(super) fn method(&self) -> &Method {
@@ -298,14 +259,21 @@ impl Request {
         self.mistake.get_or_insert(mistake);
     }
 
-    fn invalid(&self, source: InvalidRequest) -> RequestError {
+    pub(super) fn invalid(&self, source: InvalidRequest) -> RequestError {
         RequestError::Invalid { request: self.description(), source }
     }
 
-    fn check(&mut self) -> Result<(), RequestError> {
-        if let Some(mistake) = self.mistake.take() {
-            return Err(self.invalid(mistake));
+    /// R1, of the parts alone.
+    pub(super) fn check_parts(&mut self) -> Result<(), RequestError> {
+        match self.mistake.take() {
+            Some(mistake) => Err(self.invalid(mistake)),
+            None => Ok(()),
         }
+    }
+
+    /// R1.
+    pub(super) fn check(&mut self) -> Result<(), RequestError> {
+        self.check_parts()?;
         let is_one = self.method == Method::POST
             || (self.parts.name.is_some()
                 && [Method::GET, Method::PUT, Method::DELETE].contains(&self.method));
@@ -313,75 +281,6 @@ impl Request {
             Some("") if is_one => Err(self.invalid(InvalidRequest::EmptyNamespace)),
             _ => Ok(()),
         }
-    }
-
-    /// Sends the request until it is answered, as often as is proper (R2).
-    async fn attempt(&mut self, used_for: Use) -> Result<http::Response<Body>, RequestError> {
-        let mut number = 0;
-        loop {
-            if let Some(limiter) = &self.client.limiter
-                && (number > 0 || used_for != Use::Watch)
-            {
-                limiter.wait().await;
-            }
-            let media_type = self.client.content.current();
-            let request = self.build(media_type)?;
-            let sent = self.client.transport.send(request).await;
-            let wait = match &sent {
-                _ if matches!(self.body, Payload::Stream(_)) => None,
-                Ok(answer) => {
-                    let attempt = Attempt::Answered(answer.status(), answer.headers());
-                    again(&attempt, number, &self.retries, &self.method, used_for)
-                }
-                Err(error) => again(&Attempt::Failed(error), number, &self.retries, &self.method, used_for),
-            };
-            if let Some(wait) = wait {
-                number += 1;
-                tracing::debug!(request = %self.description(), number, ?wait, "a request is tried again");
-                drop(sent);
-                tokio::time::sleep(wait).await;
-                continue;
-            }
-            let answer = sent.map_err(|source: TransportError| RequestError::Transport {
-                request: self.description(),
-                source,
-            })?;
-            for warning in warning::of(answer.headers()) {
-                self.client.warnings.warn(&warning);
-            }
-            let code = answer.status();
-            let is_known = code == StatusCode::NOT_MODIFIED && self.headers.contains_key(IF_NONE_MATCH);
-            if code.is_success() || is_known {
-                return Ok(answer);
-            }
-            let is_foreign = matches!(code, StatusCode::NOT_ACCEPTABLE | StatusCode::UNSUPPORTED_MEDIA_TYPE);
-            if is_foreign
-                && media_type != MediaType::Json
-                && self.speaks_own_encoding()
-                && self.client.content.refuse()
-            {
-                continue; // in JSON, from now on
-            }
-            return Err(self.refused(answer).await);
-        }
-    }
-
-    /// Whether the encoding is the client's choice, and not the caller's.
-    fn speaks_own_encoding(&self) -> bool {
-        !self.headers.contains_key(ACCEPT) && !matches!(self.body, Payload::Stream(_))
-    }
-
-    async fn refused(&mut self, answer: http::Response<Body>) -> RequestError {
-        let (head, mut body) = answer.into_parts();
-        let mut text = Vec::new();
-        while let Ok(Some(chunk)) = body.chunk().await {
-            text.extend_from_slice(&chunk);
-            if text.len() > REFUSAL_BYTES {
-                break; // what is so long is no Status
-            }
-        }
-        let status = refusal(self, head.status, &head.headers, &text);
-        RequestError::Refused { request: self.description(), status: Box::new(status) }
     }
 
     /// The path and the query as they are sent.
@@ -401,53 +300,5 @@ impl Request {
             path::push_escaped(&mut uri, value);
         }
         uri
-    }
-
-    fn build(&mut self, media_type: MediaType) -> Result<http::Request<Body>, RequestError> {
-        let uri = self.path_and_query();
-        let uri: http::Uri = match uri.parse() {
-            Ok(uri) => uri,
-            Err(_) => return Err(self.invalid(InvalidRequest::Path { path: uri })),
-        };
-        let mut headers = self.headers.clone();
-        headers
-            .entry(ACCEPT)
-            .or_insert_with(|| HeaderValue::from_static(self.client.content.accept(self.shape)));
-        let body = match &mut self.body {
-            Payload::None => Body::empty(),
-            Payload::Bytes(bytes) => Body::from(bytes.clone()),
-            Payload::Object { json } => {
-                let (bytes, media_type) = encoded(json, media_type);
-                headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(media_type.as_str()));
-                Body::from(bytes)
-            }
-            Payload::Stream(body) => body.take().unwrap_or_else(Body::empty),
-        };
-        let mut request = http::Request::new(body);
-        *request.method_mut() = self.method.clone();
-        *request.uri_mut() = uri;
-        *request.headers_mut() = headers;
-        Ok(request)
-    }
-}
-
-/// An object in protobuf where its kind is built in and the client speaks it; in JSON otherwise.
-fn encoded(json: &Bytes, media_type: MediaType) -> (Bytes, MediaType) {
-    use watchkeeper_core::{Encoded, GroupVersion};
-    use watchkeeper_wire::{Kind, json::read_type, protobuf::wrap, transcode};
-    let in_protobuf = || {
-        let (api_version, kind) = read_type(json).ok()?;
-        let version: GroupVersion = api_version.parse().ok()?;
-        let known = Kind::new(&version.group, &version.version, &kind);
-        known.message()?;
-        let message = transcode::to_protobuf(&Encoded::json(json.to_vec()), &known).ok()?;
-        Some(Bytes::from(wrap(&api_version, &kind, &message)))
-    };
-    match media_type {
-        MediaType::Protobuf => match in_protobuf() {
-            Some(bytes) => (bytes, MediaType::Protobuf),
-            None => (json.clone(), MediaType::Json),
-        },
-        MediaType::Json => (json.clone(), MediaType::Json),
     }
 }

@@ -16,6 +16,7 @@ use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
+use super::resolve::Resolver;
 use super::tls::{Built, Tls, server_name};
 use super::{BuildError, ConnectError};
 use crate::Config;
@@ -34,7 +35,7 @@ pub(super) struct Dialer {
     scheme: Scheme,
     authority: Authority,
     prefix: String,
-    tcp: HttpConnector,
+    tcp: HttpConnector<Resolver>,
     route: Option<Intercept>,
     /// `None` for plain HTTP.
     tls: Option<(Tls, ServerName<'static>)>,
@@ -71,7 +72,7 @@ impl Dialer {
             true => {
                 let name = config.tls_server_name.as_deref().unwrap_or(authority.host());
                 let name = server_name(name).ok_or_else(|| BuildError::ServerName(name.to_owned()))?;
-                let tls = Tls::new(config.authorities.clone(), config.certificate.clone(), credentials);
+                let tls = Tls::new(config, credentials);
                 Some((tls, name))
             }
         };
@@ -86,7 +87,7 @@ impl Dialer {
             scheme,
             authority,
             prefix: config.server.path().trim_end_matches('/').to_owned(),
-            tcp: connector(config.connect_timeout),
+            tcp: connector(config),
             route,
             tls,
             proxy_tls: Arc::new(Tls::of_system()),
@@ -104,6 +105,12 @@ impl Dialer {
     /// `host:port`.
     pub(super) fn authority(&self) -> &Authority {
         &self.authority
+    }
+
+    /// The same without the name and password that it may have.
+    pub(super) fn host(&self) -> String {
+        let address = self.authority.as_str();
+        address.rsplit_once('@').map_or(address, |(_, host)| host).to_owned()
     }
 
     /// The certificates that hold now; `None` where there is no TLS.
@@ -188,11 +195,11 @@ impl Dialer {
     }
 }
 
-fn connector(timeout: Duration) -> HttpConnector {
-    let mut tcp = HttpConnector::new();
+fn connector(config: &Config) -> HttpConnector<Resolver> {
+    let mut tcp = HttpConnector::new_with_resolver(Resolver::new(config.metrics.clone()));
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
-    tcp.set_connect_timeout(Some(timeout));
+    tcp.set_connect_timeout(Some(config.connect_timeout));
     tcp.set_keepalive(Some(PROBE_AFTER));
     tcp.set_keepalive_interval(Some(PROBE_EVERY));
     tcp.set_keepalive_retries(Some(PROBES));
@@ -212,7 +219,7 @@ fn proxy_port(proxy: &Uri) -> u16 {
 /// Connects to a proxy.
 #[derive(Clone)]
 struct ToProxy {
-    tcp: HttpConnector,
+    tcp: HttpConnector<Resolver>,
     tls: Arc<Tls>,
 }
 

@@ -15,6 +15,7 @@ mod body;
 mod dial;
 mod error;
 mod pool;
+mod resolve;
 mod tls;
 
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use hyper_util::rt::TokioIo;
 use crate::Config;
 use crate::auth::{self, Credentials};
 use crate::config::Impersonate;
+use crate::metrics::Metrics;
 use dial::Dialer;
 use pool::Pool;
 
@@ -53,6 +55,9 @@ struct Shared {
     impersonate: Vec<(http::HeaderName, HeaderValue)>,
     compression: bool,
     user_agent: HeaderValue,
+    /// `host:port`, as metrics and traces have it.
+    host: String,
+    metrics: Arc<dyn Metrics>,
 }
 
 impl Transport {
@@ -73,6 +78,8 @@ impl Transport {
     pub fn new(config: &Config, credentials: Arc<dyn Credentials>) -> Result<Self, BuildError> {
         let dialer = Dialer::new(config, credentials.clone())?;
         let user_agent = HeaderValue::from_str(&config.user_agent).map_err(|_| BuildError::UserAgent)?;
+        let host = dialer.host();
+        config.metrics.transport_created();
         Ok(Self {
             shared: Arc::new(Shared {
                 pool: Pool::new(dialer),
@@ -81,6 +88,8 @@ impl Transport {
                 impersonate: config.impersonate.as_ref().map(headers).transpose()?.unwrap_or_default(),
                 compression: config.compression,
                 user_agent,
+                host,
+                metrics: config.metrics.clone(),
             }),
         })
     }
@@ -124,6 +133,16 @@ impl Transport {
     /// How many connections there are.
     pub fn connections(&self) -> usize {
         self.shared.pool.connections()
+    }
+
+    /// The server: `host:port`, as far as its address says.
+    pub fn host(&self) -> &str {
+        &self.shared.host
+    }
+
+    /// Who hears what clients over this transport do.
+    pub fn metrics(&self) -> &Arc<dyn Metrics> {
+        &self.shared.metrics
     }
 
     /// Adds what every request has; returns the generation of the credentials that were added.

@@ -13,8 +13,10 @@ use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 use super::ConnectError;
+use crate::Config;
 use crate::auth::{Credentials, Fixed, PemIdentity};
 use crate::config::{Authorities, ClientCertificate};
+use crate::metrics::{CaReload, Metrics, NoMetrics};
 
 /// What a connection needs. Certificates that are in files are read again for every connection.
 #[derive(Debug)]
@@ -22,6 +24,7 @@ pub(super) struct Tls {
     authorities: Authorities,
     certificate: Option<ClientCertificate>,
     credentials: Arc<dyn Credentials>,
+    metrics: Arc<dyn Metrics>,
     built: Mutex<Option<Arc<Built>>>,
 }
 
@@ -48,23 +51,31 @@ impl Built {
 }
 
 impl Tls {
-    pub(super) fn new(
-        authorities: Authorities,
-        certificate: Option<ClientCertificate>,
-        credentials: Arc<dyn Credentials>,
-    ) -> Self {
-        Self { authorities, certificate, credentials, built: Mutex::default() }
+    pub(super) fn new(config: &Config, credentials: Arc<dyn Credentials>) -> Self {
+        Self {
+            authorities: config.authorities.clone(),
+            certificate: config.certificate.clone(),
+            credentials,
+            metrics: config.metrics.clone(),
+            built: Mutex::default(),
+        }
     }
 
     /// Those that this machine trusts, and nobody who asks: for proxies.
     pub(super) fn of_system() -> Self {
-        Self::new(Authorities::System, None, Arc::new(Fixed::none()))
+        Self {
+            authorities: Authorities::System,
+            certificate: None,
+            credentials: Arc::new(Fixed::none()),
+            metrics: Arc::new(NoMetrics),
+            built: Mutex::default(),
+        }
     }
 
     /// What holds now. Where a file has become unreadable or broken, what it held before goes on to hold.
     pub(super) async fn current(&self) -> Result<Arc<Built>, ConnectError> {
         let known = self.built.lock().clone();
-        let made = match self.materials().await {
+        let made = match self.materials(known.as_deref()).await {
             Ok(materials) if known.as_ref().is_some_and(|known| known.materials == materials) => {
                 return Ok(known.expect("it was compared just now"));
             }
@@ -88,11 +99,17 @@ impl Tls {
         }
     }
 
-    async fn materials(&self) -> Result<Materials, ConnectError> {
+    async fn materials(&self, known: Option<&Built>) -> Result<Materials, ConnectError> {
         let authorities = match &self.authorities {
             Authorities::System | Authorities::Anybody => None,
             Authorities::Pem(pem) => Some(pem.clone()),
-            Authorities::File(file) => Some(read(file, "certificate authority").await?),
+            Authorities::File(file) => {
+                let pem = read(file, "certificate authority").await;
+                if let Some(known) = known {
+                    self.metrics.ca_reload(reload(known, pem.as_deref().ok()));
+                }
+                Some(pem?)
+            }
         };
         let identity = match &self.certificate {
             Some(ClientCertificate::Pem { certificate, key }) => {
@@ -127,6 +144,17 @@ impl Tls {
             }
         };
         Ok(Built { materials, config: Arc::new(config) })
+    }
+}
+
+/// What came of reading the file of authorities again.
+fn reload(known: &Built, pem: Option<&str>) -> CaReload {
+    match pem {
+        None => CaReload::Unreadable,
+        Some("") => CaReload::Empty,
+        Some(pem) if known.materials.authorities.as_deref() == Some(pem) => CaReload::Unchanged,
+        Some(pem) if roots(pem).is_err() => CaReload::Unparsable,
+        Some(_) => CaReload::Updated,
     }
 }
 

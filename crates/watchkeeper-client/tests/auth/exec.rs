@@ -1,13 +1,16 @@
 //! Plugins: real programs that give tokens and certificates.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
 use watchkeeper_client::Transport;
 use watchkeeper_client::auth::{PLUGIN_TIMEOUT, PluginPolicy};
+use watchkeeper_client::metrics::{Metrics, PrometheusMetrics};
 use watchkeeper_client::transport::{Body, BuildError, TransportError};
+use watchkeeper_metrics::Registry;
 
 use crate::{Speaks, World, ask_who, until, who};
 
@@ -116,6 +119,49 @@ async fn a_new_certificate_of_a_plugin_makes_new_connections() {
         assert_eq!(who(&transport).await, "jane");
         world.stop().await;
     }
+}
+
+#[tokio::test]
+async fn runs_of_a_plugin_and_the_lives_of_its_certificates_are_counted() {
+    let world = World::start().await;
+    let registry = Registry::new();
+    let metrics: Arc<dyn Metrics> = Arc::new(PrometheusMetrics::new(&registry).unwrap());
+    let over = |user: &str| {
+        let mut config = world.config(user);
+        config.metrics = metrics.clone();
+        Transport::from_config(&config).unwrap()
+    };
+    let value = |series: &str| -> f64 {
+        let page = registry.render();
+        let line = page.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("{series} is not in {page}")).parse().unwrap()
+    };
+    let (ttl, rotations) =
+        ("rest_client_exec_plugin_ttl_seconds", "rest_client_exec_plugin_certificate_rotation_age_count");
+    assert_eq!((value(ttl), value(rotations)), (f64::INFINITY, 0.0));
+    let transport = over(&world.answering_plugin());
+    for name in ["ann", "ann", "bob"] {
+        world.answer(&world.certificate(name, PAST));
+        assert_eq!(who(&transport).await, name);
+    }
+    let left = value(ttl);
+    assert!(left > 0.0 && left.is_finite(), "{left}");
+    let (runs, rotated) = (world.runs() as f64, value(rotations));
+    assert_eq!(value("rest_client_exec_plugin_call_total{code=\"0\",call_status=\"no_error\"}"), runs);
+    assert!(rotated >= 1.0 && rotated < runs, "{rotated} of {runs}: the last one is in use");
+    world.answer(&json!({"token": "jane"}));
+    assert_eq!(who(&transport).await, "jane");
+    assert_eq!((value(ttl), value(rotations)), (f64::INFINITY, rotated + 1.0), "there is none any more");
+
+    drop(transport); // the same plugin would be the same one, with what it has given
+    who(&over(&world.plugin("exit 3"))).await;
+    let failed = "rest_client_exec_plugin_call_total{code=\"3\",call_status=\"plugin_execution_error\"}";
+    assert!(value(failed) >= 1.0);
+    let user = format!("exec: {{command: not-there-at-all, apiVersion: {V1}, interactiveMode: Never}}");
+    who(&over(&user)).await;
+    let missing = "rest_client_exec_plugin_call_total{code=\"1\",call_status=\"plugin_not_found_error\"}";
+    assert!(value(missing) >= 1.0);
+    world.stop().await;
 }
 
 #[tokio::test]

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::super::AuthError;
 use crate::config::Exec;
 use crate::kubeconfig::InteractiveMode;
+use crate::metrics::{Metrics, PluginCall};
 
 /// How long a plugin may take that cannot ask the user. One that can has all the time it needs.
 pub const PLUGIN_TIMEOUT: Duration = Duration::from_secs(60);
@@ -29,7 +30,12 @@ pub const HINTS_AN_HOUR: u32 = 10;
 const EXEC_INFO: &str = "KUBERNETES_EXEC_INFO";
 
 /// What it prints. Dropped half-way, it is killed (E1).
-pub(super) async fn run(exec: &Exec, program: &Path, hints: &Hints) -> Result<Vec<u8>, AuthError> {
+pub(super) async fn run(
+    exec: &Exec,
+    program: &Path,
+    hints: &Hints,
+    metrics: &dyn Metrics,
+) -> Result<Vec<u8>, AuthError> {
     let mode = exec.command.interactive_mode.unwrap_or(InteractiveMode::IfAvailable);
     let is_interactive = is_interactive(mode, io::stdin().is_terminal())?;
     let mut command = Command::new(program);
@@ -40,18 +46,40 @@ pub(super) async fn run(exec: &Exec, program: &Path, hints: &Hints) -> Result<Ve
     command.stdout(Stdio::piped()).stderr(Stdio::inherit()).kill_on_drop(true);
     command.stdin(if is_interactive { Stdio::inherit() } else { Stdio::null() });
     let run = output(command, exec, hints);
-    if is_interactive {
-        return run.await;
+    let outcome = match is_interactive {
+        true => run.await,
+        false => tokio::time::timeout(PLUGIN_TIMEOUT, run).await.unwrap_or_else(|_| {
+            let what = format!("has not ended within {} s", PLUGIN_TIMEOUT.as_secs());
+            Err(AuthError::new(what).into())
+        }),
+    };
+    match &outcome {
+        Ok(_) => metrics.exec_plugin_call(0, PluginCall::NoError),
+        Err(failure) => metrics.exec_plugin_call(failure.exit_code, failure.call),
     }
-    tokio::time::timeout(PLUGIN_TIMEOUT, run).await.unwrap_or_else(|_| {
-        Err(AuthError::new(format!("has not ended within {} s", PLUGIN_TIMEOUT.as_secs())))
-    })
+    outcome.map_err(|failure| failure.error)
 }
 
-async fn output(mut command: Command, exec: &Exec, hints: &Hints) -> Result<Vec<u8>, AuthError> {
-    let mut child = command.spawn().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => AuthError::new(format!("is not found{}", hints.give(exec))),
-        _ => AuthError::because("cannot be run", error),
+/// A run that came to nothing.
+struct Failure {
+    call: PluginCall,
+    exit_code: i32,
+    error: AuthError,
+}
+
+impl From<AuthError> for Failure {
+    fn from(error: AuthError) -> Self {
+        Self { call: PluginCall::InternalError, exit_code: 1, error }
+    }
+}
+
+async fn output(mut command: Command, exec: &Exec, hints: &Hints) -> Result<Vec<u8>, Failure> {
+    let mut child = command.spawn().map_err(|error| {
+        let error = match error.kind() {
+            io::ErrorKind::NotFound => AuthError::new(format!("is not found{}", hints.give(exec))),
+            _ => AuthError::because("cannot be run", error),
+        };
+        Failure { call: PluginCall::NotFound, exit_code: 1, error }
     })?;
     let mut printed = Vec::new();
     if let Some(stdout) = child.stdout.take() {
@@ -59,12 +87,16 @@ async fn output(mut command: Command, exec: &Exec, hints: &Hints) -> Result<Vec<
         read.map_err(|error| AuthError::because("cannot be read from", error))?;
     }
     if printed.len() > OUTPUT_LIMIT {
-        return Err(AuthError::new(format!("has printed more than {OUTPUT_LIMIT} bytes")));
+        return Err(AuthError::new(format!("has printed more than {OUTPUT_LIMIT} bytes")).into());
     }
     let status = child.wait().await.map_err(|error| AuthError::because("is lost", error))?;
     match status.success() {
         true => Ok(printed),
-        false => Err(AuthError::new(failed(status))),
+        false => Err(Failure {
+            call: PluginCall::ExecutionError,
+            exit_code: status.code().unwrap_or(-1), // ended by a signal
+            error: AuthError::new(failed(status)),
+        }),
     }
 }
 

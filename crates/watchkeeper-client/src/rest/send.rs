@@ -1,0 +1,189 @@
+//! Sending a request, as often as is proper.
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, IF_NONE_MATCH};
+use http::{HeaderValue, StatusCode};
+use http_body::Body as _;
+use tracing::Instrument as _;
+
+use super::answer::{Answer, refusal};
+use super::call::Call;
+use super::content::{MediaType, encoded};
+use super::request::{Payload, Request};
+use super::retry::{Attempt, Use, again};
+use super::{InvalidRequest, RequestError, warning};
+use crate::transport::{Body, TransportError};
+
+/// How much of a refusal's body is read.
+const REFUSAL_BYTES: usize = 1 << 20;
+
+impl Request {
+    /// Sends the request and reads the answer. Dropped half-way, it is cancelled (R5).
+    ///
+    /// To a request with `If-None-Match` 304 is an answer, and not a refusal.
+    ///
+    /// # Errors
+    /// If it was not sent, or not answered, or refused.
+    pub async fn send(mut self) -> Result<Answer, RequestError> {
+        self.check()?;
+        let call = Call::new(&self);
+        let _timed = call.time();
+        self.exchange(&call).instrument(call.span.clone()).await
+    }
+
+    /// Sends the request and returns the body of the answer, whatever it is.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub async fn raw(self) -> Result<Bytes, RequestError> {
+        Ok(self.send().await?.body)
+    }
+
+    /// Sends the request and returns the body of the answer as it comes: for logs and long lists.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub async fn stream(mut self) -> Result<http::Response<Body>, RequestError> {
+        self.check()?;
+        let call = Call::new(&self);
+        let stream = async {
+            call.wait().await;
+            self.attempt(Use::Stream, &call).await
+        };
+        stream.instrument(call.span.clone()).await
+    }
+
+    /// Sends a request for a watch. It is tried again where the connection was lost before it was answered.
+    /// The limiter is only asked before it is tried again.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub async fn open_watch(mut self) -> Result<http::Response<Body>, RequestError> {
+        self.check_parts()?;
+        let call = Call::new(&self);
+        self.attempt(Use::Watch, &call).instrument(call.span.clone()).await
+    }
+
+    async fn exchange(&mut self, call: &Call) -> Result<Answer, RequestError> {
+        call.wait().await; // who is held back must not be late before anything is sent
+        let (timeout, request) = (self.timeout, self.description());
+        let exchange = async {
+            let answer = self.attempt(Use::Exchange, call).await?;
+            let (head, body) = answer.into_parts();
+            let body = body.bytes().await;
+            let body = body.map_err(|source| RequestError::Body { request: self.description(), source })?;
+            call.received(body.len());
+            Ok(Answer::new(head.status, head.headers, body, self.description()))
+        };
+        match timeout {
+            None => exchange.await,
+            Some(after) => match tokio::time::timeout(after, exchange).await {
+                Ok(outcome) => outcome,
+                Err(_) => Err(RequestError::TimedOut { request, after }),
+            },
+        }
+    }
+
+    /// Sends the request until it is answered, as often as is proper (R2).
+    async fn attempt(&mut self, used_for: Use, call: &Call) -> Result<http::Response<Body>, RequestError> {
+        let (mut attempts, mut retries) = (0, 0);
+        loop {
+            if attempts > 0 {
+                call.wait().await;
+            }
+            let media_type = self.client.content.current();
+            let request = self.build(media_type)?;
+            let size = request.body().size_hint().exact().filter(|_| used_for == Use::Exchange);
+            let mut attempt = call.attempt(attempts);
+            let sent = self.client.transport.send(request).await;
+            call.sent(size);
+            attempt.code = sent.as_ref().ok().map(http::Response::status);
+            drop(attempt);
+            attempts += 1;
+            let wait = match &sent {
+                _ if matches!(self.body, Payload::Stream(_)) => None,
+                Ok(answer) => {
+                    let attempt = Attempt::Answered(answer.status(), answer.headers());
+                    again(&attempt, retries, &self.retries, &self.method, used_for)
+                }
+                Err(error) => again(&Attempt::Failed(error), retries, &self.retries, &self.method, used_for),
+            };
+            if let Some(wait) = wait {
+                retries += 1;
+                tracing::debug!(request = %self.description(), retries, ?wait, "a request is tried again");
+                drop(sent);
+                tokio::time::sleep(wait).await;
+                continue;
+            }
+            let answer = sent.map_err(|source: TransportError| RequestError::Transport {
+                request: self.description(),
+                source,
+            })?;
+            for warning in warning::of(answer.headers()) {
+                self.client.warnings.warn(&warning);
+            }
+            let code = answer.status();
+            let is_known = code == StatusCode::NOT_MODIFIED && self.headers.contains_key(IF_NONE_MATCH);
+            if code.is_success() || is_known {
+                return Ok(answer);
+            }
+            let is_foreign = matches!(code, StatusCode::NOT_ACCEPTABLE | StatusCode::UNSUPPORTED_MEDIA_TYPE);
+            if is_foreign
+                && media_type != MediaType::Json
+                && self.speaks_own_encoding()
+                && self.client.content.refuse()
+            {
+                continue; // in JSON, from now on
+            }
+            return Err(self.refused(answer, used_for, call).await);
+        }
+    }
+
+    /// Whether the encoding is the client's choice, and not the caller's.
+    fn speaks_own_encoding(&self) -> bool {
+        !self.headers.contains_key(ACCEPT) && !matches!(self.body, Payload::Stream(_))
+    }
+
+    async fn refused(&mut self, answer: http::Response<Body>, used_for: Use, call: &Call) -> RequestError {
+        let (head, mut body) = answer.into_parts();
+        let mut text = Vec::new();
+        while let Ok(Some(chunk)) = body.chunk().await {
+            text.extend_from_slice(&chunk);
+            if text.len() > REFUSAL_BYTES {
+                break; // what is so long is no Status
+            }
+        }
+        if used_for == Use::Exchange && !text.is_empty() {
+            call.received(text.len());
+        }
+        let status = refusal(self, head.status, &head.headers, &text);
+        RequestError::Refused { request: self.description(), status: Box::new(status) }
+    }
+
+    fn build(&mut self, media_type: MediaType) -> Result<http::Request<Body>, RequestError> {
+        let uri = self.path_and_query();
+        let uri: http::Uri = match uri.parse() {
+            Ok(uri) => uri,
+            Err(_) => return Err(self.invalid(InvalidRequest::Path { path: uri })),
+        };
+        let mut headers = self.headers.clone();
+        headers
+            .entry(ACCEPT)
+            .or_insert_with(|| HeaderValue::from_static(self.client.content.accept(self.shape)));
+        let body = match &mut self.body {
+            Payload::None => Body::empty(),
+            Payload::Bytes(bytes) => Body::from(bytes.clone()),
+            Payload::Object { json } => {
+                let (bytes, media_type) = encoded(json, media_type);
+                headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(media_type.as_str()));
+                Body::from(bytes)
+            }
+            Payload::Stream(body) => body.take().unwrap_or_else(Body::empty),
+        };
+        let mut request = http::Request::new(body);
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = uri;
+        *request.headers_mut() = headers;
+        Ok(request)
+    }
+}
