@@ -70,7 +70,12 @@ impl Answer {
 
     /// The Status that the body is, if it says failure.
     pub(crate) fn refusal(&self) -> Option<Status> {
-        failure(&self.headers, &self.body)
+        // Most answers are none, and long: only one that begins like a Status is read for one.
+        let beginning = &self.body[..self.body.len().min(64)];
+        match beginning.windows(6).any(|text| text == b"Status") {
+            true => failure(&self.headers, &self.body),
+            false => None,
+        }
     }
 
     pub(crate) fn refused(&self, status: Status) -> RequestError {
@@ -99,10 +104,12 @@ fn opened(body: &[u8]) -> Result<(&[u8], Kind), String> {
 fn failure(headers: &HeaderMap, body: &[u8]) -> Option<Status> {
     let status: Status = match MediaType::of(headers.get(CONTENT_TYPE))? {
         MediaType::Json => {
-            // Only a body that begins like a Status is read for one.
-            let beginning = &body[..body.len().min(64)];
-            let may_be = beginning.windows(8).any(|text| text == b"\"Status\"");
-            if !may_be {
+            #[derive(serde::Deserialize)]
+            struct Typed<'a> {
+                kind: Option<std::borrow::Cow<'a, str>>,
+            }
+            let typed: Typed<'_> = serde_json::from_slice(body).ok()?;
+            if typed.kind.as_deref() != Some("Status") {
                 return None;
             }
             serde_json::from_slice(body).ok()?

@@ -114,6 +114,19 @@ mod tests {
     fn warnings_are_read_from_headers() {
         assert_eq!(texts(r#"299 - "unknown field \"a\"""#), ["unknown field \"a\""]);
         assert_eq!(texts(r#"299 - "a" "Wed, 21 Oct 2015 07:28:00 GMT", 299 - "b""#), ["a", "b"]);
+        assert_eq!(texts(r#"199 agent:80 "a, \\ b" , 299 - "c"  "date""#), ["a, \\ b", "c"]);
+        assert_eq!(texts(r#"299 - "a", nonsense, 299 - "b""#), ["a"], "what follows nonsense is nonsense");
+        let several = [r#"299 - "a""#, "nonsense", r#"299 - "b""#].map(|it| (WARNING, it.parse().unwrap()));
+        let several: Vec<Warning> =
+            of(&several.into_iter().fold(HeaderMap::new(), |mut all, (name, value)| {
+                all.append(name, value);
+                all
+            }));
+        assert_eq!(
+            several.iter().map(|it| &*it.text).collect::<Vec<_>>(),
+            ["a", "b"],
+            "each header for itself"
+        );
         for broken in ["", "299", "299 -", "299 - text", r#"29 - "a""#, r#"299 - "a"#] {
             assert_eq!(texts(broken), [""; 0], "{broken}");
         }
