@@ -6,13 +6,24 @@
 
 use std::error::Error;
 use std::io::Write as _;
+use std::process::ExitCode;
 
 use watchkeeper_client::discovery::Discovery as _;
 use watchkeeper_client::rest::Content;
 use watchkeeper_client::{Config, DiscoveryClient, RestClient, Transport};
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("discovery: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
     let config = Config::infer()?;
     let transport = Transport::from_config(&config)?;
     let client = DiscoveryClient::new(RestClient::new(transport, "/", Content::json()));

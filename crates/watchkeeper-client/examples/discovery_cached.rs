@@ -7,6 +7,7 @@
 
 use std::error::Error;
 use std::io::Write as _;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +18,17 @@ use watchkeeper_client::{Config, DiscoveryClient, RestClient, Transport};
 const TTL: Duration = Duration::from_secs(60 * 60);
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("discovery_cached: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
     let config = Config::infer()?;
     let transport = Transport::from_config(&config)?;
     let directories =

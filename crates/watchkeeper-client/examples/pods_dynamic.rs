@@ -4,6 +4,9 @@
 //! cargo run -p watchkeeper-client --example pods_dynamic
 //! ```
 
+use std::error::Error;
+use std::process::ExitCode;
+
 use serde::Deserialize;
 use watchkeeper_client::Client;
 use watchkeeper_client::dynamic::ListOptions;
@@ -21,7 +24,17 @@ struct Spec {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("pods_dynamic: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
     let client = Client::infer()?;
     let pods = client.dynamic(&"v1".parse()?, "pods").namespace("kube-system");
     for object in pods.list(&ListOptions::default()).await?.items {

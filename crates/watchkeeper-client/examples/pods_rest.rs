@@ -4,6 +4,9 @@
 //! cargo run -p watchkeeper-client --example pods_rest
 //! ```
 
+use std::error::Error;
+use std::process::ExitCode;
+
 use serde::Deserialize;
 use watchkeeper_client::Client;
 use watchkeeper_client::rest::Content;
@@ -32,7 +35,17 @@ struct Status {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("pods_rest: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
     let core = Client::infer()?.rest(&"v1".parse()?, Content::protobuf());
     let answer = core.get().namespace("kube-system").resource("pods").param("limit", "500").send().await?;
     let pods: PodList = answer.into()?;

@@ -4,6 +4,9 @@
 //! cargo run -p watchkeeper-client --example watch_pods
 //! ```
 
+use std::error::Error;
+use std::process::ExitCode;
+
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use watchkeeper_client::Client;
 use watchkeeper_client::rest::Content;
@@ -12,7 +15,17 @@ use watchkeeper_core::{ListPart, ListRequest, ListWatch as _, WatchEvent, WatchF
 use watchkeeper_wire::Kind;
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("watch_pods: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
     let core = Client::infer()?.rest(&"v1".parse()?, Content::protobuf());
     let pods = RestSource::new(core, "pods", Kind::new("", "v1", "Pod"));
 
