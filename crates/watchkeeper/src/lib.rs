@@ -7,6 +7,7 @@
 //! | [`core`] | the words: keys, versions, kinds, selectors, statuses, watch events, the list-watch seam |
 //! | [`wire`] | the bytes: JSON and protobuf lists, watch frames, heads, cutting, transcoding, typed decode |
 //! | [`client`] | any API server: kubeconfig, credentials, transport, REST requests, discovery, dynamic objects |
+//! | [`metrics`] | counters, gauges and histograms, and the page that Prometheus scrapes |
 //! | [`apiserver`] | an API server in memory, in this process or over the wire |
 //!
 //! ```
@@ -23,6 +24,7 @@
 pub use watchkeeper_apiserver as apiserver;
 pub use watchkeeper_client as client;
 pub use watchkeeper_core as core;
+pub use watchkeeper_metrics as metrics;
 pub use watchkeeper_wire as wire;
 
 /// The examples of the README compile, and do what they say.
