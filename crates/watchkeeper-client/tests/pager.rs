@@ -15,7 +15,8 @@ use watchkeeper_apiserver::http::Verb;
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::Client;
 use watchkeeper_client::dynamic::{DynamicApi, DynamicList, DynamicObject, ListOptions, WriteOptions};
-use watchkeeper_client::pager::{OnExpired, Page, Pager};
+use watchkeeper_client::pager::{OnExpired, Pager};
+use watchkeeper_client::resource::List;
 use watchkeeper_client::rest::RequestError;
 use watchkeeper_core::{ListAt, ListRequest, Status};
 
@@ -52,7 +53,7 @@ impl Numbers {
         Self { count, expired: expired.to_vec(), ..Self::default() }
     }
 
-    fn fetch(&self, request: &ListRequest) -> Result<Page<u32>, RequestError> {
+    fn fetch(&self, request: &ListRequest) -> Result<List<u32>, RequestError> {
         let number = {
             let mut asked = self.asked.lock();
             let query: Vec<String> =
@@ -70,7 +71,7 @@ impl Numbers {
             _ => 0,
         };
         let end = request.limit.map_or(self.count, |limit| self.count.min(begin + limit.get()));
-        Ok(Page {
+        Ok(List {
             items: (begin..end).collect(),
             version: u64::from(100 + begin).into(),
             continue_token: (end < self.count).then(|| end.to_string()),
@@ -81,7 +82,7 @@ impl Numbers {
     #[allow(clippy::type_complexity, reason = "a type of its own would say no more")]
     fn pager(
         &self,
-    ) -> Pager<impl FnMut(ListRequest) -> std::future::Ready<Result<Page<u32>, RequestError>> + Send + 'static>
+    ) -> Pager<impl FnMut(ListRequest) -> std::future::Ready<Result<List<u32>, RequestError>> + Send + 'static>
     {
         let this = self.clone();
         Pager::new(move |request| ready(this.fetch(&request)))
@@ -208,7 +209,7 @@ async fn dropping_the_stream_drops_the_request_that_is_out() {
         async move {
             let _held = held;
             notify.notify_one();
-            std::future::pending::<Result<Page<u32>, RequestError>>().await
+            std::future::pending::<Result<List<u32>, RequestError>>().await
         }
     });
     let items = pager.items(ListRequest::default());

@@ -16,9 +16,9 @@ mod stream;
 use std::future::Future;
 use std::num::NonZeroU32;
 
-use watchkeeper_core::{ListAt, ListRequest, ResourceVersion, Status};
+use watchkeeper_core::{ListAt, ListRequest, Status};
 
-use crate::dynamic::{DynamicList, DynamicObject};
+use crate::resource::List;
 use crate::rest::RequestError;
 
 pub use stream::{Items, Pages};
@@ -28,45 +28,6 @@ pub const PAGE_SIZE: NonZeroU32 = NonZeroU32::new(500).expect("it is not zero");
 
 /// How many pages wait to be read at most, besides the one that is being fetched.
 pub const PAGE_BUFFER: usize = 10;
-
-/// A page of a list, or a list as a whole.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Page<T> {
-    /// The objects.
-    pub items: Vec<T>,
-    /// The version of the list.
-    pub version: ResourceVersion,
-    /// Where the next page begins, if there is one.
-    pub continue_token: Option<String>,
-    /// How many objects the next pages have, where the server says so.
-    pub remaining: Option<u64>,
-}
-
-/// What is a page.
-pub trait IntoPage {
-    /// Of what.
-    type Item;
-
-    /// The page.
-    fn into_page(self) -> Page<Self::Item>;
-}
-
-impl<T> IntoPage for Page<T> {
-    type Item = T;
-
-    fn into_page(self) -> Self {
-        self
-    }
-}
-
-impl IntoPage for DynamicList {
-    type Item = DynamicObject;
-
-    fn into_page(self) -> Page<DynamicObject> {
-        let Self { items, version, continue_token, remaining } = self;
-        Page { items, version, continue_token, remaining }
-    }
-}
 
 /// What to do when the server has forgotten the version of the first page before the last page is fetched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -115,16 +76,15 @@ pub struct Pager<F> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed<T> {
     /// All items, at the version of the first page.
-    pub all: Page<T>,
+    pub all: List<T>,
     /// Whether more than one page was asked for.
     pub is_paged: bool,
 }
 
-impl<F, A, P> Pager<F>
+impl<F, A, T> Pager<F>
 where
     F: FnMut(ListRequest) -> A,
-    A: Future<Output = Result<P, RequestError>>,
-    P: IntoPage,
+    A: Future<Output = Result<List<T>, RequestError>>,
 {
     /// Pages that this fetches. What it is given says which page, and at most how many items; selectors are
     /// its own.
@@ -154,15 +114,15 @@ where
     ///
     /// # Errors
     /// The first error of a page that is not got over.
-    pub async fn list(mut self, request: ListRequest) -> Result<Listed<P::Item>, RequestError> {
+    pub async fn list(mut self, request: ListRequest) -> Result<Listed<T>, RequestError> {
         let mut course = Course::new(request, self.page_size, self.on_expired);
         let mut all = None;
         let mut is_paged = false;
         while let Some(request) = course.next.take() {
             let page = match (self.fetch)(request).await {
-                Ok(page) => page.into_page(),
+                Ok(page) => page,
                 Err(error) if course.lists_all_after(&error) => {
-                    let all = (self.fetch)(course.whole()).await?.into_page();
+                    let all = (self.fetch)(course.whole()).await?;
                     return Ok(Listed { all, is_paged });
                 }
                 Err(error) => {
@@ -176,26 +136,26 @@ where
             items.extend(page.items);
         }
         let (version, items) = all.unwrap_or_default();
-        let all = Page { items, version, continue_token: None, remaining: None };
+        let all = List { items, version, continue_token: None, remaining: None };
         Ok(Listed { all, is_paged })
     }
 }
 
-impl<F, A, P> Pager<F>
+impl<F, A, T> Pager<F>
 where
     F: FnMut(ListRequest) -> A + Send + 'static,
-    A: Future<Output = Result<P, RequestError>> + Send + 'static,
-    P: IntoPage<Item: Send> + Send + 'static,
+    A: Future<Output = Result<List<T>, RequestError>> + Send + 'static,
+    T: Send + 'static,
 {
     /// The pages as they come, fetched ahead by a task that ends when the stream is dropped. It is begun at
     /// once, and needs a tokio runtime.
-    pub fn pages(self, request: ListRequest) -> Pages<P::Item> {
+    pub fn pages(self, request: ListRequest) -> Pages<T> {
         let course = Course::new(request, self.page_size, self.on_expired);
         Pages::fetch(self.fetch, course, self.buffer)
     }
 
     /// The items as they come: [`pages`](Self::pages), one item at a time.
-    pub fn items(self, request: ListRequest) -> Items<P::Item> {
+    pub fn items(self, request: ListRequest) -> Items<T> {
         Items::of(self.pages(request))
     }
 }

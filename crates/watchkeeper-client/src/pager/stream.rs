@@ -11,22 +11,22 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use watchkeeper_core::ListRequest;
 
-use super::{Course, IntoPage, Page};
+use super::Course;
+use crate::resource::List;
 use crate::rest::RequestError;
 
 /// The pages of a list. Dropping it cancels the request that is out.
 pub struct Pages<T> {
-    arriving: mpsc::Receiver<Result<Page<T>, RequestError>>,
+    arriving: mpsc::Receiver<Result<List<T>, RequestError>>,
     /// The task that fetches, which ends with the stream.
     _fetching: JoinSet<()>,
 }
 
 impl<T: Send + 'static> Pages<T> {
-    pub(super) fn fetch<F, A, P>(mut fetch: F, mut course: Course, buffer: usize) -> Self
+    pub(super) fn fetch<F, A>(mut fetch: F, mut course: Course, buffer: usize) -> Self
     where
         F: FnMut(ListRequest) -> A + Send + 'static,
-        A: Future<Output = Result<P, RequestError>> + Send + 'static,
-        P: IntoPage<Item = T> + Send + 'static,
+        A: Future<Output = Result<List<T>, RequestError>> + Send + 'static,
     {
         // A place is taken before the page is asked for, so that one place more is the page in the making (G2).
         let (pages, arriving) = mpsc::channel(buffer.saturating_add(1).min(MOST_PLACES));
@@ -36,7 +36,6 @@ impl<T: Send + 'static> Pages<T> {
                 let Ok(place) = pages.reserve().await else { return };
                 match fetch(request).await {
                     Ok(page) => {
-                        let page = page.into_page();
                         course.after(page.continue_token.as_deref());
                         place.send(Ok(page));
                     }
@@ -56,7 +55,7 @@ impl<T: Send + 'static> Pages<T> {
 const MOST_PLACES: usize = 1 << 16;
 
 impl<T> Stream for Pages<T> {
-    type Item = Result<Page<T>, RequestError>;
+    type Item = Result<List<T>, RequestError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.arriving.poll_recv(context)
