@@ -21,4 +21,4 @@ pub mod store;
 
 pub use reader::{Keep, Notification, Reader};
 pub use sink::Sink;
-pub use store::{Snapshot, Store};
+pub use store::{Indexer, Snapshot, Store};

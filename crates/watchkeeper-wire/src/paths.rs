@@ -35,6 +35,10 @@ impl FieldPath {
     pub fn segments(&self) -> Vec<&str> {
         self.segments.iter().map(|segment| &**segment).collect()
     }
+
+    pub(crate) fn parts(&self) -> &[Box<str>] {
+        &self.segments
+    }
 }
 
 impl FromStr for FieldPath {

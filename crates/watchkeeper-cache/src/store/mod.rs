@@ -10,12 +10,14 @@
 //! - S4: who subscribes hears of every object once, and then of every change.
 
 mod index;
+mod indexer;
 mod postings;
 mod select;
 mod sizes;
 mod snapshot;
 mod stage;
 mod state;
+mod table;
 mod writer;
 
 use std::sync::{Arc, Weak};
@@ -28,7 +30,8 @@ use crate::delta::Delta;
 use index::Index;
 use state::State;
 
-pub use index::{IndexBy, IndexExists, UnknownIndex};
+pub use index::{ByField, ByView, IndexBy, IndexExists, UnknownIndex};
+pub use indexer::Indexer;
 pub use sizes::Sizes;
 pub use snapshot::Snapshot;
 pub use writer::Writer;
@@ -87,7 +90,10 @@ impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let state = self.state.lock();
         let mut shown = f.debug_struct("Store");
-        shown.field("objects", &state.objects.len()).field("version", &state.version).finish_non_exhaustive()
+        shown
+            .field("objects", &state.objects().len())
+            .field("version", &state.version)
+            .finish_non_exhaustive()
     }
 }
 
@@ -108,10 +114,10 @@ impl Store {
     ///
     /// # Errors
     /// If there is one of this name.
-    pub fn add_index(&self, name: &str, by: impl IndexBy + 'static) -> Result<(), IndexExists> {
+    pub fn add_index(&self, name: &str, by: impl IndexBy<Object> + 'static) -> Result<(), IndexExists> {
         let _telling = self.shared.telling.lock();
         let mut next = self.shared.state.lock().clone();
-        next.add_index(Index { name: name.into(), by: Arc::new(by) })?;
+        next.table.add_index(Index::new(name, by))?;
         *self.shared.state.lock() = next;
         Ok(())
     }
@@ -144,7 +150,7 @@ impl Store {
         let mut telling = self.shared.telling.lock();
         let state = self.shared.state.lock().clone();
         let present: Vec<_> = state
-            .objects
+            .objects()
             .iter()
             .map(|(_, object)| Delta::Added { new: object.clone(), initial: true })
             .collect();

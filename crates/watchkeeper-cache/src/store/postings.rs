@@ -35,6 +35,16 @@ impl Postings {
         }
     }
 
+    /// Moves a key from the values that it had to those that it has.
+    pub(super) fn move_key(&mut self, key: &ObjectKey, old: &[String], new: &[String]) {
+        for value in old.iter().filter(|value| !new.contains(value)) {
+            self.remove(value, key);
+        }
+        for value in new.iter().filter(|value| !old.contains(value)) {
+            self.add(value, key);
+        }
+    }
+
     /// The keys that have a value, in order.
     pub(super) fn keys<'a>(&'a self, value: &str) -> impl Iterator<Item = &'a ObjectKey> {
         self.of(value).map(|posting| &posting.key)

@@ -41,7 +41,7 @@ impl Snapshot {
 
     /// How many objects there are.
     pub fn len(&self) -> usize {
-        self.state.objects.len()
+        self.state.objects().len()
     }
 
     /// Whether there are none.
@@ -51,24 +51,24 @@ impl Snapshot {
 
     /// One object.
     pub fn get(&self, key: &ObjectKey) -> Option<&Arc<Object>> {
-        self.state.objects.get(key)
+        self.state.objects().get(key)
     }
 
     /// All objects, by namespace and name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Object>> {
-        self.state.objects.iter().map(|(_, object)| object)
+        self.state.objects().iter().map(|(_, object)| object)
     }
 
     /// The objects after a key, by namespace and name: for pages.
     pub fn iter_after(&self, key: &ObjectKey) -> impl Iterator<Item = &Arc<Object>> {
-        self.state.objects.iter_from(move |other| other <= key).map(|(_, object)| object)
+        self.state.objects().iter_from(move |other| other <= key).map(|(_, object)| object)
     }
 
     /// The objects of a namespace, by name.
     pub fn in_namespace(&self, namespace: &str) -> impl Iterator<Item = &Arc<Object>> {
         let of = |key: &ObjectKey| key.namespace().unwrap_or_default().cmp(namespace);
         self.state
-            .objects
+            .objects()
             .iter_from(move |key| of(key).is_lt())
             .take_while(move |(key, _)| of(key).is_eq())
             .map(|(_, object)| object)
@@ -89,8 +89,7 @@ impl Snapshot {
         index: &str,
         value: &str,
     ) -> Result<impl Iterator<Item = &Arc<Object>>, UnknownIndex> {
-        let postings = &self.named(index)?.1;
-        Ok(postings.keys(value).filter_map(|key| self.get(key)))
+        self.state.table.by_index(index, value)
     }
 
     /// All values in an index that was added, in order.
@@ -98,7 +97,7 @@ impl Snapshot {
     /// # Errors
     /// If there is no such index.
     pub fn index_values(&self, index: &str) -> Result<impl Iterator<Item = &str>, UnknownIndex> {
-        Ok(self.named(index)?.1.values())
+        self.state.table.index_values(index)
     }
 
     /// The objects that an object owns, by namespace and name.
@@ -113,12 +112,5 @@ impl Snapshot {
 
     pub(super) fn state(&self) -> &State {
         &self.state
-    }
-
-    fn named(&self, name: &str) -> Result<&(super::index::Index, super::postings::Postings), UnknownIndex> {
-        self.state.named.iter().find(|(index, _)| *index.name == *name).ok_or_else(|| UnknownIndex {
-            name: name.to_owned(),
-            known: self.state.named.iter().map(|(index, _)| index.name.to_string()).collect(),
-        })
     }
 }

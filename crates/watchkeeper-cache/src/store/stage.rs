@@ -22,7 +22,7 @@ pub(super) struct Stage {
 impl Stage {
     pub(super) fn add(&mut self, object: Object, current: &State) {
         let key = object.head.key().clone();
-        match current.objects.get(&key) {
+        match current.objects().get(&key) {
             Some(known) if is_same(known, &object) => {
                 self.changed.remove(&key);
             }
@@ -46,7 +46,7 @@ impl Stage {
         initial: bool,
     ) -> Vec<Delta<Arc<Object>>> {
         let gone: Vec<ObjectKey> = state
-            .objects
+            .objects()
             .iter()
             .filter(|(key, _)| !self.seen.contains(key))
             .map(|(key, _)| key.clone())
