@@ -73,6 +73,11 @@
 //! # }
 //! ```
 //!
+//! # Without a server
+//!
+//! A [`script`] answers lists and watches as a test has written it down, and notes what it was asked: for what no
+//! server does on demand.
+//!
 //! # Without async
 //!
 //! ```
@@ -89,6 +94,7 @@
 mod blocking;
 mod cluster;
 mod objects;
+pub mod script;
 
 pub use blocking::BlockingCluster;
 pub use cluster::{ClusterError, TestCluster};
