@@ -16,9 +16,12 @@ pub mod delta;
 pub mod handler;
 mod map;
 pub mod reader;
+pub mod reflector;
 mod sink;
+pub mod source;
 pub mod store;
 
 pub use reader::{Keep, Notification, Reader};
+pub use reflector::Reflector;
 pub use sink::Sink;
 pub use store::{Indexer, Snapshot, Store};

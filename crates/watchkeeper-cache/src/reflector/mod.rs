@@ -1,0 +1,324 @@
+//! Reflector: keeps a copy of a collection up to date.
+//!
+//! From: a [`ListWatch`], the collection.
+//! To:   a [`Sink`], the copy.
+//!
+//! A round asks for the whole state and then for the changes after it. It ends when changes may have been
+//! missed; the next round begins after a delay.
+//!
+//! ```text
+//! Idle -> Streaming -> Watching      initial events and changes in one watch
+//!      -> Listing   -> Watching      where initial events are not to be had, this time
+//! ```
+//!
+//! - R1: a list is committed whole, of one version, or not at all.
+//! - R2: a watch begins at the version that the copy has.
+//! - R3: at most one request goes on at any time. Dropping [`run`](Reflector::run) ends it.
+
+mod backoff;
+mod list;
+mod observer;
+mod patience;
+mod position;
+mod progress;
+mod random;
+mod stream;
+mod watch;
+
+use std::num::NonZeroU32;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use tokio::sync::watch as channel;
+use watchkeeper_core::{BoxError, ListWatch, Object, ResourceVersion, Status, WatchStream};
+
+pub use backoff::Backoff;
+use backoff::Delays;
+pub use observer::{Failure, Next, Observer};
+use patience::Patience;
+use position::Position;
+use progress::Teller;
+pub use progress::{Phase, Progress};
+use random::Random;
+
+use crate::Sink;
+
+/// Watches last at least so long if nothing happens to them, and less than twice as long.
+const LEAST_WATCH: Duration = Duration::from_secs(300);
+
+type Accept = Box<dyn Fn(&Object) -> Result<(), BoxError> + Send>;
+
+/// Keeps a copy of a collection up to date, with the patience and the manners of client-go's.
+///
+/// ```
+/// # use watchkeeper_cache::{Reflector, Sink};
+/// # use watchkeeper_core::ListWatch;
+/// # async fn example(pods: impl ListWatch + 'static, copy: impl Sink, stop: impl Future<Output = ()>) {
+/// let reflector = Reflector::new(pods, copy).name("pods");
+/// let progress = reflector.progress(); // to show, or to wait for
+/// let ended = reflector.run(stop).await;
+/// # }
+/// ```
+pub struct Reflector<S> {
+    source: Box<dyn ListWatch>,
+    sink: S,
+    name: String,
+    observer: Box<dyn Observer>,
+    accept: Option<Accept>,
+    page_size: Option<NonZeroU32>,
+    least_watch: Duration,
+    internal_errors: Duration,
+    when_gone: WhenGone,
+    backoff: Backoff,
+    random: Random,
+    delays: Delays,
+    progress: Teller,
+    position: Position,
+    presence: Presence,
+}
+
+/// Whether there is such a collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    /// It has not been listed yet.
+    Unknown,
+    There,
+    /// It was there, and is not.
+    Gone,
+}
+
+/// What to do once a collection is not there any more, as when a custom resource definition was removed: it had
+/// been listed before, and a list is now answered by 404.
+///
+/// Either way [`Observer::gone`] is called and [`Progress`] says so. The copy stays as it was: whoever owns it
+/// knows whether its objects are to be forgotten, or whether a server is only being replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum WhenGone {
+    /// Go on asking, with the usual delays, and without further reports until it is there again.
+    #[default]
+    KeepTrying,
+    /// End, with [`Why::Gone`].
+    End,
+}
+
+/// How a reflector has ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Ended<S> {
+    /// The copy, for another reflector to go on with.
+    pub sink: S,
+    /// The reason.
+    pub why: Why,
+}
+
+/// Why a reflector has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Why {
+    /// It was asked to.
+    Stopped,
+    /// The collection is not there any more, and this is what the server says: see [`WhenGone`].
+    Gone(Box<Status>),
+}
+
+/// What is done next.
+enum State {
+    /// A round begins.
+    Idle,
+    /// The whole state comes as initial events. How often they have begun anew in this round.
+    Streaming { restarts: u32 },
+    /// The whole state comes as a list.
+    Listing,
+    /// Changes come. The watch that brought the initial events is used before another is opened.
+    Watching { open: Option<WatchStream>, patience: Patience },
+    /// Nothing is done for a while.
+    Waiting { delay: Duration, then: Box<State> },
+    /// Nothing is done any more.
+    Ended(Why),
+}
+
+impl<S: Sink> Reflector<S> {
+    /// A reflector that has not begun.
+    pub fn new(source: impl ListWatch + 'static, sink: S) -> Self {
+        Self {
+            source: Box::new(source),
+            sink,
+            name: String::new(),
+            observer: Box::new(()),
+            accept: None,
+            page_size: None,
+            least_watch: LEAST_WATCH,
+            internal_errors: Duration::ZERO,
+            when_gone: WhenGone::default(),
+            backoff: Backoff::default(),
+            random: Random::fresh(),
+            delays: Delays::new(Backoff::default()),
+            progress: Teller::new(),
+            position: Position::default(),
+            presence: Presence::Unknown,
+        }
+    }
+
+    /// What it is called in logs. Empty by default.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Who hears what it goes through. By default failures are logged.
+    #[must_use]
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.observer = Box::new(observer);
+        self
+    }
+
+    /// Which objects count. One that is not accepted is left out, and its version with it. All are accepted by
+    /// default.
+    #[must_use]
+    pub fn accept(mut self, accept: impl Fn(&Object) -> Result<(), BoxError> + Send + 'static) -> Self {
+        self.accept = Some(Box::new(accept));
+        self
+    }
+
+    /// How many items a page of a list has at most. By default 500 where the server may ignore it, and no pages
+    /// for a certain version, unless the server is known to make pages: it then serves the list from memory.
+    #[must_use]
+    pub fn page_size(mut self, items: NonZeroU32) -> Self {
+        self.page_size = Some(items);
+        self
+    }
+
+    /// How long a watch lasts at least, if nothing happens to it: a random time from this to twice this. By
+    /// default, and at least, 5 minutes.
+    #[must_use]
+    pub fn watch_at_least(mut self, time: Duration) -> Self {
+        self.least_watch = time.max(LEAST_WATCH);
+        self
+    }
+
+    /// For how long to watch again at once where watches end with internal errors of the server, before the
+    /// state is asked for anew. By default not at all. The time begins with an error that comes a minute or
+    /// more after the one before it.
+    #[must_use]
+    pub fn bear_internal_errors(mut self, time: Duration) -> Self {
+        self.internal_errors = time;
+        self
+    }
+
+    /// How long to wait between two rounds, and before a server is asked again that is busy or away.
+    #[must_use]
+    pub fn backoff(mut self, backoff: Backoff) -> Self {
+        self.backoff = backoff;
+        self
+    }
+
+    /// What to do once the collection is not there any more. By default it goes on asking.
+    #[must_use]
+    pub fn when_gone(mut self, then: WhenGone) -> Self {
+        self.when_gone = then;
+        self
+    }
+
+    /// Makes its random numbers, of delays and of the time of watches, the same every time.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.random = Random::seeded(seed);
+        self
+    }
+
+    /// How far it has got, from now on.
+    pub fn progress(&self) -> channel::Receiver<Progress> {
+        self.progress.receiver()
+    }
+
+    /// Runs until `stop` is ready, or until the collection is gone and that [ends](WhenGone::End) it. A request
+    /// that is under way then is dropped, as is a list that is half staged. If dropped half-way, the same holds,
+    /// and the sink is dropped, too.
+    pub async fn run(mut self, stop: impl Future<Output = ()>) -> Ended<S> {
+        self.delays = Delays::new(self.backoff);
+        let mut stop = pin!(stop);
+        let mut state = State::Idle;
+        let why = loop {
+            if let State::Ended(why) = state {
+                break why;
+            }
+            let step = Box::pin(self.step(state));
+            state = match select(stop.as_mut(), step).await {
+                Either::Left(((), _)) => break Why::Stopped,
+                Either::Right((next, _)) => next,
+            };
+        };
+        Ended { sink: self.sink, why }
+    }
+
+    async fn step(&mut self, state: State) -> State {
+        match state {
+            State::Idle if self.source.sends_initial_events() => State::Streaming { restarts: 0 },
+            State::Idle => State::Listing,
+            State::Streaming { restarts } => self.stream(restarts).await,
+            State::Listing => self.list().await,
+            State::Watching { open, patience } => self.watch(open, patience).await,
+            State::Waiting { delay, then } => {
+                self.progress.phase(if self.presence == Presence::Gone {
+                    Phase::Gone
+                } else {
+                    Phase::Waiting
+                });
+                tokio::time::sleep(delay).await;
+                *then
+            }
+            State::Ended(_) => state,
+        }
+    }
+
+    /// The next delay; a longer one where the server asks for it, up to the longest there is.
+    fn delay(&mut self, status: Option<&Status>) -> Duration {
+        let asked = status.and_then(Status::retry_after).unwrap_or_default();
+        self.delays.next(&mut self.random).max(asked.min(self.delays.cap()))
+    }
+
+    fn watch_timeout(&mut self) -> Duration {
+        let least = self.least_watch.as_secs();
+        let more = (least as f64 * self.random.fraction()) as u64;
+        Duration::from_secs(least.saturating_add(more))
+    }
+
+    fn accepts(&mut self, object: &Object) -> bool {
+        match self.accept.as_ref().map_or(Ok(()), |accept| accept(object)) {
+            Ok(()) => true,
+            Err(why) => {
+                self.observer.skipped(&self.name, object, &why);
+                false
+            }
+        }
+    }
+
+    /// Returns whether it counts.
+    fn stage(&mut self, object: Object) -> bool {
+        let accepted = self.accepts(&object);
+        if accepted {
+            self.sink.stage(object);
+            self.progress.item();
+        }
+        accepted
+    }
+
+    /// The whole state is staged: it becomes the copy (R1), and changes are waited for (R2).
+    fn commit(&mut self, version: &ResourceVersion, took: Duration, open: Option<WatchStream>) -> State {
+        self.sink.commit(version.clone());
+        self.position.listed(version);
+        self.presence = Presence::There;
+        let items = self.progress.list_ends(version);
+        self.observer.list_ends(took, items);
+        self.observer.version(version);
+        State::Watching { open, patience: Patience::new(self.internal_errors) }
+    }
+}
+
+impl State {
+    fn after(self, delay: Duration) -> Self {
+        Self::Waiting { delay, then: Box::new(self) }
+    }
+}

@@ -1,0 +1,187 @@
+//! Watching: the changes after the state that the copy has.
+
+use std::fmt;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use tokio::task::coop::consume_budget;
+use tokio::time::Instant;
+use watchkeeper_core::{ResourceVersion, WatchError, WatchEvent, WatchFrom, WatchRequest, WatchStream};
+
+use super::{Failure, Next, Observer, Patience, Reflector, State};
+use crate::Sink;
+
+/// A watch that is over sooner and brought nothing was none.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// What a watch has brought so far.
+pub(super) struct Tally {
+    /// Before it was asked for: some proxies hold back the answer until the first event.
+    pub(super) begun: Instant,
+    pub(super) last: Option<Instant>,
+    events: u64,
+}
+
+/// How a watch that was open has ended.
+pub(super) enum Ending {
+    /// Its time was up, or the connection broke: what comes next can be asked for.
+    Closed,
+    Failed(WatchError),
+}
+
+impl<S: Sink> Reflector<S> {
+    pub(super) async fn watch(&mut self, open: Option<WatchStream>, patience: Patience) -> State {
+        let mut tally = Tally::begin();
+        let from_nowhere = open.is_none() && self.position.is_nowhere();
+        let mut watch = match open {
+            Some(watch) => watch,
+            None => {
+                let from = WatchFrom::After(self.position.version().clone());
+                let timeout = Some(self.watch_timeout());
+                let opened = self.source.watch(WatchRequest { from, timeout, bookmarks: true }).await;
+                match opened {
+                    Ok(watch) => {
+                        self.observer.watch_begins();
+                        watch
+                    }
+                    Err(error) => return self.watch_refused(error, patience),
+                }
+            }
+        };
+        self.progress.phase(super::Phase::Watching);
+        let ending = self.changes(&mut watch, &mut tally, from_nowhere).await;
+        drop(watch);
+        tally.end(&mut *self.observer);
+        self.watch_ended(ending, &tally, patience)
+    }
+
+    async fn changes(&mut self, watch: &mut WatchStream, tally: &mut Tally, from_nowhere: bool) -> Ending {
+        // Initial events come in no order of versions: none of them is a place to go on from.
+        let mut initial = from_nowhere;
+        loop {
+            let event = match watch.next().await {
+                None => return Ending::Closed,
+                Some(Err(error)) => return error.into(),
+                Some(Ok(event)) => event,
+            };
+            consume_budget().await; // a source that is always ready must not keep `stop` from being seen
+            let version = event.version().clone();
+            match event {
+                WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object)
+                    if !self.accepts(&object) =>
+                {
+                    continue;
+                }
+                WatchEvent::Added(object) => self.sink.put(object),
+                WatchEvent::Modified(object) => {
+                    initial = false;
+                    self.sink.put(object);
+                }
+                WatchEvent::Deleted(object) => {
+                    initial = false;
+                    self.sink.delete(object);
+                }
+                WatchEvent::Bookmark(bookmark) => {
+                    initial = false;
+                    self.sink.bookmark(&bookmark);
+                }
+            }
+            tally.count();
+            if !initial {
+                self.reach(&version);
+            }
+        }
+    }
+
+    fn reach(&mut self, version: &ResourceVersion) {
+        self.position.move_to(version);
+        let reached = self.position.version();
+        self.progress.version(reached);
+        self.observer.version(reached);
+    }
+
+    /// The watch could not be opened. A server that is busy or away has not forgotten anything.
+    fn watch_refused(&mut self, error: WatchError, patience: Patience) -> State {
+        let delay = self.delay(error.status());
+        let (state, next) = match error {
+            WatchError::ConnectionRefused(_) | WatchError::TooManyRequests(_) => {
+                (State::Watching { open: None, patience }, Next::Rewatch)
+            }
+            _ => (State::Idle, Next::Relist),
+        };
+        self.observer.failed(&self.name, &Failure::Watch(error), next, delay);
+        state.after(delay)
+    }
+
+    fn watch_ended(&mut self, ending: Ending, tally: &Tally, mut patience: Patience) -> State {
+        let reflector = &self.name;
+        let error = match ending {
+            Ending::Closed if !tally.is_short() => return State::Watching { open: None, patience },
+            Ending::Closed => {
+                tracing::warn!(reflector, "a watch was closed at once, and brought nothing");
+                let delay = self.delay(None);
+                return State::Idle.after(delay);
+            }
+            Ending::Failed(error) => error,
+        };
+        match &error {
+            WatchError::TooManyRequests(status) => {
+                let delay = self.delay(Some(&**status));
+                return State::Watching { open: None, patience }.after(delay);
+            }
+            WatchError::Internal(status) if patience.bears() => {
+                tracing::debug!(reflector, error = %status, "watching again after an internal error");
+                return State::Watching { open: None, patience };
+            }
+            // The next list is of the last version: that it cannot be watched from does not mean that the
+            // server has nothing as new.
+            WatchError::Expired(status) => tracing::debug!(reflector, error = %status, "a watch has expired"),
+            error => match error.status() {
+                Some(status) => tracing::warn!(reflector, error = %status, "a watch has failed"),
+                None => tracing::warn!(reflector, %error, "a watch has failed"),
+            },
+        }
+        let delay = self.delay(error.status());
+        State::Idle.after(delay)
+    }
+}
+
+impl Tally {
+    pub(super) fn begin() -> Self {
+        Self { begun: Instant::now(), last: None, events: 0 }
+    }
+
+    pub(super) fn count(&mut self) {
+        self.events += 1;
+        self.last = Some(Instant::now());
+    }
+
+    pub(super) fn is_short(&self) -> bool {
+        self.events == 0 && self.begun.elapsed() < SHORT
+    }
+
+    pub(super) fn end(&self, observer: &mut dyn Observer) {
+        observer.watch_ends(self.begun.elapsed(), self.events, self.is_short());
+    }
+}
+
+impl From<WatchError> for Ending {
+    fn from(error: WatchError) -> Self {
+        match error {
+            WatchError::Interrupted(cause) => {
+                tracing::debug!(cause, "a watch broke off");
+                Self::Closed
+            }
+            error => Self::Failed(error),
+        }
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("the watch was closed"),
+            Self::Failed(error) => error.fmt(f),
+        }
+    }
+}

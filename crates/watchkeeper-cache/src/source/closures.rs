@@ -1,0 +1,103 @@
+//! Closures: a collection that is listed by one closure and watched by another.
+
+use futures_util::{StreamExt as _, stream};
+use watchkeeper_core::{
+    ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, Object, WatchError, WatchOpening,
+    WatchRequest, WatchStream,
+};
+
+/// A page of a list, or all of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The objects.
+    pub items: Vec<Object>,
+    /// The version of the list, and where the next page begins.
+    pub end: ListEnd,
+}
+
+/// A source made of a closure that lists and one that watches: for whatever has objects and is none of the
+/// sources that there are.
+///
+/// A watch from a list of two objects, of which one goes:
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use futures_util::{StreamExt as _, stream};
+/// use watchkeeper_cache::source::{Page, from_closures};
+/// use watchkeeper_core::{Encoded, HeadBuilder, ListEnd, ListRequest, ListWatch as _, Object, WatchEvent};
+///
+/// fn file(name: &str, version: &str) -> Object {
+///     let head = HeadBuilder::default().name(name).version(version).finish();
+///     Object { head, encoded: Encoded::json(*b"{}") }
+/// }
+///
+/// let files = from_closures(
+///     |_request| async {
+///         let end = ListEnd { version: 2.into(), continue_token: None, remaining: None };
+///         Ok(Page { items: vec![file("a", "1"), file("b", "2")], end })
+///     },
+///     |_request| async {
+///         let gone = WatchEvent::Deleted(file("a", "3"));
+///         Ok(stream::iter([Ok(gone)]).chain(stream::pending()).boxed())
+///     },
+/// );
+/// assert_eq!(files.list(ListRequest::default()).count().await, 3); // two items and the end
+/// # }
+/// ```
+///
+/// The closures do not know of initial events unless [told so](Closures::sends_initial_events).
+pub fn from_closures<L, W, Listing, Opening>(list: L, watch: W) -> Closures<L, W>
+where
+    L: Fn(ListRequest) -> Listing + Send + Sync,
+    W: Fn(WatchRequest) -> Opening + Send + Sync,
+    Listing: Future<Output = Result<Page, ListError>> + Send + 'static,
+    Opening: Future<Output = Result<WatchStream, WatchError>> + Send + 'static,
+{
+    Closures { list, watch, initial_events: false }
+}
+
+/// Two closures as a source: see [`from_closures`].
+#[derive(Debug, Clone)]
+pub struct Closures<L, W> {
+    list: L,
+    watch: W,
+    initial_events: bool,
+}
+
+impl<L, W> Closures<L, W> {
+    /// The closure that watches understands
+    /// [`WatchFrom::InitialEvents`](watchkeeper_core::WatchFrom::InitialEvents).
+    #[must_use]
+    pub fn sends_initial_events(mut self) -> Self {
+        self.initial_events = true;
+        self
+    }
+}
+
+impl<L, W, Listing, Opening> ListWatch for Closures<L, W>
+where
+    L: Fn(ListRequest) -> Listing + Send + Sync,
+    W: Fn(WatchRequest) -> Opening + Send + Sync,
+    Listing: Future<Output = Result<Page, ListError>> + Send + 'static,
+    Opening: Future<Output = Result<WatchStream, WatchError>> + Send + 'static,
+{
+    fn list(&self, request: ListRequest) -> ListStream {
+        let parts = |page: Result<Page, ListError>| {
+            let (items, last) = match page {
+                Ok(page) => (page.items, Ok(ListPart::End(page.end))),
+                Err(error) => (Vec::new(), Err(error)),
+            };
+            stream::iter(items.into_iter().map(|item| Ok(ListPart::Item(item))).chain([last]))
+        };
+        stream::once((self.list)(request)).flat_map(parts).boxed()
+    }
+
+    fn watch(&self, request: WatchRequest) -> WatchOpening {
+        Box::pin((self.watch)(request))
+    }
+
+    fn sends_initial_events(&self) -> bool {
+        self.initial_events
+    }
+}

@@ -1,0 +1,10 @@
+//! The reflector, as its source, its sink and its observer meet it: on a paused clock, with scripts.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod gone;
+mod listing;
+mod retries;
+mod stopping;
+mod story;
+mod streaming;
+mod watching;
