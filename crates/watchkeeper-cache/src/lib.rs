@@ -14,6 +14,7 @@
 
 pub mod delta;
 pub mod handler;
+pub mod informer;
 mod map;
 pub mod reader;
 pub mod reflector;
@@ -21,6 +22,7 @@ mod sink;
 pub mod source;
 pub mod store;
 
+pub use informer::{Informer, InformerFactory};
 pub use reader::{Keep, Notification, Reader};
 pub use reflector::Reflector;
 pub use sink::Sink;

@@ -1,12 +1,13 @@
 //! Client: one server, from which all other clients are had.
 
-use watchkeeper_core::{GroupVersion, GroupVersionResource};
+use watchkeeper_core::{Collection, GroupVersion, GroupVersionResource, ListWatch, Sources};
 use watchkeeper_wire::Kind;
 
 use crate::config::{Config, ConfigError};
 use crate::dynamic::DynamicApi;
 use crate::resource::ResourceClient;
 use crate::rest::{Content, RestClient};
+use crate::source::RestSource;
 use crate::transport::{BuildError, Transport};
 
 /// A server, and who asks it. Clones share connections.
@@ -91,10 +92,28 @@ impl Client {
     /// Objects of a kind as `T`s, in all namespaces until one is named: in protobuf if the kind is built in,
     /// in JSON otherwise.
     pub fn resource<T>(&self, resource: &str, kind: &Kind) -> ResourceClient<T> {
-        let content = match kind.message() {
-            Some(_) => Content::protobuf(),
-            None => Content::json(),
-        };
-        ResourceClient::new(self.rest(&kind.name().group_version(), content), resource, kind.clone())
+        ResourceClient::new(
+            self.rest(&kind.name().group_version(), Content::of(kind)),
+            resource,
+            kind.clone(),
+        )
+    }
+}
+
+/// In protobuf where the kind is built in or only metadata is wanted.
+impl Sources for Client {
+    fn source(&self, collection: &Collection) -> Box<dyn ListWatch> {
+        let kind = Kind::from(collection.kind());
+        let rest = self.rest(&collection.group_version(), Content::of(&kind));
+        let mut source = RestSource::new(rest, collection.resource(), kind)
+            .labels(collection.label_selector().parse().expect("it was written by a selector"))
+            .fields(collection.field_selector().parse().expect("it was written by a selector"));
+        if let Some(namespace) = collection.in_namespace() {
+            source = source.namespace(namespace);
+        }
+        if collection.is_metadata_only() {
+            source = source.metadata_only();
+        }
+        Box::new(source)
     }
 }

@@ -39,8 +39,8 @@ pub use kind::{
     GroupKind, GroupResource, GroupVersion, GroupVersionError, GroupVersionKind, GroupVersionResource,
 };
 pub use list_watch::{
-    BoxError, ListAt, ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, WatchError,
-    WatchFrom, WatchOpening, WatchRequest, WatchStream,
+    BoxError, Collection, ListAt, ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, Sources,
+    WatchError, WatchFrom, WatchOpening, WatchRequest, WatchStream,
 };
 pub use quoted::{Quoted, is_printable};
 pub use selector::{

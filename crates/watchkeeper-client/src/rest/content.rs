@@ -70,6 +70,14 @@ impl Content {
         Self { preferred: MediaType::Protobuf, refused: AtomicBool::new(false) }
     }
 
+    /// Protobuf if the kind has a protobuf form, JSON otherwise.
+    pub fn of(kind: &Kind) -> Self {
+        match kind.message() {
+            Some(_) => Self::protobuf(),
+            None => Self::json(),
+        }
+    }
+
     /// The encoding to use now.
     pub fn current(&self) -> MediaType {
         match self.refused.load(Ordering::Relaxed) {

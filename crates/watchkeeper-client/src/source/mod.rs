@@ -19,7 +19,7 @@ use watchkeeper_core::{
 };
 use watchkeeper_wire::{Intake, Kind};
 
-use crate::rest::{Request, RestClient};
+use crate::rest::{Request, RestClient, Shape};
 use read::Reading;
 
 pub(crate) use read::{Read, encoding_of};
@@ -47,6 +47,7 @@ pub struct RestSource {
     labels: LabelSelector,
     fields: FieldSelector,
     intake: Arc<Intake>,
+    shape: Shape,
 }
 
 impl RestSource {
@@ -60,6 +61,7 @@ impl RestSource {
             labels: LabelSelector::default(),
             fields: FieldSelector::default(),
             intake: Arc::default(),
+            shape: Shape::Whole,
         }
     }
 
@@ -91,6 +93,14 @@ impl RestSource {
         self
     }
 
+    /// Only their metadata: the server sends nothing else. The kind is that of a `PartialObjectMetadata` then.
+    #[must_use]
+    pub fn metadata_only(mut self) -> Self {
+        self.kind = Kind::new("meta.k8s.io", "v1", "PartialObjectMetadata");
+        self.shape = Shape::Metadata;
+        self
+    }
+
     fn request(&self, query: Vec<(&'static str, String)>) -> Request {
         let request = self.client.get().resource(&self.resource).params(query);
         let request = request.selecting(&self.labels, &self.fields);
@@ -107,10 +117,14 @@ impl RestSource {
 
 impl ListWatch for RestSource {
     fn list(&self, request: ListRequest) -> ListStream {
-        list::open(self.request(request.query()), self.reading())
+        let shape = match self.shape {
+            Shape::Whole => Shape::Whole,
+            Shape::Metadata | Shape::MetadataList => Shape::MetadataList,
+        };
+        list::open(self.request(request.query()).shape(shape), self.reading())
     }
 
     fn watch(&self, request: WatchRequest) -> WatchOpening {
-        watch::open(self.request(request.query()), self.reading())
+        watch::open(self.request(request.query()).shape(self.shape), self.reading())
     }
 }

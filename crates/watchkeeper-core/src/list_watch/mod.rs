@@ -14,6 +14,7 @@
 
 mod error;
 mod request;
+mod sources;
 
 use std::pin::Pin;
 
@@ -21,6 +22,7 @@ use futures_core::Stream;
 
 pub use error::{BoxError, ListError, WatchError};
 pub use request::{ListAt, ListRequest, WatchFrom, WatchRequest};
+pub use sources::{Collection, Sources};
 
 use crate::{Object, ResourceVersion, WatchEvent};
 
@@ -111,4 +113,18 @@ pub struct ListEnd {
     pub continue_token: Option<String>,
     /// How many items there are in the pages to come, where the server counts them.
     pub remaining: Option<u64>,
+}
+
+impl<S: ListWatch + ?Sized> ListWatch for Box<S> {
+    fn list(&self, request: ListRequest) -> ListStream {
+        (**self).list(request)
+    }
+
+    fn watch(&self, request: WatchRequest) -> WatchOpening {
+        (**self).watch(request)
+    }
+
+    fn sends_initial_events(&self) -> bool {
+        (**self).sends_initial_events()
+    }
 }

@@ -1,0 +1,210 @@
+//! Informers: one watch, and everybody who wants to know.
+//!
+//! From: a [`ListWatch`].
+//! To:   readers and handlers, as many as like, before it starts or after.
+//!
+//! - I1: an informer has one reflector and one store, however many read and hear.
+//! - I2: starting it twice is starting it once; stopped, it does not start again. Its store stays readable.
+//! - I3: [`stop`](Informer::stop) returns when its task has ended; dropping the last clone ends it too.
+
+mod factory;
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use watchkeeper_core::{ListWatch, Object};
+use watchkeeper_wire::Kind;
+
+use crate::handler::{EveryEvent, Filter, Subscription, SubscriptionOptions};
+use crate::reader::{Keep, Reader};
+use crate::reflector::{Progress, Reflector, Why};
+use crate::store::{IndexBy, IndexExists, Store, Writer};
+
+pub use factory::{InformerFactory, NotSynced};
+
+/// A copy of a collection that keeps itself up to date. Clones are of the same informer.
+///
+/// ```no_run
+/// # async fn example(source: impl watchkeeper_core::ListWatch + 'static) -> Result<(), Box<dyn std::error::Error>> {
+/// use watchkeeper_cache::handler::Handler;
+/// use watchkeeper_cache::store::ByField;
+/// use watchkeeper_cache::{Informer, Keep};
+/// use watchkeeper_wire::Kind;
+///
+/// let kind = Kind::new("", "v1", "Pod");
+/// let pods = Informer::new(kind.clone(), source);
+/// pods.add_index("node", ByField::new(kind, "spec.nodeName".parse()?))?;
+/// let _handler = Handler::start(pods.subscribe(Default::default()), |change| println!("{change:?}"));
+/// pods.start();
+/// pods.synced().await;
+///
+/// let reader = pods.reader::<serde_json::Value>(Keep::Encoded);
+/// println!("{} pods run on n1", reader.by_index("node", "n1")?.items.len());
+/// pods.stop().await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Informer {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    kind: Kind,
+    store: Store,
+    progress: watch::Receiver<Progress>,
+    /// `None` once it was started.
+    reflector: Mutex<Option<Box<Reflector<Writer>>>>,
+    task: Mutex<Option<AbortHandle>>,
+    stop: watch::Sender<bool>,
+    ended: watch::Sender<Option<Why>>,
+}
+
+impl Informer {
+    /// Of the objects of a kind that a source has. It asks for nothing before it is [started](Self::start).
+    pub fn new(kind: Kind, source: impl ListWatch + 'static) -> Self {
+        Self::configured(kind, source, |reflector| reflector)
+    }
+
+    /// As [`new`](Self::new), with a reflector that is set up as one likes: page sizes, patience, an observer of
+    /// its failures.
+    pub fn configured(
+        kind: Kind,
+        source: impl ListWatch + 'static,
+        configure: impl FnOnce(Reflector<Writer>) -> Reflector<Writer>,
+    ) -> Self {
+        let (store, writer) = Store::new();
+        let name = kind.name().to_string();
+        let reflector = configure(Reflector::new(source, writer).name(name));
+        Self {
+            shared: Arc::new(Shared {
+                kind,
+                store,
+                progress: reflector.progress(),
+                reflector: Mutex::new(Some(Box::new(reflector))),
+                task: Mutex::default(),
+                stop: watch::Sender::new(false),
+                ended: watch::Sender::new(None),
+            }),
+        }
+    }
+
+    /// Begins to list and to watch, in a task of its own. The second time nothing happens (I2).
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn start(&self) {
+        let Some(reflector) = self.shared.reflector.lock().take() else { return };
+        let mut stop = self.shared.stop.subscribe();
+        let ended = self.shared.ended.clone();
+        let task = tokio::spawn(async move {
+            let stop = async move {
+                // That nobody is left who could stop it is a reason to stop.
+                let _ = stop.wait_for(|stop| *stop).await;
+            };
+            let outcome = reflector.run(stop).await;
+            drop(outcome.sink);
+            ended.send_replace(Some(outcome.why));
+        });
+        *self.shared.task.lock() = Some(task.abort_handle());
+    }
+
+    /// Whether it was started.
+    pub fn is_started(&self) -> bool {
+        self.shared.reflector.lock().is_none()
+    }
+
+    /// Waits until the first list is in the store. Handlers may not have heard of all of it yet. False if it
+    /// ends before.
+    pub async fn synced(&self) -> bool {
+        let mut ended = self.shared.ended.subscribe();
+        tokio::select! {
+            biased;
+            () = self.shared.store.synced() => true,
+            _ = ended.wait_for(Option::is_some) => self.shared.store.is_synced(),
+        }
+    }
+
+    /// Whether the first list is in the store.
+    pub fn is_synced(&self) -> bool {
+        self.shared.store.is_synced()
+    }
+
+    /// Ends it, and waits for its task to have ended. One that was never started cannot be started afterwards.
+    pub async fn stop(&self) {
+        self.shared.stop.send_replace(true);
+        if self.shared.reflector.lock().take().is_some() {
+            self.shared.ended.send_replace(Some(Why::Stopped));
+        }
+        self.ended().await;
+    }
+
+    /// Waits until it has ended, and says why: it was stopped, or what it watches is not there any more (see
+    /// [`WhenGone::End`](crate::reflector::WhenGone::End)).
+    pub async fn ended(&self) -> Why {
+        let mut ended = self.shared.ended.subscribe();
+        match ended.wait_for(Option::is_some).await {
+            Ok(why) => why.clone().unwrap_or(Why::Stopped),
+            Err(_) => Why::Stopped, // cannot be: the sender is ours
+        }
+    }
+
+    /// How far it has got, for who wants to show it.
+    pub fn progress(&self) -> watch::Receiver<Progress> {
+        self.shared.progress.clone()
+    }
+
+    /// What kind its objects are of.
+    pub fn kind(&self) -> &Kind {
+        &self.shared.kind
+    }
+
+    /// Its objects as bytes.
+    pub fn store(&self) -> &Store {
+        &self.shared.store
+    }
+
+    /// Its objects as `K`s.
+    pub fn reader<K>(&self, keep: Keep) -> Reader<K> {
+        Reader::new(self.shared.store.clone(), self.shared.kind.clone(), keep)
+    }
+
+    /// Adds a way to find objects.
+    ///
+    /// # Errors
+    /// If there is one of this name.
+    pub fn add_index(&self, name: &str, by: impl IndexBy<Object> + 'static) -> Result<(), IndexExists> {
+        self.shared.store.add_index(name, by)
+    }
+
+    /// All objects, and then every change of them.
+    pub fn subscribe(&self, options: SubscriptionOptions) -> Subscription {
+        Subscription::new(&self.shared.store, options)
+    }
+
+    /// All objects, and then every single event.
+    pub fn every_event(&self, filter: Filter, capacity: usize) -> EveryEvent {
+        EveryEvent::new(&self.shared.store, filter, capacity)
+    }
+}
+
+/// Whoever holds the last clone goes, and with him the task (I3).
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.lock().take() {
+            task.abort();
+        }
+    }
+}
+
+impl std::fmt::Debug for Informer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Informer");
+        shown
+            .field("kind", &self.shared.kind.name())
+            .field("store", &self.shared.store)
+            .finish_non_exhaustive()
+    }
+}
