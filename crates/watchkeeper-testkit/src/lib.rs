@@ -73,6 +73,32 @@
 //! # }
 //! ```
 //!
+//! What goes wrong on the way, connection by connection - refused, reset, cut off, silent, slow - is said to
+//! a [`FaultProxy`] before the server.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use watchkeeper_testkit::{FaultProxy, TestCluster, Trouble, Way};
+//!
+//! let cluster = TestCluster::start().await?;
+//! let proxy = FaultProxy::start(cluster.server().address()).await?;
+//! let kubeconfig = cluster.kubeconfig_through(&proxy).await?;
+//! // ... start what is tested with this kubeconfig, and wait until it is connected:
+//! // proxy.connections_made(1).await;
+//!
+//! proxy.now(Trouble::stall(Way::Both)); // the other end has lost its power
+//! // ... it must notice, and connect again.
+//! proxy.to_come(Trouble::reset().after(4096).times(1)); // and be cut off within the first answer
+//! proxy.refuse().await?; // and then nobody is there ...
+//! proxy.accept().await?; // ... for some time
+//! # assert!(kubeconfig.exists());
+//! proxy.stop().await;
+//! cluster.stop().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Without a server
 //!
 //! A [`script`] answers lists and watches as a test has written it down, and notes what it was asked: for what no
@@ -93,10 +119,12 @@
 
 mod blocking;
 mod cluster;
+mod fault_proxy;
 mod objects;
 pub mod script;
 
 pub use blocking::BlockingCluster;
 pub use cluster::{ClusterError, TestCluster};
+pub use fault_proxy::{Counts, FaultProxy, Trouble, Way};
 pub use watchkeeper_apiserver::faults::{Fault, Requests};
 pub use watchkeeper_apiserver::http::Verb;
