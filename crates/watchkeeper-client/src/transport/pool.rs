@@ -235,7 +235,13 @@ impl Pool {
             match dialed.protocol {
                 Protocol::Http2 => self.begin_http2(dialed).await,
                 Protocol::Http1 => {
-                    let connection = self.begin_http1(dialed).await?;
+                    let mut connection = self.begin_http1(dialed).await?;
+                    // One that is not ready when it is taken is thrown away.
+                    let ready = connection.sender.ready().await;
+                    ready.map_err(|source| ConnectError::Handshake {
+                        address: self.dialer.address(),
+                        source,
+                    })?;
                     self.state.lock().put(connection);
                     Ok(())
                 }
