@@ -55,7 +55,7 @@ pub struct Config {
     pub proxy: Proxy,
     /// Whether answers may be compressed. They may, unless a kubeconfig says otherwise.
     pub compression: bool,
-    /// How long a connection may take to be made; [`CONNECT_TIMEOUT`] by default.
+    /// How long a connection may take to be made; [`CONNECT_TIMEOUT`] by default. TLS may take 10 s of it.
     pub connect_timeout: Duration,
     /// What the client calls itself.
     pub user_agent: String,

@@ -29,6 +29,9 @@ const PROBE_AFTER: Duration = Duration::from_secs(15);
 const PROBE_EVERY: Duration = Duration::from_secs(10);
 const PROBES: u32 = 3;
 
+/// How much of the time of a connection TLS may take.
+const TLS_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Makes connections to one server.
 #[derive(Debug)]
 pub(super) struct Dialer {
@@ -128,9 +131,7 @@ impl Dialer {
         let certificates = self.certificates().await?;
         match tokio::time::timeout(self.timeout, self.connect(may_be_http2, certificates)).await {
             Ok(dialed) => dialed,
-            Err(_) => {
-                Err(ConnectError::TimedOut { address: self.address(), seconds: self.timeout.as_secs() })
-            }
+            Err(_) => Err(self.timed_out(self.timeout)),
         }
     }
 
@@ -145,7 +146,9 @@ impl Dialer {
         };
         let protocols: &[&[u8]] = if may_be_http2 { &[b"h2", b"http/1.1"] } else { &[b"http/1.1"] };
         let connector = TlsConnector::from(built.config(protocols));
-        let stream = connector.connect(name.clone(), TokioIo::new(io)).await;
+        let stream = connector.connect(name.clone(), TokioIo::new(io));
+        let stream = tokio::time::timeout(TLS_TIMEOUT, stream).await;
+        let stream = stream.map_err(|_| self.timed_out(TLS_TIMEOUT))?;
         let stream = stream.map_err(|source| ConnectError::Tls { address: self.address(), source })?;
         let protocol = match stream.get_ref().1.alpn_protocol() {
             Some(b"h2") => Protocol::Http2,
@@ -188,6 +191,10 @@ impl Dialer {
 
     fn unreachable(&self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> ConnectError {
         ConnectError::Unreachable { address: self.address(), source: source.into() }
+    }
+
+    fn timed_out(&self, after: Duration) -> ConnectError {
+        ConnectError::TimedOut { address: self.address(), after }
     }
 
     pub(super) fn address(&self) -> String {
@@ -245,5 +252,28 @@ impl Service<Uri> for ToProxy {
             let connector = TlsConnector::from(tls.current().await?.config(&[b"http/1.1"]));
             Ok(Box::new(TokioIo::new(connector.connect(name, TokioIo::new(stream)).await?)) as Box<dyn Io>)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::DEAD_AFTER;
+
+    /// T2, of HTTP/1.1, which has no pings: as far as it can be shown without pulling a cable.
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn the_kernel_is_told_to_find_dead_connections_in_time() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let to: Uri = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+        let config = Config::new(to.clone());
+        let stream = connector(&config).call(to).await.unwrap().into_inner();
+        let socket = socket2::SockRef::from(&stream);
+        assert!(socket.keepalive().unwrap() && socket.tcp_nodelay().unwrap());
+        let (first, every) = (socket.tcp_keepalive_time().unwrap(), socket.tcp_keepalive_interval().unwrap());
+        let probes = socket.tcp_keepalive_retries().unwrap();
+        assert_eq!(first + every * probes, DEAD_AFTER, "of one over which nothing goes");
+        let unacknowledged = socket.tcp_user_timeout().unwrap().unwrap();
+        assert!(unacknowledged <= DEAD_AFTER, "of one over which we have sent something");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::auth::AuthError;
 
@@ -38,12 +39,12 @@ pub enum ConnectError {
         source: Source,
     },
     /// Nobody answered in time.
-    #[error("cannot connect to {address}: no answer within {seconds} s")]
+    #[error("cannot connect to {address}: no answer within {} s", .after.as_secs_f64())]
     TimedOut {
         /// Whom we tried to reach.
         address: String,
         /// How long we tried.
-        seconds: u64,
+        after: Duration,
     },
     /// The proxy would not let us through.
     #[error("the proxy {proxy} does not let us through to {address}")]

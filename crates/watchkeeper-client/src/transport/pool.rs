@@ -487,3 +487,15 @@ impl Drop for Counted {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::DEAD_AFTER;
+
+    /// T2, of HTTP/2.
+    #[test]
+    fn pings_find_a_dead_connection_in_time() {
+        assert_eq!(PING_AFTER + PING_TIMEOUT, DEAD_AFTER);
+    }
+}
