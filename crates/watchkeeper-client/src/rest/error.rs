@@ -108,6 +108,18 @@ pub enum RequestError {
 }
 
 impl RequestError {
+    /// Method and path of the request.
+    pub fn request(&self) -> &str {
+        match self {
+            Self::Invalid { request, .. }
+            | Self::Refused { request, .. }
+            | Self::Transport { request, .. }
+            | Self::Body { request, .. }
+            | Self::TimedOut { request, .. }
+            | Self::Decode { request, .. } => request,
+        }
+    }
+
     /// What the server said, where it said something.
     pub fn status(&self) -> Option<&Status> {
         match self {

@@ -74,11 +74,11 @@ pub(super) fn again(
         }
         Attempt::Failed(error) => {
             let may_retry = match used_for {
-                Use::Exchange => method == Method::GET,
-                Use::Watch => true,
+                Use::Exchange => method == Method::GET && error.is_lost(),
+                Use::Watch => error.is_lost() || error.is_connect_timeout(),
                 Use::Stream => false,
             };
-            match may_retry && error.was_sent() {
+            match may_retry {
                 true => Duration::from_secs(1),
                 false => return None,
             }

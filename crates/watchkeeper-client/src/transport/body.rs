@@ -82,6 +82,16 @@ impl Body {
         }
     }
 
+    /// The same once more; `None` of what can be had only once.
+    pub(super) fn copy(&self) -> Option<Self> {
+        let content = match &self.content {
+            Content::Empty => Content::Empty,
+            Content::Full(full) => Content::Full(full.clone()),
+            Content::Incoming(_) | Content::Gzip { .. } | Content::Stream(_) => return None,
+        };
+        Some(Self { content, lease: None })
+    }
+
     pub(super) fn incoming(incoming: Incoming, lease: Option<Lease>) -> Self {
         Self { content: Content::Incoming(incoming), lease }
     }

@@ -99,35 +99,78 @@ pub enum TransportError {
         /// How.
         source: hyper::Error,
     },
+    /// No connection has taken the request, or the server has said that it did not look at it: nothing was
+    /// done.
+    #[error("the server has not looked at the request")]
+    Unprocessed {
+        /// Why not.
+        source: hyper::Error,
+    },
+    /// What came is no answer of HTTP: the request may have been done, or not.
+    #[error("the answer is no HTTP")]
+    Malformed {
+        /// What is wrong with it.
+        source: hyper::Error,
+    },
     /// The request cannot be sent to this server.
     #[error("the URI of the request is none")]
     Uri,
 }
 
 impl TransportError {
+    /// What became of a request that was given to a connection.
     pub(super) fn lost(source: hyper::Error) -> Self {
-        Self::Lost { source }
+        match is_malformed(&source) {
+            true => Self::Malformed { source },
+            false => Self::Lost { source },
+        }
     }
 
     /// Whether the server may have got the request.
     pub fn was_sent(&self) -> bool {
+        matches!(self, Self::Lost { .. } | Self::Malformed { .. })
+    }
+
+    /// Whether the connection was lost on which the request was sent.
+    pub fn is_lost(&self) -> bool {
         matches!(self, Self::Lost { .. })
     }
 
     /// Whether nobody listens there.
     pub fn is_refused(&self) -> bool {
+        self.connect_has(io::ErrorKind::ConnectionRefused)
+    }
+
+    /// Whether no connection was made in time.
+    pub fn is_connect_timeout(&self) -> bool {
+        let timed_out = |error: &Arc<ConnectError>| matches!(**error, ConnectError::TimedOut { .. });
+        matches!(self, Self::Connect(error) if timed_out(error)) || self.connect_has(io::ErrorKind::TimedOut)
+    }
+
+    fn connect_has(&self, kind: io::ErrorKind) -> bool {
         let Self::Connect(error) = self else { return false };
         let ConnectError::Unreachable { source, .. } = &**error else { return false };
-        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&**source);
-        while let Some(error) = cause {
-            if error
-                .downcast_ref::<io::Error>()
-                .is_some_and(|it| it.kind() == io::ErrorKind::ConnectionRefused)
-            {
-                return true;
-            }
-            cause = error.source();
-        }
-        false
+        causes(&**source).any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|it| it.kind() == kind))
     }
+}
+
+/// Whether the server has said of a request that it did not look at it, nor ever will: it came after the
+/// last one before a GOAWAY, or was refused.
+pub(super) fn is_unprocessed(error: &hyper::Error) -> bool {
+    let says_so = |error: &h2::Error| {
+        error.is_remote()
+            && (error.is_go_away()
+                || (error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM)))
+    };
+    causes(error).any(|cause| cause.downcast_ref().is_some_and(says_so))
+}
+
+fn is_malformed(error: &hyper::Error) -> bool {
+    error.is_parse() || causes(error).any(|cause| cause.downcast_ref().is_some_and(h2::Error::is_library))
+}
+
+fn causes<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+    std::iter::successors(Some(error), |error| error.source())
 }

@@ -3,8 +3,9 @@
 //! From: the REST client, or anybody with an [`http::Request`].
 //! To:   the server of a [`Config`].
 //!
-//! - T1: a request is sent once. If the connection was lost before anything of it was sent, another
-//!   connection is tried; afterwards nobody can know, and the caller decides.
+//! - T1: a request is done once. If the connection was lost before anything of it was sent, or the server has
+//!   said that it did not look at it (GOAWAY, REFUSED_STREAM), another connection is tried; otherwise nobody
+//!   can know, and the caller decides.
 //! - T2: a connection over which nothing comes is found dead within [`DEAD_AFTER`]: by pings (HTTP/2) or by
 //!   the kernel's probes (HTTP/1.1).
 //! - T3: no more requests are on an HTTP/2 connection than the server allows: then there is another.

@@ -24,6 +24,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::dial::{Dialed, Dialer, Protocol};
+use super::error::is_unprocessed;
 use super::tls::Built;
 use super::{Body, ConnectError, TransportError};
 
@@ -42,8 +43,8 @@ const FRAME_SIZE: u32 = 1 << 20;
 const IDLE_CONNECTIONS: usize = 25;
 const IDLE_TIME: Duration = Duration::from_secs(90);
 
-/// How often a request is tried on another connection because nothing of it was sent (T1).
-const UNSENT_RETRIES: usize = 3;
+/// How often a request is tried on another connection because the server has not looked at it (T1).
+const UNPROCESSED_RETRIES: usize = 3;
 
 /// How often certificates are looked at that may have changed.
 const CERTIFICATE_CHECK: Duration = Duration::from_secs(10);
@@ -133,16 +134,17 @@ impl Pool {
         self.retire_outdated(generation).await?;
         let mut tries = 0;
         loop {
-            let error = match self.place().await? {
+            let (mut error, copy) = match self.place().await? {
                 Place::Http2(mut sender, lease) => {
                     *request.uri_mut() = uri.clone();
                     *request.version_mut() = Version::HTTP_2;
                     request.headers_mut().remove(HOST);
+                    let copy = copy(&request);
                     match sender.try_send_request(request).await {
                         Ok(response) => return Ok(response.map(|body| Body::incoming(body, Some(lease)))),
                         Err(error) => {
                             lease.forget();
-                            error
+                            (error, copy)
                         }
                     }
                 }
@@ -153,15 +155,18 @@ impl Pool {
                             let lease = Lease::http1(connection, &self.state);
                             return Ok(response.map(|body| Body::incoming(body, Some(lease))));
                         }
-                        Err(error) => error,
+                        Err(error) => (error, None),
                     }
                 }
             };
-            let mut error = error;
             tries += 1;
-            match error.take_message() {
-                Some(unsent) if tries <= UNSENT_RETRIES => request = unsent,
-                _ => return Err(TransportError::lost(error.into_error())),
+            let unsent = error.take_message();
+            let error = error.into_error();
+            let is_unprocessed = unsent.is_some() || is_unprocessed(&error);
+            match unsent.or(copy).filter(|_| is_unprocessed && tries <= UNPROCESSED_RETRIES) {
+                Some(again) => request = again,
+                None if is_unprocessed => return Err(TransportError::Unprocessed { source: error }),
+                None => return Err(TransportError::lost(error)),
             }
         }
     }
@@ -330,6 +335,17 @@ fn is_same(one: Option<&Arc<Built>>, other: Option<&Arc<Built>>) -> bool {
         (Some(one), Some(other)) => Arc::ptr_eq(one, other),
         (one, other) => one.is_none() && other.is_none(),
     }
+}
+
+/// The same request once more, if it can be had twice.
+fn copy(request: &Request<Body>) -> Option<Request<Body>> {
+    let mut copy = Request::new(request.body().copy()?);
+    *copy.method_mut() = request.method().clone();
+    *copy.uri_mut() = request.uri().clone();
+    *copy.version_mut() = request.version();
+    *copy.headers_mut() = request.headers().clone();
+    *copy.extensions_mut() = request.extensions().clone();
+    Some(copy)
 }
 
 fn refused(error: ConnectError) -> TransportError {
