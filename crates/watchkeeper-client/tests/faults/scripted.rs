@@ -1,0 +1,103 @@
+//! A server that does what it is told, whatever it is asked.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use watchkeeper_client::Config;
+use watchkeeper_client::config::Proxy;
+
+/// What it does once it has read a request.
+#[derive(Clone)]
+pub(crate) enum Act {
+    /// Sends these bytes, and ends the connection.
+    Say(Vec<u8>),
+    /// Ends the connection with RST.
+    Reset,
+    /// Nothing, and never.
+    Hang,
+}
+
+/// An answer with a length, after which the connection is closed.
+pub(crate) fn answer(code: u16, headers: &str, body: impl AsRef<[u8]>) -> Act {
+    let body = body.as_ref();
+    let length = body.len();
+    let head = format!("HTTP/1.1 {code} X\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n");
+    Act::Say([head.as_bytes(), body].concat())
+}
+
+/// A server of plain HTTP/1.1.
+pub(crate) struct Scripted {
+    pub(crate) address: SocketAddr,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Scripted {
+    /// Does one act for each request, and the last one for all that come after.
+    pub(crate) async fn start(acts: Vec<Act>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = asked.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (acts, count) = (acts.clone(), count.clone());
+                tokio::spawn(serve(stream, acts, count));
+            }
+        });
+        Self { address, asked }
+    }
+
+    /// How many requests there were.
+    pub(crate) fn asked(&self) -> usize {
+        self.asked.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn config(&self) -> Config {
+        plain(self.address)
+    }
+}
+
+/// The config of a server of plain HTTP.
+pub(crate) fn plain(address: SocketAddr) -> Config {
+    let mut config = Config::new(format!("http://{address}").parse().unwrap());
+    config.proxy = Proxy::Direct;
+    config
+}
+
+async fn serve(mut stream: TcpStream, acts: Vec<Act>, count: Arc<AtomicUsize>) {
+    if !read_request(&mut stream).await {
+        return;
+    }
+    let number = count.fetch_add(1, Ordering::SeqCst);
+    match &acts[number.min(acts.len() - 1)] {
+        Act::Say(bytes) => {
+            let _ = stream.write_all(bytes).await; // the client may have had enough
+            let _ = stream.shutdown().await;
+            while stream.read(&mut [0; 1024]).await.is_ok_and(|count| count > 0) {}
+        }
+        Act::Reset => stream.set_zero_linger().unwrap(),
+        Act::Hang => std::future::pending().await,
+    }
+}
+
+/// Reads a request and its body; false if there is none.
+pub(crate) async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> bool {
+    let mut text = Vec::new();
+    loop {
+        let mut piece = [0; 4096];
+        match stream.read(&mut piece).await {
+            Ok(count) if count > 0 => text.extend_from_slice(&piece[..count]),
+            _ => return false,
+        }
+        let Some(end) = text.windows(4).position(|four| four == b"\r\n\r\n") else { continue };
+        let head = String::from_utf8_lossy(&text[..end]).to_lowercase();
+        let length = head.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next());
+        let length: usize = length.map_or(0, |length| length.parse().unwrap());
+        if text.len() >= end + 4 + length {
+            return true;
+        }
+    }
+}

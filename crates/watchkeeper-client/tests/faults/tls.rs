@@ -1,0 +1,175 @@
+//! Servers that are not believed.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
+use rustls::ServerConfig;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+use watchkeeper_apiserver::server::ApiServer;
+use watchkeeper_client::Config;
+use watchkeeper_client::config::{Authorities, Proxy};
+use watchkeeper_client::rest::RequestError;
+use watchkeeper_testkit::{FaultProxy, Trouble, Way};
+
+use super::scripted::{Act, answer, plain, read_request};
+use super::{core, support};
+
+/// Why `GET /version` is not even asked, at once.
+async fn refusal(config: &Config) -> String {
+    let begun = Instant::now();
+    let error = core(config).get().abs_path("/version").send().await.unwrap_err();
+    assert!(begun.elapsed() < Duration::from_millis(900), "{error} was tried again");
+    assert!(matches!(error, RequestError::Transport { .. }) && !error.may_have_happened(), "{error:?}");
+    let start = format!("GET /version: TLS with {}: ", config.server.authority().unwrap());
+    let text = error.to_string();
+    text.strip_prefix(&start).unwrap_or_else(|| panic!("{text}")).to_owned()
+}
+
+#[tokio::test]
+async fn a_server_of_another_authority_is_not_asked() {
+    let server = ApiServer::builder().start().await.unwrap();
+    let other = ApiServer::builder().start().await.unwrap();
+    let mut config = support::config(&server);
+    config.authorities = Authorities::Pem(other.ca_pem().unwrap().to_owned());
+    let why = refusal(&config).await;
+    assert!(why.contains("BadSignature") || why.contains("UnknownIssuer"), "{why}");
+    other.stop().await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_name_that_a_certificate_must_have_can_be_another_than_that_of_the_address() {
+    let server = ApiServer::builder().start().await.unwrap();
+    let mut config = support::config(&server);
+    config.tls_server_name = Some("kubernetes.default.svc".to_owned());
+    core(&config).get().abs_path("/version").send().await.unwrap();
+    config.tls_server_name = Some("elsewhere.example".to_owned());
+    let why = refusal(&config).await;
+    assert!(why.contains("elsewhere.example"), "{why}");
+    server.stop().await;
+}
+
+/// A server whose certificate, for 127.0.0.1, holds within these years; and who vouches for it.
+async fn server_of_years(from: i32, to: i32) -> (SocketAddr, String) {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().unwrap();
+    let authority = params.self_signed(&key).unwrap().pem();
+    let issuer = Issuer::new(params, key);
+    let mut params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+    (params.not_before, params.not_after) = (date_time_ymd(from, 1, 1), date_time_ymd(to, 1, 1));
+    let key = KeyPair::generate().unwrap();
+    let certificate = params.signed_by(&key, &issuer).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![CertificateDer::from(certificate.der().to_vec())],
+            PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
+        )
+        .unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(mut stream) = acceptor.accept(stream).await else { continue };
+            if let Act::Say(bytes) = answer(200, "", "{}")
+                && read_request(&mut stream).await
+            {
+                let _ = stream.write_all(&bytes).await; // the client may be gone
+            }
+        }
+    });
+    (address, authority)
+}
+
+#[tokio::test]
+async fn a_certificate_holds_in_its_time_only() {
+    for (from, to, expected) in [(2000, 2001, "Expired"), (2900, 2901, "NotValidYet"), (2000, 2900, "")] {
+        let (address, authority) = server_of_years(from, to).await;
+        let mut config = Config::new(format!("https://{address}").parse().unwrap());
+        config.proxy = Proxy::Direct;
+        config.authorities = Authorities::Pem(authority);
+        match expected {
+            "" => drop(core(&config).get().abs_path("/version").send().await.unwrap()),
+            _ => {
+                let why = refusal(&config).await.to_lowercase().replace(' ', "");
+                assert!(why.contains(&expected.to_lowercase()), "{why}");
+                config.authorities = Authorities::Anybody; // insecure-skip-tls-verify: it does not matter
+                core(&config).get().abs_path("/version").send().await.unwrap();
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_speaks_plain_http_is_found_out() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            stream.read_u8().await.unwrap();
+            stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\nspeak plainly").await.unwrap();
+        }
+    });
+    let mut config = Config::new(format!("https://{address}").parse().unwrap());
+    config.proxy = Proxy::Direct;
+    let why = refusal(&config).await;
+    assert!(why.contains("InvalidContentType"), "{why}");
+}
+
+/// As in client-go, TLS has a time of its own; from the moment on in which nothing comes the clock is ours.
+#[tokio::test]
+async fn a_server_that_says_nothing_to_tls_is_left_after_ten_seconds() {
+    let server = ApiServer::builder().start().await.unwrap();
+    let proxy = FaultProxy::start(server.address()).await.unwrap();
+    proxy.to_come(Trouble::stall(Way::Both));
+    let mut config = support::config(&server);
+    config.server = proxy.url(server.url()).parse().unwrap();
+    let asking = tokio::spawn(core(&config).get().abs_path("/version").send());
+    proxy.stalled(1).await;
+    tokio::time::pause();
+    let begun = tokio::time::Instant::now();
+    let error = asking.await.unwrap().unwrap_err();
+    let after = begun.elapsed();
+    tokio::time::resume();
+    let expected = format!("GET /version: cannot connect to {}: no answer within 10 s", proxy.address());
+    assert_eq!(error.to_string(), expected);
+    assert!(after > Duration::from_secs(8) && after < Duration::from_millis(10_010), "{after:?}");
+    proxy.stop().await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_connection_may_take_no_longer_than_the_config_says() {
+    let server = ApiServer::builder().start().await.unwrap();
+    let proxy = FaultProxy::start(server.address()).await.unwrap();
+    proxy.to_come(Trouble::stall(Way::Both));
+    let mut config = support::config(&server);
+    config.server = proxy.url(server.url()).parse().unwrap();
+    config.connect_timeout = Duration::from_millis(250);
+    let error = core(&config).get().abs_path("/version").send().await.unwrap_err();
+    let expected = format!("GET /version: cannot connect to {}: no answer within 0.25 s", proxy.address());
+    assert_eq!(error.to_string(), expected);
+    assert!(!error.may_have_happened());
+    proxy.stop().await;
+    server.stop().await;
+}
+
+/// And the other way round: what a TLS server says to plain HTTP is no HTTP, and not worth a second try.
+#[tokio::test]
+async fn a_server_that_speaks_tls_is_found_out() {
+    let (address, _) = server_of_years(2000, 2900).await;
+    let begun = Instant::now();
+    let error = core(&plain(address)).get().abs_path("/version").send().await.unwrap_err();
+    assert_eq!(error.to_string(), "GET /version: the answer is no HTTP");
+    assert!(begun.elapsed() < Duration::from_millis(900));
+}
