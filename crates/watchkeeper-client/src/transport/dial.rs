@@ -93,7 +93,7 @@ impl Dialer {
             tcp: connector(config),
             route,
             tls,
-            proxy_tls: Arc::new(Tls::of_system()),
+            proxy_tls: Arc::new(Tls::of_proxy(config.authorities.clone())),
             timeout: config.connect_timeout,
         })
     }

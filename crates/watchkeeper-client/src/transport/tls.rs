@@ -25,6 +25,8 @@ pub(super) struct Tls {
     certificate: Option<ClientCertificate>,
     credentials: Arc<dyn Credentials>,
     metrics: Arc<dyn Metrics>,
+    /// Whether those that this machine trusts count besides.
+    and_system: bool,
     built: Mutex<Option<Arc<Built>>>,
 }
 
@@ -57,17 +59,20 @@ impl Tls {
             certificate: config.certificate.clone(),
             credentials,
             metrics: config.metrics.clone(),
+            and_system: false,
             built: Mutex::default(),
         }
     }
 
-    /// Those that this machine trusts, and nobody who asks: for proxies.
-    pub(super) fn of_system() -> Self {
+    /// For proxies: those count that vouch for the server, as in Go, and those that this machine trusts; and
+    /// nobody asks.
+    pub(super) fn of_proxy(authorities: Authorities) -> Self {
         Self {
-            authorities: Authorities::System,
+            authorities,
             certificate: None,
             credentials: Arc::new(Fixed::none()),
             metrics: Arc::new(NoMetrics),
+            and_system: true,
             built: Mutex::default(),
         }
     }
@@ -133,7 +138,13 @@ impl Tls {
             (Authorities::Anybody, _) => {
                 builder.dangerous().with_custom_certificate_verifier(Arc::new(Trusting(provider)))
             }
-            (_, Some(pem)) => builder.with_root_certificates(roots(pem)?),
+            (_, Some(pem)) => {
+                let mut roots = roots(pem)?;
+                if self.and_system {
+                    roots.roots.extend(system_roots().await?.roots);
+                }
+                builder.with_root_certificates(roots)
+            }
             (_, None) => builder.with_root_certificates(system_roots().await?),
         };
         let config = match &materials.identity {
