@@ -150,15 +150,31 @@ pub struct Impersonate {
 }
 
 /// The way to the server.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub enum Proxy {
-    /// What `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` say.
+    /// What `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` say; the straight one to this machine itself.
     #[default]
     Environment,
     /// The straight one.
     Direct,
     /// Through this one: `http://`, `https://` or `socks5://`, with `user:password@` if need be.
     Through(Uri),
+}
+
+/// Does not show a password (F2).
+impl std::fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shown = |uri: &Uri| {
+            let authority = uri.authority().map_or("", |authority| authority.as_str());
+            let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
+            format!("{}://{place}", uri.scheme_str().unwrap_or_default())
+        };
+        match self {
+            Self::Environment => f.write_str("Environment"),
+            Self::Direct => f.write_str("Direct"),
+            Self::Through(uri) => f.debug_tuple("Through").field(&shown(uri)).finish(),
+        }
+    }
 }
 
 /// Why there is no configuration.
