@@ -6,22 +6,22 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::Uri;
 use http::uri::{Authority, Scheme};
+use http::{HeaderValue, Uri};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
-use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use hyper_util::client::proxy::matcher::Intercept;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
 use super::resolve::Resolver;
+use super::route::route;
 use super::tls::{Built, Tls, server_name};
 use super::{BuildError, ConnectError};
 use crate::Config;
 use crate::auth::Credentials;
-use crate::config::Proxy;
 
 /// When the kernel begins to probe a silent connection, and how often; together with
 /// [`PROBES`] this makes [`DEAD_AFTER`](super::DEAD_AFTER).
@@ -44,6 +44,15 @@ pub(super) struct Dialer {
     tls: Option<(Tls, ServerName<'static>)>,
     proxy_tls: Arc<Tls>,
     timeout: Duration,
+}
+
+/// What a connection is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Requests, of HTTP/2 if the server can.
+    Requests,
+    /// Another protocol, which begins with HTTP/1.1.
+    Upgrade,
 }
 
 /// What is spoken on a connection.
@@ -79,13 +88,7 @@ impl Dialer {
                 Some((tls, name))
             }
         };
-        let route = match &config.proxy {
-            Proxy::Environment => Matcher::from_env().intercept(&config.server),
-            Proxy::Direct => None,
-            Proxy::Through(proxy) => {
-                Matcher::builder().all(proxy.to_string()).build().intercept(&config.server)
-            }
-        };
+        let route = route(&config.proxy, &config.server, |name| std::env::var(name).ok());
         Ok(Self {
             scheme,
             authority,
@@ -124,12 +127,12 @@ impl Dialer {
         }
     }
 
-    /// Makes a connection: of HTTP/2 if the server can and `may_be_http2`. Dropped half-way, there is none.
+    /// Makes a connection. Dropped half-way, there is none.
     ///
     /// Certificates have no time limit of the connection's: for one from a plugin, a user may be asked.
-    pub(super) async fn dial(&self, may_be_http2: bool) -> Result<Dialed, ConnectError> {
+    pub(super) async fn dial(&self, purpose: Purpose) -> Result<Dialed, ConnectError> {
         let certificates = self.certificates().await?;
-        match tokio::time::timeout(self.timeout, self.connect(may_be_http2, certificates)).await {
+        match tokio::time::timeout(self.timeout, self.connect(purpose, certificates)).await {
             Ok(dialed) => dialed,
             Err(_) => Err(self.timed_out(self.timeout)),
         }
@@ -137,14 +140,17 @@ impl Dialer {
 
     async fn connect(
         &self,
-        may_be_http2: bool,
+        purpose: Purpose,
         certificates: Option<Arc<Built>>,
     ) -> Result<Dialed, ConnectError> {
-        let io = self.reach().await?;
+        let io = self.reach(purpose).await?;
         let (Some((_, name)), Some(built)) = (&self.tls, certificates) else {
             return Ok(Dialed { io, protocol: Protocol::Http1, made_with: None });
         };
-        let protocols: &[&[u8]] = if may_be_http2 { &[b"h2", b"http/1.1"] } else { &[b"http/1.1"] };
+        let protocols: &[&[u8]] = match purpose {
+            Purpose::Requests => &[b"h2", b"http/1.1"],
+            Purpose::Upgrade => &[b"http/1.1"],
+        };
         let connector = TlsConnector::from(built.config(protocols));
         let stream = connector.connect(name.clone(), TokioIo::new(io));
         let stream = tokio::time::timeout(TLS_TIMEOUT, stream).await;
@@ -157,8 +163,16 @@ impl Dialer {
         Ok(Dialed { io: Box::new(TokioIo::new(stream)), protocol, made_with: Some(built) })
     }
 
-    /// The server's port, straight or through the proxy.
-    async fn reach(&self) -> Result<Box<dyn Io>, ConnectError> {
+    /// What a proxy must be told with every request, where there is one that sends requests on rather than
+    /// bytes: as in Go, it is asked for plain HTTP so, since many proxies let tunnels through to ports of TLS
+    /// only.
+    pub(super) fn forwarder(&self) -> Option<Forwarder<'_>> {
+        let route = self.route.as_ref().filter(|route| self.tls.is_none() && !is_socks(route.uri()))?;
+        Some(Forwarder { authorization: route.basic_auth() })
+    }
+
+    /// The server's port, straight or through the proxy; or the proxy's, if it sends requests on.
+    async fn reach(&self, purpose: Purpose) -> Result<Box<dyn Io>, ConnectError> {
         let port = self.authority.port_u16().unwrap_or(match self.tls {
             Some(_) => 443,
             None => 80,
@@ -174,8 +188,11 @@ impl Dialer {
             proxy: format!("{}:{}", route.uri().host().unwrap_or_default(), proxy_port(route.uri())),
             source,
         };
-        let proxy = ToProxy { tcp: self.tcp.clone(), tls: self.proxy_tls.clone() };
-        if route.uri().scheme_str().is_some_and(|scheme| scheme.starts_with("socks5")) {
+        let mut proxy = ToProxy { tcp: self.tcp.clone(), tls: self.proxy_tls.clone() };
+        if purpose == Purpose::Requests && self.forwarder().is_some() {
+            return proxy.call(route.uri().clone()).await.map_err(through);
+        }
+        if is_socks(route.uri()) {
             let mut socks = SocksV5::new(route.uri().clone(), proxy);
             if let Some((user, password)) = route.raw_auth() {
                 socks = socks.with_auth(user.to_owned(), password.to_owned());
@@ -213,6 +230,15 @@ fn connector(config: &Config) -> HttpConnector<Resolver> {
     #[cfg(target_os = "linux")]
     tcp.set_tcp_user_timeout(Some(PROBE_EVERY * PROBES)); // what was sent and nobody acknowledges
     tcp
+}
+
+/// A proxy that sends requests on.
+pub(super) struct Forwarder<'a> {
+    pub(super) authorization: Option<&'a HeaderValue>,
+}
+
+fn is_socks(proxy: &Uri) -> bool {
+    proxy.scheme_str().is_some_and(|scheme| scheme.starts_with("socks5"))
 }
 
 fn proxy_port(proxy: &Uri) -> u16 {

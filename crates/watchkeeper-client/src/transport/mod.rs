@@ -17,6 +17,7 @@ mod dial;
 mod error;
 mod pool;
 mod resolve;
+mod route;
 mod tls;
 
 use std::sync::Arc;

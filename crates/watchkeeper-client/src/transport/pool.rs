@@ -16,14 +16,14 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _, WeakShared};
-use http::header::HOST;
+use http::header::{HOST, PROXY_AUTHORIZATION};
 use http::{HeaderValue, Request, Response, Uri, Version};
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::dial::{Dialed, Dialer, Protocol};
+use super::dial::{Dialed, Dialer, Protocol, Purpose};
 use super::error::is_unprocessed;
 use super::tls::Built;
 use super::{Body, ConnectError, TransportError};
@@ -150,6 +150,12 @@ impl Pool {
                 }
                 Place::Http1(mut connection) => {
                     self.speak_http1(&mut request, &uri);
+                    if let Some(proxy) = self.dialer.forwarder() {
+                        *request.uri_mut() = uri.clone();
+                        if let Some(authorization) = proxy.authorization {
+                            request.headers_mut().insert(PROXY_AUTHORIZATION, authorization.clone());
+                        }
+                    }
                     match connection.sender.try_send_request(request).await {
                         Ok(response) => {
                             let lease = Lease::http1(connection, &self.state);
@@ -178,7 +184,7 @@ impl Pool {
     ) -> Result<Response<Body>, TransportError> {
         let uri = self.dialer.locate(request.uri()).ok_or(TransportError::Uri)?;
         self.speak_http1(&mut request, &uri);
-        let dialed = self.dialer.dial(false).await.map_err(refused)?;
+        let dialed = self.dialer.dial(Purpose::Upgrade).await.map_err(refused)?;
         let mut connection = self.begin_http1(dialed).await.map_err(refused)?;
         let response = connection.sender.send_request(request).await.map_err(TransportError::lost)?;
         Ok(response.map(|body| Body::incoming(body, Some(Lease::alone(connection)))))
@@ -198,7 +204,7 @@ impl Pool {
                 return Ok(place);
             }
             if self.state.lock().protocol == Some(Protocol::Http1) {
-                let dialed = self.dialer.dial(true).await.map_err(refused)?;
+                let dialed = self.dialer.dial(Purpose::Requests).await.map_err(refused)?;
                 match dialed.protocol {
                     Protocol::Http1 => {
                         return Ok(Place::Http1(self.begin_http1(dialed).await.map_err(refused)?));
@@ -235,7 +241,7 @@ impl Pool {
 
     async fn dial_one(&self) -> Result<(), ConnectError> {
         let outcome = async {
-            let dialed = self.dialer.dial(true).await?;
+            let dialed = self.dialer.dial(Purpose::Requests).await?;
             self.state.lock().protocol = Some(dialed.protocol);
             match dialed.protocol {
                 Protocol::Http2 => self.begin_http2(dialed).await,
