@@ -133,7 +133,9 @@ async fn what_breaks_off_is_told_as_such() {
 
     let cut = faults.add(Fault::on(Verb::List).resource("configmaps").cut().times(1));
     let error = all(&source, ListRequest::default()).await.unwrap_err();
-    assert!(matches!(error, ListError::Interrupted(_)), "{error:?}");
+    let ListError::Interrupted(why) = error else { panic!("{error:?}") };
+    let request = "GET /api/v1/configmaps";
+    assert_eq!(why.to_string(), format!("{request}: the connection was lost within the answer"));
     assert_eq!(cut.hits(), 1);
 
     faults.add(Fault::on(Verb::List).resource("configmaps").answer(410).times(1));
@@ -150,9 +152,11 @@ async fn what_breaks_off_is_told_as_such() {
     while let Some(event) = watch.next().await {
         last = Some(event);
     }
-    assert!(matches!(last, Some(Err(WatchError::Interrupted(_)))), "{last:?}");
+    let Some(Err(WatchError::Interrupted(why))) = last else { panic!("{last:?}") };
+    assert_eq!(why.to_string(), format!("{request}: the connection was lost within the answer"));
 
     world.server.stop().await;
     let error = all(&source, ListRequest::default()).await.unwrap_err();
-    assert!(matches!(error, ListError::ConnectionRefused(_)), "{error:?}");
+    let ListError::ConnectionRefused(why) = error else { panic!("{error:?}") };
+    assert!(why.to_string().starts_with(&format!("{request}: cannot connect to ")), "{why}");
 }

@@ -15,13 +15,14 @@ enum State {
 }
 
 pub(super) fn open(request: Request, reading: Reading) -> ListStream {
-    let state = (State::Asked(Box::new(request)), reading);
-    Box::pin(stream::try_unfold(state, |(mut state, mut reading)| async move {
+    let described = request.description();
+    let state = (State::Asked(Box::new(request)), reading, described);
+    Box::pin(stream::try_unfold(state, |(mut state, mut reading, request)| async move {
         loop {
             state = match state {
                 State::Ended => return Ok(None),
-                State::Asked(request) => {
-                    let answer = request.stream().await.map_err(failed)?;
+                State::Asked(asked) => {
+                    let answer = asked.stream().await.map_err(failed)?;
                     let encoding = reading.prepare(answer.headers()).map_err(ListError::Malformed)?;
                     let split = Box::new(ListSplitter::new(encoding, reading.limits()));
                     State::Arriving { body: answer.into_body(), split, encoding }
@@ -31,9 +32,13 @@ pub(super) fn open(request: Request, reading: Reading) -> ListStream {
                     if let Some(item) = item {
                         let object = reading.object(encoding, item).map_err(ListError::Malformed)?;
                         let state = State::Arriving { body, split, encoding };
-                        return Ok(Some((ListPart::Item(object), (state, reading))));
+                        return Ok(Some((ListPart::Item(object), (state, reading, request))));
                     }
-                    match body.chunk().await.map_err(|error| ListError::Interrupted(error.into()))? {
+                    let lost = |source| {
+                        let error = RequestError::Body { request: request.clone(), source };
+                        ListError::Interrupted(error.into())
+                    };
+                    match body.chunk().await.map_err(lost)? {
                         Some(chunk) => {
                             split.push(chunk);
                             State::Arriving { body, split, encoding }
@@ -46,7 +51,7 @@ pub(super) fn open(request: Request, reading: Reading) -> ListStream {
                                 continue_token: end.continue_token,
                                 remaining,
                             };
-                            return Ok(Some((ListPart::End(end), (State::Ended, reading))));
+                            return Ok(Some((ListPart::End(end), (State::Ended, reading, request))));
                         }
                     }
                 }
@@ -62,8 +67,8 @@ fn malformed(error: impl Into<BoxError>) -> ListError {
 fn failed(error: RequestError) -> ListError {
     match error {
         RequestError::Refused { status, .. } => (*status).into(),
-        RequestError::Transport { source, .. } if source.is_refused() => {
-            ListError::ConnectionRefused(source.into())
+        RequestError::Transport { ref source, .. } if source.is_refused() => {
+            ListError::ConnectionRefused(error.into())
         }
         other => ListError::Interrupted(other.into()),
     }

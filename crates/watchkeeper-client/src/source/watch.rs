@@ -18,6 +18,8 @@ struct Watching<R> {
     frames: Option<Box<WatchFrames>>,
     encoding: Encoding,
     reading: R,
+    /// Method and path, for errors.
+    request: String,
 }
 
 pub(super) fn open(request: Request, reading: Reading) -> WatchOpening {
@@ -32,10 +34,12 @@ pub(crate) async fn watched<R: Read>(
     request: Request,
     mut reading: R,
 ) -> Result<impl Stream<Item = Result<Event<R::Object>, WatchError>>, WatchError> {
+    let described = request.description();
     let answer = request.open_watch().await.map_err(failed)?;
     let encoding = reading.prepare(answer.headers()).map_err(WatchError::Malformed)?;
     let frames = Some(Box::new(WatchFrames::new(encoding, reading.limits())));
-    let watching = Watching { body: answer.into_body(), frames, encoding, reading };
+    let body = answer.into_body();
+    let watching = Watching { body, frames, encoding, reading, request: described };
     Ok(stream::try_unfold(watching, |mut watching| async move {
         Ok(watching.next().await?.map(|event| (event, watching)))
     }))
@@ -76,7 +80,11 @@ impl<R: Read> Watching<R> {
                     }
                 };
             }
-            match self.body.chunk().await.map_err(|error| WatchError::Interrupted(error.into()))? {
+            let lost = |source| {
+                let error = RequestError::Body { request: self.request.clone(), source };
+                WatchError::Interrupted(error.into())
+            };
+            match self.body.chunk().await.map_err(lost)? {
                 Some(chunk) => frames.push(chunk),
                 None => {
                     // Within an event it has broken off; between two it has ended.
@@ -99,8 +107,8 @@ fn malformed(error: Malformed) -> WatchError {
 fn failed(error: RequestError) -> WatchError {
     match error {
         RequestError::Refused { status, .. } => (*status).into(),
-        RequestError::Transport { source, .. } if source.is_refused() => {
-            WatchError::ConnectionRefused(source.into())
+        RequestError::Transport { ref source, .. } if source.is_refused() => {
+            WatchError::ConnectionRefused(error.into())
         }
         other => WatchError::Interrupted(other.into()),
     }
