@@ -1,11 +1,12 @@
 //! Which requests are tried again: verb, outcome and kind of call, as in client-go.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use http::Method;
 use tokio::net::TcpListener;
-use watchkeeper_client::rest::{Request, RequestError, Retries};
+use watchkeeper_client::rest::{Limiter, Request, RequestError, Retries};
 
 use super::core;
 use super::scripted::{Act, Scripted, answer, plain};
@@ -190,4 +191,21 @@ async fn a_server_that_hangs_is_left_when_the_time_is_up() {
     assert_eq!(error.to_string(), "GET /api/v1/pods: no answer within 0.3 s");
     assert!(begun.elapsed() < Duration::from_secs(5) && error.may_have_happened());
     assert_eq!(server.asked(), 1);
+}
+
+/// C29: a watch is not limited when it is sent first, and everything is when it is sent again.
+#[tokio::test]
+async fn the_limiter_is_asked_for_every_attempt_but_the_first_of_a_watch() {
+    let acts = vec![answer(429, BUSY, ""), answer(200, "", "{}"), answer(429, BUSY, "")];
+    let server = Scripted::start(acts).await;
+    let one_token = Arc::new(Limiter::new(0.001, 1));
+    let core = core(&server.config()).limited_by(one_token);
+    core.get().resource("pods").open_watch().await.unwrap(); // the second attempt has taken the token
+    assert_eq!(server.asked(), 2);
+    let watch = core.get().resource("pods").open_watch();
+    assert!(tokio::time::timeout(Duration::from_millis(300), watch).await.is_err());
+    assert_eq!(server.asked(), 3, "the first attempt was sent, and the second waits");
+    let get = core.get().resource("pods").timeout(Duration::from_millis(300));
+    assert!(matches!(get.send().await, Err(RequestError::TimedOut { .. })));
+    assert_eq!(server.asked(), 3);
 }
