@@ -4,6 +4,7 @@
 //! To:   programs that want a [`Pod`](k8s_openapi::api::core::v1::Pod) and not a tree of values.
 
 mod api;
+pub mod apply;
 
 pub use api::Api;
 pub use k8s_openapi;

@@ -1,0 +1,136 @@
+//! What the apply types write and read.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod every_kind;
+mod extract;
+mod sample;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json, to_value};
+use watchkeeper_kinds::apply::ApplyConfiguration;
+use watchkeeper_kinds::apply::apps::v1::{DeploymentApply, DeploymentSpecApply};
+use watchkeeper_kinds::apply::core::v1::{
+    ContainerApply, NodeApply, PodSpecApply, PodTemplateSpecApply, ServiceApply, ServiceSpecApply,
+};
+use watchkeeper_kinds::k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
+use watchkeeper_kinds::k8s_openapi::api::core::v1::Pod;
+use watchkeeper_kinds::kube_core::Resource;
+
+use every_kind::every_kind;
+
+/// What is done with each kind.
+trait Visit {
+    fn kind<A>(&mut self)
+    where
+        A: ApplyConfiguration + Default + DeserializeOwned,
+        A::Kind: Resource<DynamicType = ()> + Serialize + DeserializeOwned;
+}
+
+#[test]
+fn what_nothing_was_said_of_is_not_written() {
+    struct Empty(usize);
+    impl Visit for Empty {
+        fn kind<A>(&mut self)
+        where
+            A: ApplyConfiguration + Default + DeserializeOwned,
+            A::Kind: Resource<DynamicType = ()> + Serialize + DeserializeOwned,
+        {
+            let (version, kind) = (A::Kind::api_version(&()), A::Kind::kind(&()));
+            assert_eq!(to_value(A::default()).unwrap(), json!({"apiVersion": version, "kind": kind}));
+            self.0 += 1;
+        }
+    }
+    let mut empty = Empty(0);
+    every_kind(&mut empty);
+    assert!(empty.0 > 50, "{} kinds", empty.0);
+}
+
+#[test]
+fn every_field_of_every_kind_is_read_and_written_as_k8s_openapi_does() {
+    struct Full;
+    impl Visit for Full {
+        fn kind<A>(&mut self)
+        where
+            A: ApplyConfiguration + Default + DeserializeOwned,
+            A::Kind: Resource<DynamicType = ()> + Serialize + DeserializeOwned,
+        {
+            let (group, version, kind) = (A::Kind::group(&()), A::Kind::version(&()), A::Kind::kind(&()));
+            let sample = sample::of(&group, &version, &kind);
+            let apply: A = serde_json::from_value(sample.clone()).unwrap();
+            assert_eq!(to_value(&apply).unwrap(), sample);
+            let object: A::Kind = serde_json::from_value(sample.clone()).unwrap();
+            assert_eq!(to_value(&object).unwrap(), sample, "of k8s-openapi");
+        }
+    }
+    every_kind(&mut Full);
+}
+
+#[test]
+fn only_what_was_said_is_written() {
+    let container = ContainerApply { name: some("web"), image: some("web:2"), ..Default::default() };
+    let pod = PodSpecApply { containers: Some(vec![container]), ..Default::default() };
+    let template = PodTemplateSpecApply { spec: Some(pod), ..Default::default() };
+    let deployment = DeploymentApply {
+        spec: Some(DeploymentSpecApply { template: Some(template), ..Default::default() }),
+        ..DeploymentApply::new("web", "shop")
+    };
+    assert_eq!(
+        to_value(deployment).unwrap(),
+        json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "web", "namespace": "shop"},
+            "spec": {"template": {"spec": {"containers": [{"name": "web", "image": "web:2"}]}}},
+        })
+    );
+}
+
+#[test]
+fn the_types_of_k8s_openapi_would_say_more() {
+    let spec = DeploymentSpec { replicas: Some(3), ..Default::default() };
+    let noise = to_value(Deployment { spec, ..Default::default() }).unwrap();
+    assert_eq!(noise["spec"], json!({"replicas": 3, "selector": {}, "template": {}}));
+
+    let spec = DeploymentSpecApply { replicas: Some(3), ..Default::default() };
+    let applied = to_value(DeploymentApply { spec: Some(spec), ..Default::default() }).unwrap();
+    assert_eq!(applied["spec"], json!({"replicas": 3}));
+
+    let noise = to_value(Pod { spec: Some(Default::default()), ..Default::default() }).unwrap();
+    assert_eq!(noise["spec"], json!({"containers": []}));
+    assert_eq!(to_value(PodSpecApply::default()).unwrap(), json!({}));
+}
+
+#[test]
+fn what_is_empty_is_not_absent() {
+    let spec = ServiceSpecApply {
+        cluster_ip: some(""),
+        external_ips: Some(Vec::new()),
+        selector: Some(Default::default()),
+        ..Default::default()
+    };
+    let service = to_value(ServiceApply { spec: Some(spec), ..Default::default() }).unwrap();
+    assert_eq!(service["spec"], json!({"clusterIP": "", "externalIPs": [], "selector": {}}));
+}
+
+#[test]
+fn labels_and_annotations_are_added_one_by_one() {
+    let mut node = NodeApply::new("node-1");
+    node.metadata = node.metadata.map(|metadata| metadata.with_label("a", "1").with_annotation("b", "2"));
+    let expected = json!({"name": "node-1", "labels": {"a": "1"}, "annotations": {"b": "2"}});
+    assert_eq!(to_value(node).unwrap()["metadata"], expected);
+}
+
+#[test]
+fn what_says_another_kind_is_refused() {
+    let read = |text: Value| serde_json::from_value::<NodeApply>(text).map_err(|error| error.to_string());
+    assert_eq!(read(json!({"apiVersion": "v1", "kind": "Node"})), Ok(NodeApply::default()));
+    assert_eq!(read(json!({})), Ok(NodeApply::default()));
+    assert_eq!(read(json!({"kind": "Pod"})), Err("\"Pod\" where \"Node\" was expected".to_owned()));
+    let error = "\"v2\" where \"v1\" was expected".to_owned();
+    assert_eq!(read(json!({"apiVersion": "v2"})), Err(error));
+}
+
+fn some(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}

@@ -1,0 +1,77 @@
+//! Sample: an object of a kind that has every field there is.
+
+use serde_json::{Map, Value, json};
+use watchkeeper_wire::schema::{self, Field, Form, Message, Shape};
+
+/// A schema can have schemas in it without end; these have them to this depth.
+const DEEPEST_SCHEMA: usize = 1;
+
+pub(crate) fn of(group: &str, version: &str, kind: &str) -> Value {
+    let message = schema::builtin().message(group, version, kind).unwrap();
+    Value::Object(members(message, 0))
+}
+
+fn members(message: &Message, schemas: usize) -> Map<String, Value> {
+    let mut members = Map::new();
+    if let Some((api_version, kind)) = type_meta(message) {
+        members.insert("apiVersion".to_owned(), api_version.into());
+        members.insert("kind".to_owned(), kind.into());
+    }
+    for field in message.fields() {
+        match (field.shape(), field.form()) {
+            (Shape::Inline, Form::Message(inner)) => {
+                members.append(&mut self::members(schema::builtin().get(inner), schemas));
+            }
+            _ => {
+                if let Some(value) = value(message, field, schemas) {
+                    members.insert(field.name().to_owned(), value);
+                }
+            }
+        }
+    }
+    members
+}
+
+/// What an object of this message says that it is, if it is of a kind.
+fn type_meta(message: &Message) -> Option<(String, &'static str)> {
+    let ((group, version, kind), _) =
+        schema::builtin().kinds().find(|(_, other)| other.name() == message.name())?;
+    Some((if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }, kind))
+}
+
+fn value(message: &Message, field: &Field, schemas: usize) -> Option<Value> {
+    // What nobody can apply.
+    if message.name() == "meta.v1.ObjectMeta" && ["managedFields", "selfLink"].contains(&field.name()) {
+        return None;
+    }
+    let one = match field.form() {
+        Form::Bool => json!(true),
+        Form::Int32 => json!(32),
+        Form::Int64 => json!(1_u64 << 40),
+        Form::Double => json!(0.5),
+        Form::String => json!(format!("a {}", field.name())),
+        Form::Bytes => json!("Ynl0ZXM="),
+        Form::Time => json!("2024-01-02T03:04:05Z"),
+        Form::MicroTime => json!("2024-01-02T03:04:05.000006Z"),
+        Form::Quantity => json!("500m"),
+        Form::IntOrString => json!("50%"),
+        Form::RawExtension | Form::Json => json!({"any": ["thing"]}),
+        Form::Strings => json!(["a", "b"]),
+        Form::Message(inner) => {
+            let inner = schema::builtin().get(inner);
+            let schemas = schemas + usize::from(inner.name() == message.name());
+            if schemas > DEEPEST_SCHEMA {
+                return None;
+            }
+            Value::Object(members(inner, schemas))
+        }
+        Form::SchemaOrBool(_) => json!(true),
+        Form::SchemaOrArray(_) | Form::SchemaOrStrings(_) => json!({"type": "string"}),
+        Form::FieldsV1 => panic!("{} is not applied", field.name()),
+    };
+    Some(match field.shape() {
+        Shape::List => json!([one, one]),
+        Shape::Map => json!({"key": one}),
+        _ => one,
+    })
+}
