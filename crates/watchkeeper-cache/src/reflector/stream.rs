@@ -16,6 +16,9 @@ use crate::Sink;
 /// How often to see whether initial events still come.
 const TICK: Duration = Duration::from_secs(10);
 
+/// How often initial events begin anew in a round.
+const RESTARTS: u32 = 3;
+
 impl<S: Sink> Reflector<S> {
     pub(super) async fn stream(&mut self, restarts: u32) -> State {
         let from = WatchFrom::InitialEvents { not_older_than: self.position.stream_from() };
@@ -93,8 +96,7 @@ impl<S: Sink> Reflector<S> {
             }
             WatchError::Expired(_) | WatchError::TooLarge(_) => {
                 self.position.is_unavailable();
-                let (state, after) = self.restart(restarts);
-                (state, Next::Relist, after)
+                self.restart(restarts)
             }
             _ => (State::Listing, Next::List, Duration::ZERO),
         };
@@ -121,15 +123,16 @@ impl<S: Sink> Reflector<S> {
     }
 
     /// The first time at once. A server, or something on the way to it, that breaks off every time is not asked
-    /// again without a pause.
-    fn restart(&mut self, restarts: u32) -> (State, Duration) {
+    /// again without a pause, and in the end is asked for a list: its pages may be short enough.
+    fn restart(&mut self, restarts: u32) -> (State, Next, Duration) {
         let again = State::Streaming { restarts: restarts.saturating_add(1) };
         match restarts {
-            0 => (again, Duration::ZERO),
-            _ => {
+            0 => (again, Next::Relist, Duration::ZERO),
+            1..RESTARTS => {
                 let delay = self.delay(None);
-                (again.after(delay), delay)
+                (again.after(delay), Next::Relist, delay)
             }
+            _ => (State::Listing, Next::List, Duration::ZERO),
         }
     }
 }

@@ -146,11 +146,20 @@ async fn a_version_that_has_expired_or_is_too_large_is_not_asked_for_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_to_which_every_version_has_expired_is_not_asked_without_a_pause() {
-    let always = (0..5).fold(Script::new(), |script, _| script.watch_fails(expired()));
-    let story = story(always).await;
-    assert_eq!(story.asked, ["stream"; 6]);
-    assert!(story.took >= Duration::from_millis(800 + 1600 + 3200 + 6400), "{:?}", story.took);
+async fn initial_events_that_break_off_every_time_are_asked_for_with_pauses_and_then_given_up_for_a_list() {
+    let broken: [fn(Script) -> Script; 3] = [
+        |script| script.watch_fails(expired()),
+        |script| script.then(Watch::new().fails(expired())),
+        |script| script.then(Watch::new().added(object("half", 1))),
+    ];
+    for broken in broken {
+        let script = (0..4).fold(Script::new(), |script, _| broken(script)).then(List::at(10));
+        let story = story(script).await;
+        assert_eq!(story.asked[..4], ["stream"; 4]);
+        assert!(story.asked[4].starts_with("list"), "{:?}", story.asked);
+        assert_eq!(story.told, ["commit @10: "]);
+        assert!(story.took >= Duration::from_millis(800 + 1600), "{:?}", story.took);
+    }
 }
 
 #[tokio::test(start_paused = true)]
