@@ -3,7 +3,9 @@
 
 mod gone;
 mod listing;
+mod model;
 mod retries;
+mod served;
 mod stopping;
 mod story;
 mod streaming;

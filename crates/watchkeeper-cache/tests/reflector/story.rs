@@ -37,6 +37,10 @@ impl Recorder {
     pub(crate) fn notes(&self) -> Vec<String> {
         self.0.lock().notes.clone()
     }
+
+    pub(crate) fn copy(&self) -> BTreeMap<String, ResourceVersion> {
+        self.0.lock().copy.clone()
+    }
 }
 
 impl Sink for Recorder {

@@ -1,0 +1,142 @@
+//! A server of which everything is known, that fails at random: whatever happens, the copy is never anything but
+//! the state at its version, and in the end it is the newest.
+
+mod server;
+mod world;
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use proptest::prelude::*;
+use tokio::sync::watch;
+use tokio::time::sleep;
+use watchkeeper_cache::{Reflector, Sink};
+use watchkeeper_core::{Bookmark, Object, ObjectKey, ResourceVersion};
+
+use server::Model;
+use world::{State, World};
+
+/// A copy that knows what it must be.
+struct Checked {
+    model: Model,
+    staged: Option<State>,
+    copy: Arc<Mutex<State>>,
+    commits: Arc<Mutex<u32>>,
+}
+
+impl Checked {
+    fn is(&self, version: &ResourceVersion, after: &str) {
+        let expected = self.model.0.lock().state(version.as_u64().unwrap());
+        assert_eq!(*self.copy.lock(), expected, "the copy after {after} {version:?}");
+    }
+}
+
+fn entry(object: &Object) -> (String, u64) {
+    (object.head.key().to_string(), object.head.version().as_u64().unwrap())
+}
+
+impl Sink for Checked {
+    fn begin(&mut self) {
+        self.staged = Some(State::new());
+    }
+
+    fn stage(&mut self, object: Object) {
+        self.staged.as_mut().unwrap().extend([entry(&object)]);
+    }
+
+    fn unstage(&mut self, key: &ObjectKey) {
+        self.staged.as_mut().unwrap().remove(&key.to_string());
+    }
+
+    fn commit(&mut self, version: ResourceVersion) {
+        *self.copy.lock() = self.staged.take().unwrap();
+        *self.commits.lock() += 1;
+        self.is(&version, "a list at");
+    }
+
+    fn put(&mut self, object: Object) {
+        assert!(self.staged.is_none(), "K2");
+        self.copy.lock().extend([entry(&object)]);
+        self.is(object.head.version(), "a change to");
+    }
+
+    fn delete(&mut self, last: Object) {
+        assert!(self.staged.is_none(), "K2");
+        self.copy.lock().remove(&last.head.key().to_string());
+        self.is(last.head.version(), "a deletion to");
+    }
+
+    fn bookmark(&mut self, bookmark: &Bookmark) {
+        self.is(&bookmark.version, "a bookmark at");
+    }
+}
+
+/// Returns how many lists were committed.
+async fn live_through(
+    seed: u64,
+    changes: u32,
+    initial_events: bool,
+    paged: bool,
+    page: Option<NonZeroU32>,
+) -> u32 {
+    let world = World {
+        history: (0..5).map(|number| (format!("o{number}"), true)).collect(),
+        oldest: 1,
+        noisy: true,
+        initial_events,
+        paged,
+        random: seed,
+        changed: watch::Sender::new(5),
+    };
+    let model = Model(Arc::new(Mutex::new(world)));
+    let (copy, commits) = (Arc::new(Mutex::new(State::new())), Arc::new(Mutex::new(0)));
+    let sink = Checked { model: model.clone(), staged: None, copy: copy.clone(), commits: commits.clone() };
+    let mut reflector =
+        Reflector::new(model.clone(), sink).seed(seed).bear_internal_errors(Duration::from_secs(5));
+    if let Some(page) = page {
+        reflector = reflector.page_size(page);
+    }
+    let life = async {
+        for _ in 0..changes {
+            let pause = {
+                let mut world = model.0.lock();
+                world.change();
+                if world.roll(10) == 0 {
+                    let oldest = world.oldest;
+                    world.oldest = world.between(oldest);
+                }
+                world.roll(3000)
+            };
+            sleep(Duration::from_millis(pause)).await;
+        }
+        model.0.lock().noisy = false;
+        // Longer than the longest watch, which may have gone silent, and the longest delay after it.
+        sleep(Duration::from_secs(600 + 2 * 60)).await;
+        model.0.lock().change();
+        sleep(Duration::from_secs(1)).await;
+    };
+    reflector.run(life).await;
+    let world = model.0.lock();
+    assert_eq!(*copy.lock(), world.state(world.newest()), "in the end");
+    *commits.lock()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_copy_is_always_the_state_at_its_version_and_in_the_end_the_newest(
+        seed: u64,
+        changes in 1..120_u32,
+        initial_events: bool,
+        paged: bool,
+        page in prop::option::of(1..4_u32),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        let page = page.and_then(NonZeroU32::new);
+        let commits = runtime.unwrap().block_on(live_through(seed, changes, initial_events, paged, page));
+        prop_assert!(commits > 0);
+    }
+}

@@ -1,0 +1,208 @@
+//! The reflector with the embedded server: in the same process, and over the wire with what goes wrong there.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use serde_json::json;
+use tokio::sync::{oneshot, watch};
+use watchkeeper_cache::Reflector;
+use watchkeeper_cache::reflector::{Backoff, Ended, Progress, Why};
+use watchkeeper_client::config::{Authorities, Authorization, Proxy};
+use watchkeeper_client::rest::{Content, PatchKind};
+use watchkeeper_client::source::RestSource;
+use watchkeeper_client::{Config, RestClient, Transport};
+use watchkeeper_core::{
+    ListPart, ListRequest, ListStream, ListWatch, ResourceVersion, WatchOpening, WatchRequest,
+};
+use watchkeeper_testkit::{Fault, Requests, TestCluster, Verb};
+use watchkeeper_wire::Kind;
+
+use crate::story::{Heard, Recorder};
+
+/// A cluster, and the means to change it.
+struct World {
+    cluster: TestCluster,
+    core: RestClient,
+}
+
+/// A reflector that runs.
+struct Running {
+    copy: Recorder,
+    heard: Heard,
+    progress: watch::Receiver<Progress>,
+    stop: oneshot::Sender<()>,
+    run: tokio::task::JoinHandle<Ended<Recorder>>,
+}
+
+impl World {
+    async fn start(content: Content) -> Self {
+        let cluster = TestCluster::start().await.unwrap();
+        let mut config = Config::new(cluster.url().parse().unwrap());
+        config.authorization = Authorization::Token(cluster.token().into());
+        config.proxy = Proxy::Direct;
+        config.authorities = Authorities::Pem(cluster.ca_pem().unwrap().to_owned());
+        let transport = Transport::from_config(&config).unwrap();
+        let core = RestClient::of(transport, &"v1".parse().unwrap(), content);
+        Self { cluster, core }
+    }
+
+    async fn create(&self, name: &str) {
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+        self.cluster.create(map).await.unwrap();
+    }
+
+    async fn touch(&self, name: &str) {
+        let change = json!({"data": {"changed": "yes"}});
+        let patch = self.core.patch(PatchKind::Merge).namespace(self.cluster.namespace());
+        patch.resource("configmaps").name(name).object(&change).send().await.unwrap();
+    }
+
+    async fn delete(&self, name: &str) {
+        let delete = self.core.delete().namespace(self.cluster.namespace());
+        delete.resource("configmaps").name(name).send().await.unwrap();
+    }
+
+    fn in_process(&self) -> impl ListWatch + 'static {
+        self.cluster.server().source("", "v1", "configmaps", Some(self.cluster.namespace())).unwrap()
+    }
+
+    fn over_rest(&self) -> RestSource {
+        RestSource::new(self.core.clone(), "configmaps", Kind::new("", "v1", "ConfigMap"))
+            .namespace(self.cluster.namespace())
+    }
+
+    /// What the server has, past all faults.
+    async fn state(&self) -> BTreeMap<String, ResourceVersion> {
+        let parts: Vec<_> = self.in_process().list(ListRequest::default()).collect().await;
+        let entry = |part| match part {
+            Ok(ListPart::Item(object)) => {
+                Some((object.head.key().to_string(), object.head.version().clone()))
+            }
+            _ => None,
+        };
+        parts.into_iter().filter_map(entry).collect()
+    }
+}
+
+impl Running {
+    fn start(source: impl ListWatch + 'static) -> Self {
+        let (copy, heard) = (Recorder::default(), Heard::default());
+        let soon =
+            Backoff { base: Duration::from_millis(1), cap: Duration::from_millis(5), ..Backoff::default() };
+        let reflector = Reflector::new(source, copy.clone()).observer(heard.clone()).backoff(soon);
+        let progress = reflector.progress();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let run = tokio::spawn(reflector.run(async { drop(stopped.await) }));
+        Self { copy, heard, progress, stop, run }
+    }
+
+    /// Returns once the copy is what the server has.
+    async fn catches_up(&mut self, world: &World) {
+        let state = world.state().await;
+        let copy = self.copy.clone();
+        let caught_up = self.progress.wait_for(|_| copy.copy() == state);
+        let caught_up = tokio::time::timeout(Duration::from_secs(30), caught_up).await;
+        assert!(caught_up.is_ok(), "{:?} is not {state:?}", copy.copy());
+    }
+
+    async fn stop(self) {
+        self.stop.send(()).unwrap();
+        assert_eq!(self.run.await.unwrap().why, Why::Stopped);
+    }
+}
+
+/// Ends each watch after three events, and opens none while the gate is closed.
+struct Brittle<T> {
+    source: T,
+    gate: watch::Receiver<bool>,
+}
+
+impl<T: ListWatch> ListWatch for Brittle<T> {
+    fn list(&self, request: ListRequest) -> ListStream {
+        self.source.list(request)
+    }
+
+    fn watch(&self, request: WatchRequest) -> WatchOpening {
+        let opening = self.source.watch(request);
+        let mut gate = self.gate.clone();
+        Box::pin(async move {
+            gate.wait_for(|open| *open).await.unwrap();
+            Ok(opening.await?.take(3).boxed())
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_copy_follows_a_server_of_the_same_process_although_watches_break_and_history_is_forgotten() {
+    let world = World::start(Content::json()).await;
+    world.create("first").await;
+    let gate = watch::Sender::new(true);
+    let mut running = Running::start(Brittle { source: world.in_process(), gate: gate.subscribe() });
+    running.catches_up(&world).await;
+    for round in 0..6 {
+        let lists = running.heard.now().lists.len();
+        gate.send_replace(false);
+        for number in 0..4 {
+            world.create(&format!("m{round}-{number}")).await; // the watch ends within these
+        }
+        world.touch(&format!("m{round}-0")).await;
+        world.delete(&format!("m{round}-1")).await;
+        world.cluster.compact().await.unwrap();
+        gate.send_replace(true);
+        running.catches_up(&world).await;
+        assert!(running.heard.now().lists.len() > lists, "no relist in round {round}");
+    }
+    running.stop().await;
+    world.cluster.stop().await;
+}
+
+#[tokio::test]
+async fn a_copy_follows_a_server_over_the_wire_through_expired_versions_and_cut_connections() {
+    for content in [Content::json(), Content::protobuf()] {
+        let world = World::start(content).await;
+        for number in 0..20 {
+            world.create(&format!("m{number}")).await;
+        }
+        let faults = world.cluster.faults();
+        let maps = |verb| Fault::on(verb).resource("configmaps");
+
+        // The first round: no initial events, and the list is cut. The second: no initial events, the list has
+        // expired, the most recent one has not, but the watch after it is not opened.
+        faults.add(maps(Verb::Watch).answer(422).times(1));
+        let failing = faults.add(maps(Verb::Watch).answer(500).times(2));
+        let cut = faults.add(maps(Verb::List).cut().times(1));
+        let expired = faults.add(maps(Verb::List).answer(410).times(1));
+        let mut running = Running::start(world.over_rest());
+        failing.happened(2).await;
+        assert_eq!((cut.hits(), expired.hits()), (1, 1));
+        running.catches_up(&world).await;
+
+        let which = Requests::of(Verb::Watch).resource("configmaps");
+        let orders: [&dyn Fn() -> usize; 3] =
+            [&|| faults.cut_watches(&which), &|| faults.expire_watches(&which), &|| {
+                faults.end_watches(&which)
+            }];
+        for (round, order) in orders.into_iter().enumerate() {
+            faults.watches_opened(&which, 1).await;
+            assert_eq!(order(), 1);
+            world.create(&format!("after-{round}")).await;
+            world.touch("m1").await;
+            world.delete(&format!("m{}", round + 5)).await;
+            running.catches_up(&world).await;
+        }
+
+        // While nobody can watch, history is forgotten: the version has expired when the server is back.
+        let away = faults.add(maps(Verb::Watch).answer(503));
+        faults.watches_opened(&which, 1).await;
+        faults.cut_watches(&which);
+        world.delete("m2").await;
+        world.create("unseen").await;
+        world.cluster.compact().await.unwrap();
+        away.happened(1).await;
+        away.remove();
+        running.catches_up(&world).await;
+        running.stop().await;
+        world.cluster.stop().await;
+    }
+}
