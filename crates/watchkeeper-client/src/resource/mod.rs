@@ -20,7 +20,7 @@ use http::Method;
 use watchkeeper_core::GroupVersionResource;
 use watchkeeper_wire::Kind;
 
-use crate::rest::{Request, RestClient, Shape};
+use crate::rest::{Content, Request, RestClient, Shape};
 use crate::source::RestSource;
 
 pub use deleted::Deleted;
@@ -87,6 +87,13 @@ impl<T> ResourceClient<T> {
     #[must_use]
     pub fn namespace(mut self, namespace: &str) -> Self {
         self.namespace = Some(namespace.to_owned()).filter(|namespace| !namespace.is_empty());
+        self
+    }
+
+    /// In this encoding. One that was made without a kind must be left in JSON.
+    #[must_use]
+    pub fn content(mut self, content: Content) -> Self {
+        self.client = self.client.content(content);
         self
     }
 

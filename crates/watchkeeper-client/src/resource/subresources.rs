@@ -83,6 +83,14 @@ impl<T> ResourceClient<T> {
 }
 
 impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
+    /// An object, as its status has it.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub async fn get_status(&self, name: &str) -> Result<T, RequestError> {
+        self.get_subresource(name, "status").await
+    }
+
     /// Writes the status of an object, and nothing else of it.
     ///
     /// # Errors

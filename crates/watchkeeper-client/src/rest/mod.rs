@@ -70,6 +70,13 @@ impl RestClient {
         Self::new(transport, &path, content)
     }
 
+    /// Asks for and sends objects in this encoding from here on.
+    #[must_use]
+    pub fn content(mut self, content: Content) -> Self {
+        self.content = Arc::new(content);
+        self
+    }
+
     /// Sends no more requests than this limiter lets through. There is none by default.
     #[must_use]
     pub fn limited_by(mut self, limiter: Arc<Limiter>) -> Self {
