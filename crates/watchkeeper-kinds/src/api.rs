@@ -8,6 +8,8 @@ use kube_core::Resource;
 use kube_core::metadata::PartialObjectMeta;
 use watchkeeper_client::Client;
 use watchkeeper_client::resource::ResourceClient;
+use watchkeeper_client::rest::Content;
+use watchkeeper_client::source::RestSource;
 use watchkeeper_wire::Kind;
 
 /// The objects of a kind, in one namespace or in all, with all the verbs of a [`ResourceClient`]. Clones
@@ -67,6 +69,19 @@ impl<K: Resource<DynamicType = ()>> Api<K> {
     /// Only the metadata of the same objects: the server sends nothing else.
     pub fn metadata_only(&self) -> ResourceClient<PartialObjectMeta<K>> {
         self.objects.metadata()
+    }
+
+    /// The collection as a cache wants it.
+    pub fn source(&self) -> RestSource {
+        self.objects.source(&K::kind(&()))
+    }
+}
+
+impl<K> Api<K> {
+    /// The same objects in another encoding. By default, built-in kinds travel in protobuf and others in JSON.
+    #[must_use]
+    pub fn content(self, content: Content) -> Self {
+        Self { objects: self.objects.content(content) }
     }
 }
 

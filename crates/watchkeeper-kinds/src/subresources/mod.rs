@@ -1,0 +1,84 @@
+//! Subresources: what is read and written apart from its object, with its type.
+//!
+//! From: an [`Api`] of a kind that has them.
+//! To:   the paths below an object. `status` is there for every kind: see
+//! [`update_status`](watchkeeper_client::resource::ResourceClient::update_status).
+
+mod pod;
+mod scale;
+
+use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
+use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
+use serde::Serialize;
+use watchkeeper_client::resource::WriteOptions;
+use watchkeeper_client::rest::{PatchKind, RequestError};
+
+use crate::Api;
+
+pub use scale::Scaled;
+
+impl Api<ServiceAccount> {
+    /// A token in the name of a service account, in the status of what is returned.
+    ///
+    /// # Errors
+    /// As [`get`](watchkeeper_client::resource::ResourceClient::get).
+    pub async fn create_token(
+        &self,
+        name: &str,
+        request: &TokenRequest,
+        options: &WriteOptions,
+    ) -> Result<TokenRequest, RequestError> {
+        self.create_subresource(name, "token", request, options).await
+    }
+}
+
+impl Api<Namespace> {
+    /// Writes the finalizers of a namespace's spec. When none is left of one that is being deleted, it goes.
+    ///
+    /// # Errors
+    /// As [`get`](watchkeeper_client::resource::ResourceClient::get).
+    pub async fn finalize(
+        &self,
+        namespace: &Namespace,
+        options: &WriteOptions,
+    ) -> Result<Namespace, RequestError> {
+        self.update_subresource("finalize", namespace, options).await
+    }
+}
+
+impl Api<CertificateSigningRequest> {
+    /// A request, as its approval has it.
+    ///
+    /// # Errors
+    /// As [`get`](watchkeeper_client::resource::ResourceClient::get); so for the others.
+    pub async fn get_approval(&self, name: &str) -> Result<CertificateSigningRequest, RequestError> {
+        self.get_subresource(name, "approval").await
+    }
+
+    /// Writes the conditions `Approved` and `Denied` of a request's status.
+    ///
+    /// # Errors
+    /// As [`get_approval`](Self::get_approval).
+    pub async fn update_approval(
+        &self,
+        request: &CertificateSigningRequest,
+        options: &WriteOptions,
+    ) -> Result<CertificateSigningRequest, RequestError> {
+        self.update_subresource("approval", request, options).await
+    }
+
+    /// Changes the conditions `Approved` and `Denied` of a request's status.
+    ///
+    /// # Errors
+    /// As [`get_approval`](Self::get_approval).
+    pub async fn patch_approval(
+        &self,
+        name: &str,
+        kind: PatchKind,
+        patch: &impl Serialize,
+        options: &WriteOptions,
+    ) -> Result<CertificateSigningRequest, RequestError> {
+        self.patch_subresource(name, "approval", kind, patch, options).await
+    }
+}

@@ -1,0 +1,105 @@
+//! The ClientSet that is committed is the one that the tables of resources give.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod render;
+mod table;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn the_committed_clientset_is_current() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files = render::files();
+    let folder = root.join("src/clientset/generated");
+    let committed: BTreeSet<String> = fs::read_dir(&folder)
+        .into_iter()
+        .flatten()
+        .map(|entry| format!("src/clientset/generated/{}", entry.unwrap().file_name().display()))
+        .collect();
+    let surplus = committed.iter().filter(|path| !files.contains_key(*path));
+    if std::env::var_os("WATCHKEEPER_WRITE").is_some() {
+        fs::create_dir_all(&folder).unwrap();
+        surplus.for_each(|path| fs::remove_file(root.join(path)).unwrap());
+        for (path, text) in &files {
+            fs::write(root.join(path), text).unwrap();
+        }
+        return;
+    }
+    let stale = files
+        .iter()
+        .filter(|(path, text)| fs::read_to_string(root.join(path)).ok().as_deref() != Some(text.as_str()));
+    let wrong: Vec<&str> = stale.map(|(path, _)| path.as_str()).chain(surplus.map(String::as_str)).collect();
+    assert!(
+        wrong.is_empty(),
+        "not what the tables give: {wrong:?}; to write them anew: \
+         WATCHKEEPER_WRITE=1 cargo test -p watchkeeper-kinds --test clientset_is_current"
+    );
+}
+
+/// Kinds that have lists and no method, though their group and version has one.
+const WITHOUT_METHOD: &[(&str, &str)] = &[
+    // Documents of discovery, no resources.
+    ("v1", "APIGroup"),
+    ("v1", "APIResource"),
+    // Kubernetes 1.37 does not serve them in this version by default, so that k8s-openapi has no types.
+    ("admissionregistration.k8s.io/v1alpha1", "ValidatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io/v1alpha1", "ValidatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io/v1beta1", "MutatingWebhookConfiguration"),
+    ("admissionregistration.k8s.io/v1beta1", "ValidatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io/v1beta1", "ValidatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io/v1beta1", "ValidatingWebhookConfiguration"),
+    ("certificates.k8s.io/v1beta1", "CertificateSigningRequest"),
+    ("coordination.k8s.io/v1beta1", "Lease"),
+    ("scheduling.k8s.io/v1beta1", "PriorityClass"),
+];
+
+/// The schema tables are made of Kubernetes' Go types, the ClientSet is not: a kind that has lists is a
+/// resource.
+#[test]
+fn every_kind_that_has_lists_has_a_method() {
+    let resources = table::resources();
+    let versions: BTreeSet<String> = resources.iter().map(|it| it.group_version()).collect();
+    let named: BTreeSet<(String, &str)> =
+        resources.iter().map(|it| (it.group_version(), it.kind.as_str())).collect();
+    let kinds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../watchkeeper-wire/tables/kinds.txt");
+    let kinds = fs::read_to_string(kinds).unwrap();
+    let mut missing = BTreeSet::new();
+    for line in kinds.lines() {
+        let ["kind", group, version, list, _] = line.split(' ').collect::<Vec<_>>()[..] else { continue };
+        let version = match group {
+            "-" => version.to_owned(),
+            group => format!("{group}/{version}"),
+        };
+        let kind = list.strip_suffix("List").unwrap_or_default();
+        if !kind.is_empty() && versions.contains(&version) && !named.contains(&(version.clone(), kind)) {
+            missing.insert((version, kind));
+        }
+    }
+    let without = WITHOUT_METHOD.iter().map(|(version, kind)| ((*version).to_owned(), *kind));
+    assert_eq!(missing, without.collect());
+}
+
+#[test]
+fn every_subresource_has_a_method_or_is_of_another_module() {
+    let typed = ["approval", "binding", "ephemeralcontainers", "eviction", "finalize", "resize", "scale"];
+    let generic = ["status", "token"];
+    let streams = ["attach", "exec", "log", "portforward", "proxy"];
+    let known: BTreeSet<&str> = typed.into_iter().chain(generic).chain(streams).collect();
+    let resources = table::resources();
+    let named: BTreeSet<&str> =
+        resources.iter().flat_map(|it| it.subresources.iter().map(String::as_str)).collect();
+    assert_eq!(named, known);
+}
+
+#[test]
+fn methods_have_the_words_of_the_kind() {
+    let resources = table::resources();
+    let method = |kind: &str| resources.iter().find(|it| it.kind == kind).unwrap().method();
+    assert_eq!(method("Pod"), "pods");
+    assert_eq!(method("NetworkPolicy"), "network_policies");
+    assert_eq!(method("CSIStorageCapacity"), "csi_storage_capacities");
+    assert_eq!(method("ServiceCIDR"), "service_cidrs");
+    assert_eq!(method("APIService"), "api_services");
+}
