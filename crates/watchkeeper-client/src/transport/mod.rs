@@ -113,6 +113,19 @@ impl Transport {
         Ok(decompress(response))
     }
 
+    /// Sends a request over an HTTP/1.1 connection of its own, as one that asks for another protocol needs it.
+    /// If the answer is 101, [`hyper::upgrade::on`] has the connection; [`upgrade`](Self::upgrade) does so.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub async fn send_alone(&self, request: Request<Body>) -> Result<Response<Body>, TransportError> {
+        let mut request = request;
+        let given = self.prepare(&mut request).await?;
+        let response = self.shared.pool.send_alone(request).await?;
+        self.hear(response.status(), given);
+        Ok(decompress(response))
+    }
+
     /// Sends a request that asks for another protocol, over an HTTP/1.1 connection of its own.
     ///
     /// The answer is 101 and the connection is there; or it is another, and has a body.
@@ -120,12 +133,9 @@ impl Transport {
     /// # Errors
     /// As [`send`](Self::send).
     pub async fn upgrade(&self, request: Request<Body>) -> Result<Upgrade, TransportError> {
-        let mut request = request;
-        let given = self.prepare(&mut request).await?;
-        let mut response = self.shared.pool.send_alone(request).await?;
-        self.hear(response.status(), given);
+        let mut response = self.send_alone(request).await?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-            return Ok(Upgrade::Refused(decompress(response)));
+            return Ok(Upgrade::Refused(response));
         }
         let upgraded = hyper::upgrade::on(&mut response).await.map_err(TransportError::lost)?;
         let (head, _) = response.into_parts();
