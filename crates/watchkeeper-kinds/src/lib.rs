@@ -26,11 +26,15 @@
 mod api;
 pub mod apply;
 mod clientset;
+#[cfg(feature = "kube")]
+mod kube;
 mod subresources;
 
 pub use api::Api;
 pub use clientset::*;
 pub use k8s_openapi;
+#[cfg(feature = "kube")]
+pub use kube::kube_client;
 pub use kube_core;
 pub use subresources::Scaled;
 pub use watchkeeper_client::Client;
