@@ -38,3 +38,9 @@ pub use kube::kube_client;
 pub use kube_core;
 pub use subresources::Scaled;
 pub use watchkeeper_client::Client;
+
+/// The snippets of the guides compile.
+#[cfg(all(doctest, feature = "kube"))]
+#[doc = include_str!("../../../docs/from-kube-rs.md")]
+#[doc = include_str!("../../../docs/from-client-go.md")]
+struct Guides;
