@@ -16,6 +16,7 @@
 //! - R3: at most one request goes on at any time. Dropping [`run`](Reflector::run) ends it.
 
 mod backoff;
+mod ended;
 mod list;
 mod observer;
 mod patience;
@@ -35,6 +36,7 @@ use watchkeeper_core::{BoxError, ListWatch, Object, ResourceVersion, Status, Wat
 
 pub use backoff::Backoff;
 use backoff::Delays;
+pub use ended::{Ended, WhenGone, Why};
 pub use observer::{Failure, Next, Observer};
 use patience::Patience;
 use position::Position;
@@ -86,40 +88,6 @@ enum Presence {
     There,
     /// It was there, and is not.
     Gone,
-}
-
-/// What to do once a collection is not there any more, as when a custom resource definition was removed: it had
-/// been listed before, and a list is now answered by 404.
-///
-/// Either way [`Observer::gone`] is called and [`Progress`] says so. The copy stays as it was: whoever owns it
-/// knows whether its objects are to be forgotten, or whether a server is only being replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum WhenGone {
-    /// Go on asking, with the usual delays, and without further reports until it is there again.
-    #[default]
-    KeepTrying,
-    /// End, with [`Why::Gone`].
-    End,
-}
-
-/// How a reflector has ended.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Ended<S> {
-    /// The copy, for another reflector to go on with.
-    pub sink: S,
-    /// The reason.
-    pub why: Why,
-}
-
-/// Why a reflector has ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Why {
-    /// It was asked to.
-    Stopped,
-    /// The collection is not there any more, and this is what the server says: see [`WhenGone`].
-    Gone(Box<Status>),
 }
 
 /// What is done next.
