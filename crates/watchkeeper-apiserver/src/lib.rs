@@ -24,15 +24,17 @@
 //! | [`discovery`] | the documents by which clients find the resources |
 //! | [`print`](mod@print) | the tables that `kubectl get` shows |
 //! | [`patch`] | JSON, merge and strategic merge patches |
+//! | [`apply`] | who owns which fields, and server-side apply |
 //! | [`http`] | listening, TLS, who is asking, what for, and in which encoding |
 //! | [`expiry`] | events that have had their time |
 //! | [`faults`] | what goes wrong when a test says so: answers, cuts, stalls, compactions |
 //!
-//! Not built yet: `managedFields`, server-side apply and custom resources. There are no controllers
-//! here: a namespace that is deleted stays in `Terminating` until somebody finalizes it.
+//! Not built yet: custom resources. There are no controllers here: a namespace that is deleted stays in
+//! `Terminating` until somebody finalizes it.
 
 mod accounts;
 pub mod api;
+pub mod apply;
 mod convert;
 pub mod defaults;
 pub mod discovery;

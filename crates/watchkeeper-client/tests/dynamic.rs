@@ -80,8 +80,15 @@ async fn every_verb_does_what_it_says() {
         assert_eq!(patched.get(&["spec", "replicas"]), Some(&json!(replicas)));
     }
     let apply = ApplyOptions { field_manager: "me".into(), force: false, dry_run: false };
-    let refused = deployments.apply(&deployment(), &apply).await.unwrap_err();
-    assert!(refused.status().unwrap().is_unsupported_media_type(), "the embedded server has no apply yet");
+    let applied = deployments.apply(&deployment(), &apply).await.unwrap();
+    let manager = applied.get(&["metadata", "managedFields"]).and_then(|entries| entries[0].get("manager"));
+    assert_eq!(manager, Some(&json!("me")));
+    let mut fewer = deployment();
+    fewer.set(&["spec", "replicas"], json!(1));
+    let refused = deployments.apply(&fewer, &apply).await.unwrap_err();
+    assert!(refused.is_conflict(), "somebody else owns the replicas");
+    let forced = deployments.apply(&fewer, &ApplyOptions { force: true, ..apply }).await.unwrap();
+    assert_eq!(forced.get(&["spec", "replicas"]), Some(&json!(1)));
 
     let wrong = DeleteOptions { uid: Some("other".into()), ..Default::default() };
     assert!(deployments.delete("web", &wrong).await.unwrap_err().is_conflict());

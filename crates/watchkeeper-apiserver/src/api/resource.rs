@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::http::{
     Accepted, AtVersion, DeleteOptions, GetOptions, ListOptions, Offer, PatchType, Request, ResourceRequest,
-    Response, Verb, WriteOptions, decode_delete_options, decode_object, method_not_allowed, no_such_resource,
-    sent_object, sent_patch,
+    Response, Verb, WriteOptions, decode_delete_options, decode_object, decode_patch, method_not_allowed,
+    no_such_resource, sent_object, sent_patch,
 };
 use crate::registry::{self, Resource, Subresource};
 use crate::write::{Call, name_warning, scale_of};
@@ -18,9 +18,6 @@ use watchkeeper_wire::Kind;
 
 use super::Api;
 use crate::read::{Encoder, Scope, View, core_event, watch_body};
-
-/// The patches that are served; an apply is not yet.
-const PATCHES: [PatchType; 3] = [PatchType::Json, PatchType::Merge, PatchType::Strategic];
 
 /// A request whose resource is known.
 pub(super) struct Asked {
@@ -181,7 +178,7 @@ impl Api {
         let encoder = asked.encoder(self, &request, accepted)?;
         let options = match verb {
             Verb::Create => WriteOptions::of_create(&request.query)?,
-            _ => WriteOptions::of_update(&request.query)?,
+            _ => WriteOptions::of_update(&request.query)?.by_agent(&request.headers),
         };
         let media = sent_object(&request.headers)?;
         let (user, preferences) = (request.user, request.preferences);
@@ -214,12 +211,12 @@ impl Api {
     async fn patch(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
         let accepted = request.preferences.object(&asked.offer(false))?;
         let encoder = asked.encoder(self, &request, accepted)?;
-        let form = sent_patch(&request.headers, &PATCHES)?;
-        let options = WriteOptions::of_patch(&request.query, form)?;
+        let form = sent_patch(&request.headers, &PatchType::ALL)?;
+        let options = WriteOptions::of_patch(&request.query, form)?.by_agent(&request.headers);
         let (user, preferences) = (request.user, request.preferences);
         let mut body = request.body.read().await?;
         if asked.scope.view == View::NewEvent && form != PatchType::Json {
-            body = core_patch(body);
+            body = core_patch(body, form);
         }
         let written = self.writer.patch(&asked.call(self), form, body, &options, &user).await?;
         self.answer(asked, &encoder, &preferences, written, &[]).await
@@ -273,9 +270,18 @@ fn include(request: &Request) -> Result<print::IncludeObject, Status> {
 }
 
 /// A merge patch of a new event by the names of the core group; what is no JSON the writer refuses.
-fn core_patch(body: Bytes) -> Bytes {
-    match serde_json::from_slice::<Value>(&body) {
-        Ok(patch) => core_event(patch).to_string().into(),
-        Err(_) => body,
+fn core_patch(body: Bytes, form: PatchType) -> Bytes {
+    let read = match form {
+        PatchType::Apply => decode_patch(&body, form).ok().map(|patch| patch.value),
+        _ => serde_json::from_slice::<Value>(&body).ok(),
+    };
+    match read.map(core_event) {
+        Some(mut patch) => {
+            if patch["apiVersion"] == "events.k8s.io/v1" {
+                patch["apiVersion"] = "v1".into();
+            }
+            patch.to_string().into()
+        }
+        None => body,
     }
 }

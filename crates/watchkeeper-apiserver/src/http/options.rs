@@ -10,6 +10,8 @@
 
 use std::time::Duration;
 
+use http::HeaderMap;
+use http::header::USER_AGENT;
 use serde::Deserialize;
 use watchkeeper_core::{
     CauseType, FieldSelector, GroupKind, LabelSelector, Outcome, Status, StatusCause, StatusReason,
@@ -272,6 +274,24 @@ impl WriteOptions {
     /// 422 where one of them breaks a rule.
     pub fn of_update(query: &Query) -> Result<Self, Status> {
         Self::read(query, "UpdateOptions", Vec::new())
+    }
+
+    /// Where they say no manager, it is the program that asks: the beginning of its `User-Agent`.
+    #[must_use]
+    pub fn by_agent(mut self, headers: &HeaderMap) -> Self {
+        if self.field_manager.is_empty()
+            && let Some(agent) = headers.get(USER_AGENT)
+        {
+            let agent = String::from_utf8_lossy(agent.as_bytes());
+            let name = agent.split('/').next().unwrap_or_default();
+            for character in name.chars().filter(|character| is_printable(*character)) {
+                if self.field_manager.len() + character.len_utf8() > FIELD_MANAGER_BYTES {
+                    break;
+                }
+                self.field_manager.push(character);
+            }
+        }
+        self
     }
 
     /// Reads the options of a patch.

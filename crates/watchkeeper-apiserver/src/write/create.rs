@@ -17,14 +17,17 @@ use super::{Answer, Call, Writer, Written, name, namespace, prepare, strategy};
 const NAMES_TRIED: usize = 8;
 
 impl Writer {
+    /// `managed_fields` are of an object that is applied; what is posted has none (W5).
     pub(super) async fn create_object(
         &self,
         call: &Call<'_>,
         body: Value,
+        managed_fields: Option<Value>,
         options: &WriteOptions,
     ) -> Result<Written, Status> {
         let is_labelled = body["metadata"]["labels"].as_object().is_some_and(|labels| !labels.is_empty());
         let mut draft = Draft::read(body, call.resource)?;
+        draft.set_meta("managedFields", managed_fields);
         place(&mut draft, call)?;
         if call.is("", "limitranges") && draft.text("name").is_empty() {
             draft.set_meta("name", Some(random_uid().map_err(no_randomness)?.into()));

@@ -5,7 +5,7 @@ use crate::defaults;
 use crate::registry::{self, Resource};
 use crate::store::{Stored, Unversioned};
 use serde_json::{Map, Value};
-use watchkeeper_core::{Encoded, Quoted, Status};
+use watchkeeper_core::{Encoded, GroupVersionKind, Quoted, Status};
 use watchkeeper_wire::transcode::{self, Types};
 use watchkeeper_wire::{DecodeError, Kind};
 
@@ -208,6 +208,17 @@ fn stored_as(resource: &Resource) -> &Resource {
         true => newest().map_or(resource, |row| &**row),
         false => resource,
     }
+}
+
+/// An object of a kind of which nobody has said anything, as the kind writes it, with its type.
+pub(super) fn empty_object(kind: &GroupVersionKind) -> Value {
+    let mut empty = as_written(&serde_json::json!({}), &kind.clone().into())
+        .ok()
+        .filter(Value::is_object)
+        .unwrap_or_else(|| serde_json::json!({}));
+    empty["apiVersion"] = kind.group_version().to_string().into();
+    empty["kind"] = kind.kind.as_str().into();
+    empty
 }
 
 /// The status of an object that has none yet, as its kind writes it; `None` where it writes nothing.

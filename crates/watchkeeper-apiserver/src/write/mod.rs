@@ -10,8 +10,10 @@
 //! - W4: what is stored has the form in which the kind is written (no nulls, no empty optional fields), so
 //!   that equal objects are equal bytes.
 //!
-//! Absent for now: `managedFields` are dropped and apply patches refused (415); quotas and disruption
-//! budgets.
+//! - W5: who owns which fields is told of objects that somebody has applied, from then on; others have no
+//!   `managedFields`, whatever is created with them.
+//!
+//! Absent for now: quotas and disruption budgets.
 //!
 //! A future that is dropped half-way has written or has not, as with the store; nothing is written in parts,
 //! but for the deletion of a collection, which is a deletion of each.
@@ -21,11 +23,13 @@
 mod addresses;
 mod admission;
 mod amount;
+mod applied;
 mod create;
 mod delete;
 mod draft;
 mod event;
 mod limits;
+mod managed;
 mod modify;
 mod name;
 mod namespace;
@@ -176,7 +180,7 @@ impl Writer {
             None if call.resource.storage.is_none() => {
                 review::answer(call, body, user, &self.authenticator).await
             }
-            None => self.create_object(call, body, options).await,
+            None => self.create_object(call, body, None, options).await,
             Some("token") if call.is("", "serviceaccounts") => self.request_token(call, body, options).await,
             Some("binding") if call.is("", "pods") => self.bind(call, &body, options).await,
             Some("eviction") if call.is("", "pods") => self.evict(call, &body, options).await,
@@ -195,7 +199,7 @@ impl Writer {
         options: &WriteOptions,
         user: &User,
     ) -> Result<Written, Status> {
-        let _ = user; // who writes is for admission and managed fields to ask
+        let _ = user; // who writes is for admission to ask
         match call.subresource {
             Some("scale") => self.update_scale(call, &body, options).await,
             other if revise::is_endpoint(call.resource, other) => {
@@ -219,8 +223,12 @@ impl Writer {
     ) -> Result<Written, Status> {
         let _ = user; // as above
         match call.subresource {
+            Some("scale") if form == PatchType::Apply => self.apply_scale(call, &patch, options).await,
             Some("scale") => self.patch_scale(call, form, &patch, options).await,
             Some("finalize") => Err(method_not_allowed()),
+            other if form == PatchType::Apply && revise::is_endpoint(call.resource, other) => {
+                self.apply_object(call, &patch, options).await
+            }
             other if revise::is_endpoint(call.resource, other) => {
                 self.patch_object(call, form, &patch, options).await
             }

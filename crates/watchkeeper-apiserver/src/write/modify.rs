@@ -11,7 +11,7 @@ use super::create::place;
 use super::draft::Draft;
 use super::refusal::{MODIFIED, unavailable};
 use super::revise::{check_path, is_over, parse_version, revise, wrong_uid};
-use super::{Answer, Call, Writer, Written, strategy};
+use super::{Answer, Call, Writer, Written, managed, strategy};
 
 /// How often a change is decided anew before the client is told of the conflict. Each time somebody else has
 /// got through.
@@ -50,6 +50,7 @@ impl Writer {
             let old = Draft::of(&stored)?;
             let mut draft = change(&old)?;
             self.allocate(call, Some(&old), &mut draft).await?;
+            managed::keep_times(&old, &mut draft);
             let is_over = is_over(call, &draft);
             if !is_over && draft == old {
                 return Ok(Modified { draft, stored: Some(stored) }); // W2
@@ -78,11 +79,13 @@ impl Writer {
         options: &WriteOptions,
     ) -> Result<Written, Status> {
         call.required_name()?;
+        let managers = managed::sent(call, &body);
         let mut sent = Draft::read(body.clone(), call.resource)?;
         place(&mut sent, call)?;
         check_path(call, &sent)?;
         let mut replace = |old: &Draft| {
             let mut new = sent.clone();
+            managed::track(call, old, &mut new, managers.as_ref(), &options.field_manager);
             revise(call, old, &mut new, options.dry_run)?;
             Ok(new)
         };
@@ -90,26 +93,27 @@ impl Writer {
         let creates = call.subresource.is_none() && strategy::creates_on_update(call.resource);
         match outcome {
             Err(status) if status.is_not_found() && creates => match sent.text("uid") {
-                "" => self.create_by_update(call, &sent, body, options).await,
+                "" => self.create_by_update(call, &sent, body, None, options).await,
                 uid => Err(wrong_uid(call, uid, "", options.dry_run)),
             },
             outcome => Ok(outcome?.written(call)),
         }
     }
 
-    /// Creates the object that an update has not found.
-    async fn create_by_update(
+    /// Creates the object that an update or an apply has not found.
+    pub(super) async fn create_by_update(
         &self,
         call: &Call<'_>,
         sent: &Draft,
         body: Value,
+        managed_fields: Option<Value>,
         options: &WriteOptions,
     ) -> Result<Written, Status> {
         let version = sent.text("resourceVersion");
         if !version.is_empty() {
             parse_version(version)?;
         }
-        let mut written = self.create_object(call, without_version(body), options).await?;
+        let mut written = self.create_object(call, without_version(body), managed_fields, options).await?;
         // Storing an object overwrites the version that was sent, and a dry run stores nothing.
         if let Answer::Value(object) = &mut written.answer
             && !version.is_empty()

@@ -9,7 +9,7 @@ use watchkeeper_wire::schema;
 use super::draft::Draft;
 use super::refusal::{check, fault, invalid_value, unpatchable};
 use super::revise::{check_path, revise};
-use super::{Call, Writer, Written};
+use super::{Call, Writer, Written, managed};
 
 impl Writer {
     pub(super) async fn patch_object(
@@ -25,7 +25,9 @@ impl Writer {
         let mut change = |old: &Draft| {
             let patched = patcher.apply(old.typed(call.resource))?;
             warnings = patched.warnings;
+            let managers = managed::sent(call, &patched.value);
             let mut new = Draft::read(patched.value, call.resource)?;
+            managed::track(call, old, &mut new, managers.as_ref(), &options.field_manager);
             check_path(call, &new)?;
             check_uid(call, old, &new)?;
             revise(call, old, &mut new, options.dry_run)?;
@@ -38,7 +40,7 @@ impl Writer {
 }
 
 /// 422 where a patch gives the object another uid. An update that does so is for another object: 409.
-fn check_uid(call: &Call<'_>, old: &Draft, new: &Draft) -> Result<(), Status> {
+pub(super) fn check_uid(call: &Call<'_>, old: &Draft, new: &Draft) -> Result<(), Status> {
     match new.text("uid") {
         "" => Ok(()),
         uid if uid == old.text("uid") => Ok(()),
@@ -81,6 +83,7 @@ impl<'a> Patcher<'a> {
             PatchType::Strategic | PatchType::Apply => {
                 let mut taken = vec![PatchType::Json, PatchType::Merge];
                 taken.extend(is_known.then_some(PatchType::Strategic));
+                taken.push(PatchType::Apply);
                 let taken: Vec<&str> = taken.into_iter().map(PatchType::as_str).collect();
                 return Err(Status::unsupported_media_type(&taken));
             }
@@ -158,7 +161,7 @@ impl<'a> Patcher<'a> {
 }
 
 /// Why an object could not be read, without saying again which.
-fn reason_in<'a>(message: &'a str, kind: &str) -> &'a str {
+pub(super) fn reason_in<'a>(message: &'a str, kind: &str) -> &'a str {
     let introduction = format!("cannot be handled as a {kind}: ");
     message.split_once(&introduction).map_or(message, |(_, reason)| reason)
 }

@@ -1,15 +1,18 @@
 //! Scale: how many replicas an object wants and has, whatever its kind.
 
+use crate::apply::{FieldSet, Managers, Reset, Subject, Writing, managers_of_object, managers_of_scale};
 use crate::http::{PatchType, WriteOptions, method_not_allowed};
 use crate::registry::Resource;
 use serde_json::{Value, json};
 use watchkeeper_core::{CauseType, GroupKind, GroupVersionKind, LabelSelector, Status, StructuredSelector};
 
+use super::applied::Configuration;
+use super::create::now;
 use super::draft::Draft;
 use super::patched::Patcher;
 use super::refusal::fault;
 use super::revise::{check_path, revise};
-use super::{Answer, Call, Writer, Written};
+use super::{Answer, Call, Writer, Written, managed};
 
 /// The `Scale` of an object (with or without its type), or `None` where its kind has none.
 pub fn scale_of(resource: &Resource, object: &Value) -> Option<Value> {
@@ -48,6 +51,9 @@ fn selector_text(selector: &Value, group: &str) -> String {
     selector.map(|it| it.to_string()).unwrap_or_default()
 }
 
+/// A scale, and who owns its fields.
+type Managed = (Value, Managers);
+
 impl Writer {
     pub(super) async fn update_scale(
         &self,
@@ -55,7 +61,11 @@ impl Writer {
         body: &Value,
         options: &WriteOptions,
     ) -> Result<Written, Status> {
-        self.modify_scale(call, options.dry_run, &mut |_| Ok(body.clone())).await
+        let mut change = |(scale, managers): Managed| {
+            let managers = track(&scale, body, managers, options);
+            Ok((body.clone(), managers))
+        };
+        self.modify_scale(call, options.dry_run, &mut change).await
     }
 
     pub(super) async fn patch_scale(
@@ -65,16 +75,33 @@ impl Writer {
         patch: &[u8],
         options: &WriteOptions,
     ) -> Result<Written, Status> {
-        let kind = GroupVersionKind::new("autoscaling", "v1", "Scale");
+        let kind = scale_kind();
         let patcher = Patcher::new(form, patch, &kind, options.field_validation)?;
         let mut warnings = Vec::new();
-        let mut change = |scale| {
-            let patched = patcher.apply(scale)?;
+        let mut change = |(scale, managers): Managed| {
+            let patched = patcher.apply(scale.clone())?;
             warnings = patched.warnings;
-            Ok(patched.value)
+            let managers = track(&scale, &patched.value, managers, options);
+            Ok((patched.value, managers))
         };
         let mut written = self.modify_scale(call, options.dry_run, &mut change).await?;
         written.warnings = warnings;
+        Ok(written)
+    }
+
+    pub(super) async fn apply_scale(
+        &self,
+        call: &Call<'_>,
+        body: &[u8],
+        options: &WriteOptions,
+    ) -> Result<Written, Status> {
+        let configuration = Configuration::read(body, scale_kind())?;
+        let mut change = |(scale, managers): Managed| {
+            let applied = configuration.apply(&subject(), &scale, managers, options)?;
+            Ok((applied.object, applied.managers))
+        };
+        let mut written = self.modify_scale(call, options.dry_run, &mut change).await?;
+        written.warnings = configuration.warnings(options.field_validation)?;
         Ok(written)
     }
 
@@ -82,13 +109,15 @@ impl Writer {
         &self,
         call: &Call<'_>,
         dry_run: bool,
-        change: &mut (dyn FnMut(Value) -> Result<Value, Status> + Send),
+        change: &mut (dyn FnMut(Managed) -> Result<Managed, Status> + Send),
     ) -> Result<Written, Status> {
         let resource = call.resource;
         let whole = Call { subresource: None, ..*call };
+        let api_version = resource.group_version().to_string();
         let mut rescale = |old: &Draft| {
             let scale = scale_of(resource, &old.typed(resource)).ok_or_else(method_not_allowed)?;
-            let scale = change(scale)?;
+            let managers = managed::managers_of(old);
+            let (scale, of_scale) = change((scale, managers_of_scale(&managers, &api_version)))?;
             let said = Draft::read(json!({"metadata": scale["metadata"]}), resource)?;
             check_path(call, &said)?;
             let replicas = check_replicas(call.name.unwrap_or_default(), &scale)?;
@@ -98,6 +127,7 @@ impl Writer {
                 new.set_meta(name, said.or_else(|| old.meta(name).cloned()));
             }
             new.set_in("spec", "replicas", Some(replicas.into()));
+            managed::set_managers(&mut new, &managers_of_object(&managers, &of_scale, &api_version));
             revise(&whole, old, &mut new, dry_run)?;
             Ok(new)
         };
@@ -109,6 +139,19 @@ impl Writer {
         let scale = scale_of(resource, &draft.typed(resource)).ok_or_else(method_not_allowed)?;
         Ok(Written::new(200, Answer::Value(scale)))
     }
+}
+
+fn scale_kind() -> GroupVersionKind {
+    GroupVersionKind::new("autoscaling", "v1", "Scale")
+}
+
+/// What scales are to their managers: all of a scale is written at its endpoint.
+fn subject() -> Subject {
+    Subject::new(scale_kind(), Some("scale"), Reset::But(FieldSet::default()))
+}
+
+fn track(before: &Value, after: &Value, managers: Managers, options: &WriteOptions) -> Managers {
+    subject().update(before, after, managers, Writing { manager: &options.field_manager, now: now() })
 }
 
 /// How many are wanted: none where the scale does not say, 422 where it is less.

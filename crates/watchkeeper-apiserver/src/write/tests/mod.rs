@@ -1,6 +1,7 @@
 //! Claims about writing, on a store in memory.
 
 mod admission;
+mod applied;
 mod create;
 mod custom;
 mod delete;

@@ -1,0 +1,64 @@
+//! Last applied: what kubectl wrote into an annotation when it applied objects by itself.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::element::go_json;
+use super::field_set::FieldSet;
+use super::typed::{check, compare, fields_of};
+use super::types::Type;
+
+/// The manager that did so. What it applied then is its own when it applies at the server.
+pub(super) const MANAGER: &str = "kubectl";
+
+const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// How large the annotations of an object may be together.
+const ANNOTATIONS_BYTES: usize = 256 << 10;
+
+/// The fields of what was applied last that are now as they were applied; `None` where nobody knows.
+pub(super) fn unchanged_fields(live: &Value, api_version: &str, of: Type) -> Option<FieldSet> {
+    let text = live["metadata"]["annotations"][ANNOTATION].as_str()?;
+    let applied: Value = serde_json::from_str(text).ok().filter(Value::is_object)?;
+    if applied["apiVersion"] != api_version {
+        return None;
+    }
+    check(&applied, of).ok()?;
+    let compared = compare(&applied, live, of);
+    let changed = compared.modified.union(&compared.added).union(&compared.removed);
+    Some(fields_of(&applied, of).difference(&changed))
+}
+
+/// Keeps the annotation true when kubectl applies an object that has it.
+pub(crate) fn renew(object: &mut Value, manager: &str, configuration: &Value) {
+    let Some(Value::Object(annotations)) = object.pointer_mut("/metadata/annotations") else { return };
+    let is_there = annotations.get(ANNOTATION).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+    if manager != MANAGER || !is_there {
+        return;
+    }
+    let mut applied = configuration.clone();
+    if let Some(Value::Object(annotations)) = applied.pointer_mut("/metadata/annotations") {
+        annotations.remove(ANNOTATION);
+    }
+    annotations.insert(ANNOTATION.to_owned(), (go_json(&sorted(applied)) + "\n").into());
+    if size(annotations) > ANNOTATIONS_BYTES {
+        annotations.remove(ANNOTATION);
+    }
+}
+
+/// The value with its fields in the order of their names.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields: BTreeMap<String, Value> = fields.into_iter().collect();
+            fields.into_iter().map(|(name, value)| (name, sorted(value))).collect()
+        }
+        Value::Array(items) => items.into_iter().map(sorted).collect(),
+        other => other,
+    }
+}
+
+fn size(annotations: &Map<String, Value>) -> usize {
+    annotations.iter().map(|(name, value)| name.len() + value.as_str().map_or(0, str::len)).sum()
+}

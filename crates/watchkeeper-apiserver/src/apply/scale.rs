@@ -1,0 +1,52 @@
+//! Scale: who owns the replicas of an object, told between the object and its scale.
+//!
+//! A scale has no managers of its own: it shows those of the object that own its replicas, and what they own
+//! then is theirs in the object.
+
+use super::element::Element;
+use super::field_set::FieldSet;
+use super::managers::{Managers, Owned};
+
+const SCALE_VERSION: &str = "autoscaling/v1";
+
+/// Where both kinds have it.
+const REPLICAS: [&str; 2] = ["spec", "replicas"];
+
+/// The managers of an object's replicas, as managers of its scale.
+pub(crate) fn managers_of_scale(object: &Managers, api_version: &str) -> Managers {
+    let mut scale = Managers::default();
+    for (manager, owned) in &object.owned {
+        if owned.api_version == api_version && owns_replicas(owned) {
+            let fields = FieldSet::of_fields(&[&REPLICAS]);
+            scale.set(manager, Owned { fields, api_version: SCALE_VERSION.to_owned() });
+            if let Some(time) = object.times.get(manager) {
+                scale.times.insert(manager.clone(), *time);
+            }
+        }
+    }
+    scale
+}
+
+/// The managers of an object after a write of its scale, of which these are the managers then.
+pub(crate) fn managers_of_object(object: &Managers, scale: &Managers, api_version: &str) -> Managers {
+    let replicas = FieldSet::of_fields(&[&REPLICAS]);
+    let mut after = Managers { owned: Default::default(), times: object.times.clone() };
+    for (manager, owned) in object.owned.iter().filter(|(_, owned)| owned.api_version == api_version) {
+        let fields = match owns_replicas(owned) && !scale.owned.contains_key(manager) {
+            true => owned.fields.difference(&replicas), // another has them now
+            false => owned.fields.clone(),
+        };
+        after.set(manager, Owned { fields, ..owned.clone() });
+    }
+    for (manager, owned) in &scale.owned {
+        let is_new = object.owned.get(manager).is_none_or(|owned| !owns_replicas(owned));
+        if is_new && owns_replicas(owned) {
+            after.set(manager, Owned { fields: replicas.clone(), api_version: api_version.to_owned() });
+        }
+    }
+    after
+}
+
+fn owns_replicas(owned: &Owned) -> bool {
+    owned.fields.contains(&REPLICAS.map(Element::field))
+}

@@ -1,0 +1,171 @@
+//! The text form of the merge tables: which lists and maps are merged, and which have one owner.
+//!
+//! ```text
+//! type <message> [atomic]
+//! <field> atomic
+//! <field> granular
+//! <field> set
+//! <field> map <key>[=<default in JSON>]...
+//! ```
+//!
+//! What is not here is as it is by default: a list has one owner, each field of an object or map its own.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use serde_json::Value;
+use watchkeeper_wire::schema;
+
+/// Why the table cannot be read: only a wrong table in the repository can cause it.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {problem}")]
+struct TableError {
+    line: usize,
+    problem: String,
+}
+
+/// How the types of the API are merged.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    /// By the name of the message.
+    types: HashMap<&'static str, Merging>,
+    /// The messages of kinds: these have `apiVersion` and `kind` besides their fields.
+    kinds: HashSet<&'static str>,
+}
+
+#[derive(Debug, Default)]
+struct Merging {
+    is_atomic: bool,
+    fields: HashMap<&'static str, Treatment>,
+}
+
+/// How a field is merged that is not merged by default.
+#[derive(Debug, PartialEq)]
+pub(super) enum Treatment {
+    /// An object or map with one owner.
+    Atomic,
+    /// An object of an atomic type each of whose fields has its own owner.
+    Granular,
+    /// A list whose items are told apart by their values.
+    Set,
+    /// A list whose items are told apart by these of their fields.
+    Keyed(Vec<Key>),
+}
+
+/// A field that tells the items of a list apart.
+#[derive(Debug, PartialEq)]
+pub(super) struct Key {
+    pub(super) name: &'static str,
+    /// What it is where the item does not say.
+    pub(super) default: Option<Value>,
+}
+
+/// The tables of the built-in kinds.
+pub(super) fn builtin() -> &'static Table {
+    static BUILTIN: LazyLock<Table> = LazyLock::new(|| {
+        Table::read(include_str!("../../tables/merge.txt"))
+            .unwrap_or_else(|error| panic!("the committed merge table cannot be read: {error}"))
+    });
+    &BUILTIN
+}
+
+impl Table {
+    fn read(text: &'static str) -> Result<Self, TableError> {
+        let kinds = schema::builtin().kinds().map(|(_, message)| message.name()).collect();
+        let mut table = Self { types: HashMap::new(), kinds };
+        let mut current = None;
+        for (at, line) in text.lines().enumerate() {
+            let fail = |problem: &str| TableError { line: at + 1, problem: problem.to_owned() };
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let words: Vec<&'static str> = line.split(' ').collect();
+            let (field, treatment) = match words[..] {
+                ["type", name] | ["type", name, "atomic"] => {
+                    current = Some(name);
+                    let merging = Merging { is_atomic: words.len() == 3, ..Default::default() };
+                    if table.types.insert(name, merging).is_some() {
+                        return Err(fail("the type is there twice"));
+                    }
+                    continue;
+                }
+                [field, "atomic"] => (field, Treatment::Atomic),
+                [field, "granular"] => (field, Treatment::Granular),
+                [field, "set"] => (field, Treatment::Set),
+                [field, "map", ref keys @ ..] if !keys.is_empty() => {
+                    let keys: Result<_, _> = keys.iter().copied().map(Key::read).collect();
+                    (field, Treatment::Keyed(keys.map_err(|error| fail(&error))?))
+                }
+                _ => return Err(fail("no type and no field")),
+            };
+            let merging = current.and_then(|name| table.types.get_mut(name));
+            let merging = merging.ok_or_else(|| fail("a field before any type"))?;
+            merging.fields.insert(field, treatment);
+        }
+        Ok(table)
+    }
+
+    /// Whether objects of a message have one owner.
+    pub(super) fn is_atomic(&self, message: &str) -> bool {
+        self.types.get(message).is_some_and(|merging| merging.is_atomic)
+    }
+
+    /// How a field of a message is merged; `None` if by default.
+    pub(super) fn treatment(&self, message: &str, field: &str) -> Option<&Treatment> {
+        self.types.get(message)?.fields.get(field)
+    }
+
+    /// Whether objects of a message say their type.
+    pub(super) fn is_kind(&self, message: &str) -> bool {
+        self.kinds.contains(message)
+    }
+}
+
+impl Key {
+    fn read(text: &'static str) -> Result<Self, String> {
+        let (name, default) = match text.split_once('=') {
+            Some((name, json)) => {
+                (name, Some(serde_json::from_str(json).map_err(|error| error.to_string())?))
+            }
+            None => (text, None),
+        };
+        Ok(Self { name, default })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_committed_table_is_about_messages_that_are_known() {
+        let known: HashSet<&str> =
+            schema::builtin().messages().iter().map(|message| message.name()).collect();
+        let unknown: Vec<_> = builtin().types.keys().filter(|name| !known.contains(**name)).collect();
+        // Versions that are not served any more, and a group for tests.
+        assert!(
+            unknown.iter().all(|name| name.contains(".v1beta1.") || name.starts_with("testapi")),
+            "{unknown:?}"
+        );
+    }
+
+    #[test]
+    fn ports_have_two_keys_of_which_one_has_a_default() {
+        let keys = vec![
+            Key { name: "containerPort", default: Some(json!(0)) },
+            Key { name: "protocol", default: Some(json!("TCP")) },
+        ];
+        assert_eq!(builtin().treatment("core.v1.Container", "ports"), Some(&Treatment::Keyed(keys)));
+        assert!(builtin().is_atomic("core.v1.ObjectReference"));
+        assert!(builtin().is_kind("core.v1.Pod") && !builtin().is_kind("core.v1.PodTemplateSpec"));
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_is_named() {
+        for (text, line) in [("type a\nb what", 2), ("a set", 1), ("type a\ntype a", 2), ("type a\nb map", 2)]
+        {
+            assert_eq!(Table::read(text).unwrap_err().line, line, "{text}");
+        }
+    }
+}

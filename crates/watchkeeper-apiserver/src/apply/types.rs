@@ -1,0 +1,292 @@
+//! Types: what an apply must know of a field to merge it.
+//!
+//! From: the schema of the wire (which fields there are) and the [merge table](super::table) (what has one owner).
+
+use serde_json::Value;
+use watchkeeper_core::GroupVersionKind;
+use watchkeeper_wire::schema::{self, Field, Form, Message, Shape};
+
+use super::element::{Element, Scalar};
+use super::table::{self, Key, Treatment};
+
+/// The type of a value.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Type {
+    One(Item),
+    List(Item, Listing),
+    Map(Item, Owners),
+}
+
+/// A type that is neither a list nor a map; but for what a map has in a few places.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Item {
+    Scalar(Plain),
+    Object(&'static Message, Owners),
+    /// Anything, each field of it with an owner of its own: what it is, it says itself.
+    Any,
+    /// Anything, with one owner.
+    AnyAtomic,
+    /// A list of texts with one owner.
+    Texts,
+    /// An object of a kind that is known only by what all kinds have.
+    Custom,
+}
+
+/// A value without parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Plain {
+    Numeric,
+    Text,
+    Boolean,
+    /// Any of them.
+    Untyped,
+}
+
+/// Who owns what is in an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owners {
+    /// Each field can have an owner of its own.
+    Each,
+    /// The object has one owner.
+    One,
+}
+
+/// What tells the items of a list apart.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Listing {
+    /// Nothing: the list has one owner.
+    Atomic,
+    /// Their values.
+    Set,
+    /// Some of their fields.
+    Keyed(&'static [Key]),
+}
+
+/// What to do with a value of a type: that of the value decides where the type leaves it open.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Atom {
+    Scalar(Plain),
+    List(Item, Listing),
+    /// An object or map: [`field`](Self::field) has the types of its fields.
+    Map(Type),
+}
+
+impl Atom {
+    pub(super) fn is_like(self, other: Self) -> bool {
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
+}
+
+impl Type {
+    /// The type of a built-in kind's objects, or what is known of a custom one's.
+    pub(super) fn of_kind(kind: &GroupVersionKind) -> Self {
+        match schema::builtin().message_of(kind) {
+            Some(message) => Self::One(Item::object(message)),
+            None => Self::One(Item::Custom),
+        }
+    }
+
+    /// What to do with this value; without one, what the type says first.
+    pub(super) fn atom(self, value: Option<&Value>) -> Atom {
+        match self {
+            Self::List(item, listing) => Atom::List(item, listing),
+            Self::Map(..) => Atom::Map(self),
+            Self::One(Item::Texts) => Atom::List(Item::Scalar(Plain::Text), Listing::Atomic),
+            Self::One(Item::Scalar(plain)) => Atom::Scalar(plain),
+            Self::One(Item::Object(..) | Item::Custom) => Atom::Map(self),
+            Self::One(Item::Any | Item::AnyAtomic) => match value {
+                Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => Atom::Scalar(Plain::Untyped),
+                Some(Value::Array(_)) => Atom::List(Item::AnyAtomic, Listing::Atomic),
+                None | Some(Value::Null | Value::Object(_)) => Atom::Map(self),
+            },
+        }
+    }
+
+    /// Who owns what is in an object or map of this type.
+    pub(super) fn owners(self) -> Owners {
+        match self {
+            Self::Map(_, owners) | Self::One(Item::Object(_, owners)) => owners,
+            Self::One(Item::AnyAtomic) => Owners::One,
+            _ => Owners::Each,
+        }
+    }
+
+    /// The type of a field of an object or map; `None` where it has no such field.
+    pub(super) fn field(self, name: &str) -> Option<Self> {
+        match self {
+            Self::Map(item, _) => Some(Self::One(item)),
+            Self::One(Item::Object(message, _)) => match find(message, name) {
+                Some(field) => Some(Self::of_field(message, field)),
+                None if says_type(name) && table::builtin().is_kind(message.name()) => {
+                    Some(Self::One(Item::Scalar(Plain::Text)))
+                }
+                None => None,
+            },
+            Self::One(Item::Custom) => Some(match name {
+                "metadata" => metadata(),
+                name if says_type(name) => Self::One(Item::Scalar(Plain::Text)),
+                _ => Self::One(Item::Any),
+            }),
+            Self::One(item @ (Item::Any | Item::AnyAtomic)) => Some(Self::One(item)),
+            Self::List(..) | Self::One(Item::Scalar(_) | Item::Texts) => None,
+        }
+    }
+
+    /// Whether the type itself has a field of this name, and not only its values.
+    pub(super) fn names(self, name: &str) -> bool {
+        match self {
+            Self::One(Item::Object(..)) => self.field(name).is_some(),
+            Self::One(Item::Custom) => name == "metadata" || says_type(name),
+            _ => false,
+        }
+    }
+
+    /// The type of what an element leads to.
+    pub(super) fn below(self, element: &Element) -> Option<Self> {
+        match (self, element) {
+            (_, Element::Field(name)) => self.field(name),
+            (Self::List(item, _), Element::Key(_)) => Some(Self::One(item)),
+            _ => None,
+        }
+    }
+
+    fn of_field(message: &'static Message, field: &'static Field) -> Self {
+        let item = Item::of_form(field.form());
+        let treatment = table::builtin().treatment(message.name(), field.name());
+        match (field.shape(), treatment) {
+            (Shape::List, Some(Treatment::Set)) => Self::List(item, Listing::Set),
+            (Shape::List, Some(Treatment::Keyed(keys))) => Self::List(item, Listing::Keyed(keys)),
+            (Shape::List, _) => Self::List(item, Listing::Atomic),
+            (Shape::Map, Some(Treatment::Atomic)) => Self::Map(item, Owners::One),
+            (Shape::Map, _) => Self::Map(item, Owners::Each),
+            (_, treatment) => match (item, treatment) {
+                (Item::Object(message, _), Some(Treatment::Atomic)) => {
+                    Self::One(Item::Object(message, Owners::One))
+                }
+                (Item::Object(message, _), Some(Treatment::Granular)) => {
+                    Self::One(Item::Object(message, Owners::Each))
+                }
+                (item, _) => Self::One(item),
+            },
+        }
+    }
+}
+
+impl Item {
+    fn object(message: &'static Message) -> Self {
+        let is_atomic = table::builtin().is_atomic(message.name());
+        Self::Object(message, if is_atomic { Owners::One } else { Owners::Each })
+    }
+
+    fn of_form(form: Form) -> Self {
+        match form {
+            Form::Bool => Self::Scalar(Plain::Boolean),
+            Form::Int32 | Form::Int64 | Form::Double => Self::Scalar(Plain::Numeric),
+            Form::String | Form::Bytes => Self::Scalar(Plain::Text),
+            Form::Time | Form::MicroTime | Form::Quantity | Form::IntOrString => Self::Scalar(Plain::Untyped),
+            Form::Message(id) => Self::object(schema::builtin().get(id)),
+            Form::RawExtension => Self::AnyAtomic,
+            Form::Strings => Self::Texts,
+            Form::FieldsV1
+            | Form::Json
+            | Form::SchemaOrBool(_)
+            | Form::SchemaOrArray(_)
+            | Form::SchemaOrStrings(_) => Self::Any,
+        }
+    }
+}
+
+/// The field of a message or of one that it inlines.
+fn find(message: &'static Message, name: &str) -> Option<&'static Field> {
+    message.fields().iter().find_map(|field| match (field.shape(), field.form()) {
+        (Shape::Inline, Form::Message(inner)) => find(schema::builtin().get(inner), name),
+        _ => (field.name() == name).then_some(field),
+    })
+}
+
+fn says_type(name: &str) -> bool {
+    matches!(name, "apiVersion" | "kind")
+}
+
+/// The metadata that all kinds have.
+fn metadata() -> Type {
+    let pod = Type::of_kind(&GroupVersionKind::new("", "v1", "Pod"));
+    pod.field("metadata").unwrap_or(Type::One(Item::Any))
+}
+
+impl Listing {
+    /// The element that leads to an item of a list; the text of a refusal where nothing tells it from others.
+    pub(super) fn element(self, item: &Value) -> Result<Element, String> {
+        match (self, item) {
+            (Self::Atomic, _) => Err("invalid indexing of non-associative list".to_owned()),
+            (Self::Set, Value::Object(_)) => {
+                Err("associative list without keys has an element that's a map type".to_owned())
+            }
+            (Self::Set, Value::Array(_)) => {
+                Err("not supported: associative list with lists as elements".to_owned())
+            }
+            (Self::Set, Value::Null) => {
+                Err("associative list without keys has an element that's an explicit null".to_owned())
+            }
+            (Self::Set, value) => Ok(Element::Value(value.clone().into())),
+            (Self::Keyed(keys), Value::Object(fields)) => {
+                let value = |key: &'static Key| {
+                    let value = fields.get(key.name).or(key.default.as_ref())?;
+                    Some((key.name.to_owned(), Scalar::from(value.clone())))
+                };
+                let mut found: Vec<(String, Scalar)> = keys.iter().filter_map(value).collect();
+                if found.is_empty() {
+                    let names: Vec<String> = keys.iter().map(|key| format!("{:?}", key.name)).collect();
+                    return Err(format!(
+                        "associative list with keys has an element that omits all key fields [{}] \
+                         (and doesn't have default values for any key fields)",
+                        names.join(" ")
+                    ));
+                }
+                found.sort_by(|a, b| a.0.cmp(&b.0));
+                Ok(Element::Key(found))
+            }
+            (Self::Keyed(_), Value::Null) => {
+                Err("associative list with keys may not have a null element".to_owned())
+            }
+            (Self::Keyed(_), _) => Err("associative list with keys may not have non-map elements".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn at(kind: &str, path: &str) -> Option<Type> {
+        let (group, kind) = kind.split_once('/').unwrap();
+        let kind = Type::of_kind(&GroupVersionKind::new(group, "v1", kind));
+        path.split('.').try_fold(kind, |of, name| match of {
+            Type::List(item, _) => Type::One(item).field(name),
+            of => of.field(name),
+        })
+    }
+
+    #[test]
+    fn fields_have_the_types_that_the_tables_say() {
+        assert!(matches!(at("/Pod", "spec.nodeSelector"), Some(Type::Map(_, Owners::One))));
+        assert!(matches!(at("/Pod", "metadata.labels"), Some(Type::Map(_, Owners::Each))));
+        assert!(matches!(at("/Pod", "spec.containers"), Some(Type::List(_, Listing::Keyed(_)))));
+        assert!(matches!(at("/Pod", "spec.containers.args"), Some(Type::List(_, Listing::Atomic))));
+        assert!(matches!(at("/Pod", "metadata.finalizers"), Some(Type::List(_, Listing::Set))));
+        assert_eq!(at("/Pod", "metadata.ownerReferences.uid").map(Type::owners), Some(Owners::Each));
+        assert_eq!(at("apps/Deployment", "spec.selector").map(Type::owners), Some(Owners::One));
+        assert_eq!(at("/PersistentVolume", "spec.claimRef").map(Type::owners), Some(Owners::Each));
+        assert!(at("/PersistentVolume", "spec.hostPath.path").is_some(), "it is inlined");
+        assert!(at("/Pod", "spec.bogus").is_none() && at("/Pod", "spec.kind").is_none());
+    }
+
+    #[test]
+    fn items_are_told_apart_by_keys_with_defaults() {
+        let Some(Type::List(_, ports)) = at("/Pod", "spec.containers.ports") else { panic!("no list") };
+        let element = ports.element(&json!({"containerPort": 80, "name": "web"})).unwrap();
+        assert_eq!(element.text(), r#"k:{"containerPort":80,"protocol":"TCP"}"#);
+        assert!(ports.element(&json!(null)).is_err());
+    }
+}

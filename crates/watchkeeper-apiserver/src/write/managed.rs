@@ -1,0 +1,76 @@
+//! Managed: who owns which fields of what is written (W5).
+
+use serde_json::Value;
+
+use super::create::now;
+use super::draft::Draft;
+use super::{Call, strategy};
+use crate::apply::{Managers, Reset, Subject, Writing, is_reset, same_but_times};
+
+const MANAGED_FIELDS: &str = "managedFields";
+
+/// The `managedFields` that a client has sent, where it may say them: a subresource knows them better.
+pub(super) fn sent(call: &Call<'_>, body: &Value) -> Option<Value> {
+    match call.subresource {
+        None => body.get("metadata")?.get(MANAGED_FIELDS).filter(|fields| !fields.is_null()).cloned(),
+        Some(_) => None,
+    }
+}
+
+/// The managers of an object; nobody where it is not tracked.
+pub(super) fn managers_of(object: &Draft) -> Managers {
+    Managers::read(object.meta(MANAGED_FIELDS)).unwrap_or_default()
+}
+
+/// Says who owns what.
+pub(super) fn set_managers(object: &mut Draft, managers: &Managers) {
+    object.set_meta(MANAGED_FIELDS, managers.json());
+}
+
+/// Writes down who owns what in an object that is tracked and is replaced by what a client has sent, which has its
+/// defaults already.
+pub(super) fn track(call: &Call<'_>, old: &Draft, new: &mut Draft, sent: Option<&Value>, manager: &str) {
+    if old.meta(MANAGED_FIELDS).is_none() && sent.is_none() {
+        return;
+    }
+    let managers = match is_reset(sent) {
+        true => Managers::default(),
+        false => {
+            let said = sent.and_then(|sent| Managers::read(Some(sent)).ok());
+            said.filter(|said| !said.is_empty()).unwrap_or_else(|| managers_of(old))
+        }
+    };
+    let (before, after) = (shown(call, old), shown(call, new));
+    let managers = subject(call).update(&before, &after, managers, Writing { manager, now: now() });
+    set_managers(new, &managers);
+}
+
+/// Where nothing has changed but times, these have not changed either.
+pub(super) fn keep_times(old: &Draft, new: &mut Draft) {
+    let (Some(before), Some(after)) = (old.meta(MANAGED_FIELDS), new.meta(MANAGED_FIELDS)) else { return };
+    if before == after || !same_but_times(before, after) {
+        return;
+    }
+    let mut kept = new.clone();
+    kept.set_meta(MANAGED_FIELDS, Some(before.clone()));
+    if kept == *old {
+        *new = kept;
+    }
+}
+
+/// The object in the version of the request, without its managers.
+pub(super) fn shown(call: &Call<'_>, object: &Draft) -> Value {
+    let mut shown = object.typed(call.resource);
+    if let Some(Value::Object(metadata)) = shown.get_mut("metadata") {
+        metadata.remove(MANAGED_FIELDS);
+    }
+    shown
+}
+
+/// What objects of the resource are to their managers.
+pub(super) fn subject(call: &Call<'_>) -> Subject {
+    let resource = call.resource;
+    let has_status = strategy::has_status(resource);
+    let reset = Reset::of(&resource.group, &resource.name, call.subresource, has_status);
+    Subject::new(resource.group_version_kind(), call.subresource, reset)
+}
