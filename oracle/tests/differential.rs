@@ -6,14 +6,8 @@
 //!
 //! `WATCHKEEPER_CORPUS=lists` runs the scenarios whose `file/name` contains that text only.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
-
-use bytes::Bytes;
-use http::{HeaderValue, Method, Request};
-use serde_json::Value;
-use watchkeeper_core::Encoded;
-use watchkeeper_wire::{Kind, protobuf, transcode};
 
 #[path = "differential/corpus.rs"]
 mod corpus;
@@ -21,14 +15,13 @@ mod corpus;
 mod differential;
 #[path = "differential/explained.rs"]
 mod explained;
+#[path = "differential/play.rs"]
+mod play;
 
-use corpus::{Asked, Body, Scenario};
 use differential::Outcome;
-use differential::answer::Answer;
-use differential::compare::{Difference, differences};
-use differential::normal::Symbols;
-use differential::pair::{Pair, Side};
+use differential::pair::Pair;
 use explained::Explained;
+use play::scenario_differences;
 
 /// How many requests the corpus has at least.
 const LEAST: usize = 300;
@@ -52,7 +45,7 @@ async fn the_corpus_is_answered_as_by_the_real_server() -> Outcome {
                 continue;
             }
             *counts.entry(file.clone()).or_insert(0) += scenario.requests.len();
-            for (asked, differences) in scenario_differences(&pair, &scenario).await? {
+            for (asked, differences) in scenario_differences(&pair, &scenario, |_| ()).await? {
                 let unexplained: Vec<_> =
                     differences.iter().filter(|it| !explained.covers(&asked.id, &it.pointer)).collect();
                 if !unexplained.is_empty() {
@@ -79,115 +72,4 @@ async fn the_corpus_is_answered_as_by_the_real_server() -> Outcome {
             Err("the answers differ".into())
         }
     }
-}
-
-async fn scenario_differences<'a>(
-    pair: &Pair,
-    scenario: &'a Scenario,
-) -> Outcome<Vec<(&'a Asked, Vec<Difference>)>> {
-    let (real, ours) = tokio::join!(
-        play(pair, Side::Real, scenario), //
-        play(pair, Side::Ours, scenario)
-    );
-    let (real, ours) = (real?, ours?);
-    Ok(scenario
-        .requests
-        .iter()
-        .zip(real.iter().zip(&ours))
-        .map(|(asked, (real, ours))| (asked, differences(real, ours)))
-        .collect())
-}
-
-/// Sends the requests of a scenario to one server, and returns the answers in their normal form.
-async fn play(pair: &Pair, side: Side, scenario: &Scenario) -> Outcome<Vec<Value>> {
-    let mut captures: HashMap<&str, Value> = HashMap::new();
-    let mut symbols = Symbols::default();
-    let mut answers = Vec::new();
-    let namespace = Request::post("/api/v1/namespaces").header("content-type", "application/json");
-    let body = format!(r#"{{"metadata":{{"name":"{}"}}}}"#, scenario.name);
-    let made = pair.ask(side, namespace.body(body.into())?, None).await?;
-    if made.code() != 201 {
-        return Err(format!("no namespace {}: {:?}", scenario.name, made.0).into());
-    }
-    for asked in &scenario.requests {
-        let fill = |text: &str| {
-            filled(text, &scenario.name, &captures).map_err(|name| format!("{}: {name}", asked.id))
-        };
-        let path = fill(&asked.path)?;
-        let mut request = Request::builder().method(asked.method.clone()).uri(&path);
-        let (body, mut content_type) = match &asked.body {
-            Body::Text(text) => (Bytes::from(fill(text)?), "application/json"),
-            Body::Repeated { times, text } => (Bytes::from(text.repeat(*times)), "application/json"),
-            Body::Protobuf { api_version, kind, json } => {
-                let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-                let message = transcode::to_protobuf(
-                    &Encoded::json(fill(json)?.into_bytes()),
-                    &Kind::new(group, version, kind),
-                )?;
-                (protobuf::wrap(api_version, kind, &message).into(), "application/vnd.kubernetes.protobuf")
-            }
-        };
-        if asked.method == Method::PATCH {
-            content_type = "application/merge-patch+json";
-        }
-        for (name, value) in &asked.headers {
-            let value = fill(value)?;
-            if !value.is_empty() {
-                request = request.header(name, value);
-            }
-        }
-        let says_type = asked.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
-        if !body.is_empty() && !says_type {
-            request = request.header("content-type", HeaderValue::from_static(content_type));
-        }
-        let is_old = path.contains("resourceVersion=0") || path.contains("watch");
-        if side == Side::Real && asked.method == Method::GET && is_old && symbols.newest() > 0 {
-            pair.catch_up(&path, symbols.newest()).await?;
-        }
-        let Answer(mut answer) = pair.ask(side, request.body(body)?, asked.events).await?;
-        symbols.learn(&answer);
-        if let Some(name) = &asked.name {
-            captures.insert(name, answer.clone());
-        }
-        if asked.headers_only {
-            answer["body"] = Value::Null;
-        }
-        answers.push(answer);
-    }
-    Ok(answers.iter().map(|answer| symbols.normal(answer)).collect())
-}
-
-/// A text with its captures: `${ns}`, `${name.metadata.uid}`, `${name.metadata.resourceVersion-1}`,
-/// `${name/events/0/...}` for what is not in the body.
-fn filled(text: &str, namespace: &str, captures: &HashMap<&str, Value>) -> Result<String, String> {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
-        let (what, after) = after.split_once('}').ok_or("a capture without its end")?;
-        out.push_str(before);
-        rest = after;
-        if what == "ns" {
-            out.push_str(namespace);
-            continue;
-        }
-        let at =
-            what.find(['+', '-']).filter(|at| what[at + 1..].parse::<i64>().is_ok()).unwrap_or(what.len());
-        let (place, offset) = what.split_at(at);
-        let (name, path) = place.split_once('.').ok_or_else(|| format!("no capture: {what}"))?;
-        let answer = captures.get(name).ok_or_else(|| format!("no answer of that name: {what}"))?;
-        let root = if path.starts_with("events.") { answer } else { &answer["body"] };
-        let pointer = format!("/{}", path.replace('.', "/"));
-        // An answer that lacks what the other has is a difference already.
-        let missing = Value::from("missing");
-        let value = root.pointer(&pointer).unwrap_or(&missing);
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        match offset.parse::<i64>() {
-            Ok(offset) => {
-                let number: i64 = value.parse().unwrap_or_default();
-                out.push_str(&(number + offset).to_string());
-            }
-            Err(_) => out.push_str(&value),
-        }
-    }
-    Ok(out + rest)
 }

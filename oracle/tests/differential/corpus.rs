@@ -17,6 +17,7 @@
 //! |---|---|
 //! | `let NAME = TEXT` | what `${NAME}` stands for, in this file |
 //! | `@NAME METHOD PATH` | a request; a name is for captures and for explained differences |
+//! | `APPLY PATH` | a PATCH that is a server-side apply |
 //! | `Header: value` | a header of it |
 //! | `!events N` | the watch is left after so many events |
 //! | `!headers` | only code and headers are compared |
