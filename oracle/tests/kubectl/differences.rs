@@ -35,9 +35,8 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
     differs(
         "03-get",
         "$ kubectl get cm settings -o yaml --show-managed-fields",
-        "who manages a field is not written down yet",
+        "who manages a field is written down from the first apply on",
     ),
-    differs("04-apply", "$ kubectl apply --server-side -f -", "there is no server-side apply yet"),
     differs(
         "05-change",
         r#"$ kubectl patch pod tool -p '{"spec":{"nodeName":"elsewhere"}}'"#,
