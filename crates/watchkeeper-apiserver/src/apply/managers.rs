@@ -218,19 +218,23 @@ pub fn is_reset(managed_fields: Option<&Value>) -> bool {
     }
 }
 
-/// Whether two `managedFields` are equal but for their times.
+/// Whether two `managedFields` are equal but for their times, and for the order that hangs on these.
 pub fn same_but_times(a: &Value, b: &Value) -> bool {
-    let timeless = |entry: &Value| {
-        let mut entry = entry.clone();
-        if let Value::Object(fields) = &mut entry {
-            fields.remove("time");
-        }
-        entry
+    let timeless = |entries: &[Value]| {
+        let mut texts: Vec<String> = entries.iter().map(timeless).collect();
+        texts.sort_unstable();
+        texts
     };
     match (a, b) {
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| timeless(a) == timeless(b))
-        }
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && timeless(a) == timeless(b),
         _ => a == b,
     }
+}
+
+fn timeless(entry: &Value) -> String {
+    let mut entry = entry.clone();
+    if let Value::Object(fields) = &mut entry {
+        fields.remove("time");
+    }
+    entry.to_string()
 }

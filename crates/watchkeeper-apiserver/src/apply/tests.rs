@@ -235,6 +235,15 @@ fn the_oldest_updates_are_counted_as_one() {
     assert_eq!(owners[10], "u11 Update .data.k11");
 }
 
+#[test]
+fn when_and_in_which_order_managers_wrote_is_no_difference_between_them() {
+    let entry = |manager: &str, time: &str| json!({"manager": manager, "operation": "Apply", "time": time});
+    let before = json!([entry("a", "2020-01-01T00:00:00Z"), entry("b", "2020-01-01T00:00:00Z")]);
+    let later = json!([entry("b", "2020-01-01T00:00:00Z"), entry("a", "2020-01-01T00:00:01Z")]);
+    let other = json!([entry("b", "2020-01-01T00:00:00Z"), entry("c", "2020-01-01T00:00:00Z")]);
+    assert!(same_but_times(&before, &later) && !same_but_times(&before, &other));
+}
+
 fn configurations() -> impl Strategy<Value = Value> {
     let item = ("[a-c]", proptest::option::of("[0-2]"), proptest::option::of(any::<bool>()));
     let containers = proptest::collection::btree_map("[a-d]", item, 0..4).prop_map(|items| {

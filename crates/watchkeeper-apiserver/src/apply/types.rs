@@ -67,7 +67,7 @@ pub(super) enum Listing {
 pub(super) enum Atom {
     Scalar(Plain),
     List(Item, Listing),
-    /// An object or map: [`field`](Self::field) has the types of its fields.
+    /// An object or map: [`Type::field`] has the types of its fields.
     Map(Type),
 }
 
