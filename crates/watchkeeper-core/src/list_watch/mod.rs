@@ -17,6 +17,7 @@ mod request;
 mod sources;
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use futures_core::Stream;
 
@@ -91,6 +92,26 @@ pub trait ListWatch: Send + Sync {
     }
 }
 
+macro_rules! behind {
+    ($($pointer:ident),+) => {$(
+        impl<T: ListWatch + ?Sized> ListWatch for $pointer<T> {
+            fn list(&self, request: ListRequest) -> ListStream {
+                (**self).list(request)
+            }
+
+            fn watch(&self, request: WatchRequest) -> WatchOpening {
+                (**self).watch(request)
+            }
+
+            fn sends_initial_events(&self) -> bool {
+                (**self).sends_initial_events()
+            }
+        }
+    )+};
+}
+
+behind!(Arc, Box);
+
 /// What a list is made of.
 ///
 /// Items come one by one: handing on a part costs far less than reading an item, and a batch would
@@ -113,18 +134,4 @@ pub struct ListEnd {
     pub continue_token: Option<String>,
     /// How many items there are in the pages to come, where the server counts them.
     pub remaining: Option<u64>,
-}
-
-impl<S: ListWatch + ?Sized> ListWatch for Box<S> {
-    fn list(&self, request: ListRequest) -> ListStream {
-        (**self).list(request)
-    }
-
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
-        (**self).watch(request)
-    }
-
-    fn sends_initial_events(&self) -> bool {
-        (**self).sends_initial_events()
-    }
 }
