@@ -9,6 +9,7 @@
 //! | [`client`] | any API server: kubeconfig, credentials, transport, REST requests, discovery, dynamic objects |
 //! | [`metrics`] | counters, gauges and histograms, and the page that Prometheus scrapes |
 //! | [`apiserver`] | an API server in memory, in this process or over the wire |
+//! | `kinds` | every built-in kind as its Rust type: `Api<K>` and the ClientSet. With the feature `kinds`, which is off by default: the types take long to compile |
 //!
 //! ```
 //! use watchkeeper::core::{HeadBuilder, LabelSelector};
@@ -24,6 +25,8 @@
 pub use watchkeeper_apiserver as apiserver;
 pub use watchkeeper_client as client;
 pub use watchkeeper_core as core;
+#[cfg(feature = "kinds")]
+pub use watchkeeper_kinds as kinds;
 pub use watchkeeper_metrics as metrics;
 pub use watchkeeper_wire as wire;
 
