@@ -6,6 +6,7 @@ use watchkeeper_client::resource::{ApplyOptions, WriteOptions};
 use watchkeeper_client::rest::{PatchKind, RequestError};
 
 use crate::Api;
+use crate::apply::autoscaling::v1::ScaleApply;
 
 /// A kind whose objects have a scale.
 ///
@@ -50,7 +51,7 @@ impl<K: Scaled> Api<K> {
     /// As [`apply`](watchkeeper_client::resource::ResourceClient::apply).
     pub async fn apply_scale(
         &self,
-        scale: &impl Serialize,
+        scale: &ScaleApply,
         options: &ApplyOptions,
     ) -> Result<Scale, RequestError> {
         self.apply_subresource("scale", scale, options).await
