@@ -26,6 +26,7 @@
 //! | [`patch`] | JSON, merge and strategic merge patches |
 //! | [`apply`] | who owns which fields, and server-side apply |
 //! | [`http`] | listening, TLS, who is asking, what for, and in which encoding |
+//! | `kubelet` | requests that only the node of a pod can answer |
 //! | [`expiry`] | events that have had their time |
 //! | [`faults`] | what goes wrong when a test says so: answers, cuts, stalls, compactions |
 //!
@@ -42,6 +43,7 @@ pub mod expiry;
 pub mod faults;
 mod first_objects;
 pub mod http;
+mod kubelet;
 pub mod patch;
 pub mod print;
 pub mod read;

@@ -15,6 +15,7 @@ use crate::http::{
     Anonymous, Authenticator, Authority, CertificateError, Credentials, Front, Kubeconfig, ListenError,
     Listener, MASTERS, NoRandomness, Security, TokenIssuer, User, random_token,
 };
+use crate::kubelet::Kubelets;
 use crate::registry::{self, Registry};
 use crate::store::{HistoryLimits, MemoryStore, NoPlace, Revision, Store, WriteError};
 use tokio::task::JoinSet;
@@ -29,6 +30,9 @@ pub use crate::first_objects::NAMESPACES;
 
 /// How often the history is trimmed that no write trims, and messages are dropped that nobody lists.
 const TRIM_EVERY: Duration = Duration::from_secs(60);
+
+/// Whom kubelets know the server by.
+const KUBELET_CLIENT: &str = "kube-apiserver-kubelet-client";
 
 /// Why a server could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -134,15 +138,17 @@ impl Builder {
         if !self.event_ttl.is_zero() {
             tasks.spawn(expire_events(store.clone(), self.event_ttl, stop.clone()));
         }
-        let (security, ca_pem) = match self.plain {
-            true => (Security::Plain, None),
+        let (security, ca_pem, identity) = match self.plain {
+            true => (Security::Plain, None, None),
             false => {
                 let authority = Authority::generate()?;
                 let ip = self.address.ip();
                 let names =
                     if ip.is_loopback() || ip.is_unspecified() { Vec::new() } else { vec![ip.to_string()] };
                 let identity = authority.vouch_for_server(&names)?;
-                (Security::Tls(authority.serve(&identity)?), Some(authority.certificate().to_owned()))
+                let own = authority.vouch_for_client(KUBELET_CLIENT, &[MASTERS])?;
+                let security = Security::Tls(authority.serve(&identity)?);
+                (security, Some(authority.certificate().to_owned()), Some(own))
             }
         };
         let listener = Listener::bind(self.address, security).await?;
@@ -159,7 +165,8 @@ impl Builder {
             .anonymous(self.anonymous);
         let registry = Arc::new(registry::builtin().clone());
         let api = Api::new(registry.clone(), store.clone(), address.to_string())
-            .authenticator(authenticator.clone());
+            .authenticator(authenticator.clone())
+            .kubelets(Kubelets::new(identity.as_ref())?);
         let faults = Faults::default();
         let api = api.faults(faults.clone(), self.fault_endpoint);
         tasks.spawn(age(api.messages().clone(), stop.clone()));

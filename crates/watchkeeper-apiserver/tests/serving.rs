@@ -476,7 +476,57 @@ async fn what_needs_a_kubelet_says_what_is_missing() {
     let (code, status) = world.get(&format!("{PODS}/bound/log"), "*/*").await;
     assert_eq!((code, &status["message"]), (404, &json!("nodes \"n\" not found")));
     world.write("POST", "/api/v1/nodes", json!({"metadata": {"name": "n"}})).await;
-    assert_eq!(world.get(&format!("{PODS}/bound/log"), "*/*").await.0, 500);
+    let (code, status) = world.get(&format!("{PODS}/bound/log"), "*/*").await;
+    let nowhere = json!("no preferred addresses found; known addresses: []");
+    assert_eq!((code, &status["message"], &status["reason"]), (500, &nowhere, &Value::Null));
+    let (code, status) = world.write("POST", &format!("{PODS}/bound/exec"), Value::Null).await;
+    assert_eq!((code, &status["message"]), (500, &nowhere));
+    world.server.stop().await;
+}
+
+/// The messages are those of the real server for the same objects.
+#[tokio::test]
+async fn what_a_kubelet_is_asked_for_is_checked_and_then_it_is_dialed() {
+    let world = World::start().await;
+    const POD: &str = "/api/v1/namespaces/default/pods/p";
+    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = nobody.local_addr().unwrap().port();
+    drop(nobody); // and so nobody listens there
+    let node = json!({"metadata": {"name": "n"}, "status": {
+        "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+    }});
+    assert_eq!(world.write("POST", "/api/v1/nodes", node).await.0, 201);
+    let pod = json!({"metadata": {"name": "p"},
+        "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}});
+    assert_eq!(world.write("POST", "/api/v1/namespaces/default/pods", pod).await.0, 201);
+
+    let said = async |path: &str| {
+        let (code, status) = world.get(&format!("{POD}/{path}"), "application/json").await;
+        (code, status["message"].as_str().unwrap_or_default().to_owned())
+    };
+    let refused = format!("dial tcp 127.0.0.1:{port}: connect: connection refused");
+    let url = format!("https://127.0.0.1:{port}/containerLogs/default/p/c");
+    assert_eq!(said("log").await, (500, format!("Get \"{url}\": {refused}")));
+    let query = "follow=true&sinceTime=2020-01-01T00%3A00%3A00Z&tailLines=3";
+    assert_eq!(
+        said("log?tailLines=3&sinceTime=2020-01-01T00:00:00Z&follow").await,
+        (500, format!("Get \"{url}?{query}\": {refused}"))
+    );
+    let (code, message) = said("log?limitBytes=0").await;
+    assert_eq!((code, message.starts_with("PodLogOptions \"p\" is invalid: limitBytes: ")), (422, true));
+    assert_eq!(said("exec?command=ls").await, (400, "Upgrade request required".to_owned()));
+    assert_eq!(said("portforward").await, (400, "Upgrade request required".to_owned()));
+    for (text, problem) in
+        [("abc", "invalid syntax"), ("70000", "value out of range"), ("", "invalid syntax")]
+    {
+        let parsing = format!("strconv.ParseUint: parsing \"{text}\": {problem}");
+        assert_eq!(
+            said(&format!("portforward?ports={text}")).await,
+            (400, format!("cannot convert to []int32: {parsing}"))
+        );
+    }
+    world.server.stop().await;
 }
 
 #[tokio::test]

@@ -1,16 +1,23 @@
-//! Connections: what only a kubelet can answer, as far as that can be done without one.
+//! Connections: what only a kubelet can answer.
 //!
-//! What is wrong with the request is said as on the real server. Where it would go to the node now, there
-//! is none to go to.
+//! What is wrong with a request is said as on the real server and in its order: the options, the pod, the
+//! container, the node, and then what the kubelet has to say.
 
-use crate::http::{GetOptions, Query, Response};
-use http::StatusCode;
+use crate::http::{GetOptions, Query, Request, Response, parse_u64, unexplained};
+use crate::kubelet::{KubeletError, Location, Place, Switched, is_answer, is_upgrade, relay};
+use http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, TRANSFER_ENCODING};
+use http::{HeaderValue, StatusCode};
+use hyper::upgrade::OnUpgrade;
 use serde_json::Value;
-use watchkeeper_core::Status;
+use watchkeeper_core::{GroupResource, Status, UnexpectedAnswer};
 
 use super::Api;
+use super::log_options::log_options;
 use super::resource::Asked;
 use crate::read::{Scope, View};
+
+/// Bytes of a kubelet's refusal that become a message.
+const REFUSAL_BYTES: usize = 50_000;
 
 /// The lists of containers that a pod has.
 const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
@@ -18,27 +25,69 @@ const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContain
 impl Api {
     /// The log of a container: nothing, as long as the pod has no node.
     pub(super) async fn log(&self, asked: &Asked, query: &Query) -> Result<Response, Status> {
+        let options = log_options(query, name_of(asked))?;
         let pod = self.pod(asked).await?;
-        check_container(&pod, name_of(asked), query)?;
-        match node_of(&pod) {
-            "" => Ok(Response::text(StatusCode::NO_CONTENT, "")),
-            node => Err(self.unreachable(node).await),
+        let container = container(&pod, name_of(asked), query)?;
+        if node_of(&pod).is_empty() {
+            return Ok(Response::text(StatusCode::NO_CONTENT, ""));
         }
+        let path = format!("/containerLogs/{}/{container}", path_of(asked));
+        let location = Location::new(self.place(node_of(&pod)).await?, &path, options);
+        let Some(kubelets) = &self.kubelets else { return Err(unreachable(node_of(&pod))) };
+        let answered = kubelets.get(&location).await.map_err(|error| {
+            let (KubeletError::Dial(why) | KubeletError::Lost(why)) = error;
+            unexplained(format!("Get \"{}\": {why}", location.url()))
+        })?;
+        let (code, body) = (answered.status(), answered.into_body());
+        if is_answer(code) {
+            return Ok(Response::stream(StatusCode::OK, HeaderValue::from_static("text/plain"), body));
+        }
+        let text = body.beginning(REFUSAL_BYTES).await.map_err(Status::internal_error)?;
+        Err(refusal(code, &text, name_of(asked)))
     }
 
-    /// `exec`, `attach` and `portforward`: always refused.
-    pub(super) async fn connect(&self, asked: &Asked, query: &Query) -> Status {
-        let pod = match self.pod(asked).await {
-            Ok(pod) => pod,
-            Err(status) => return status,
+    /// `exec`, `attach` and `portforward`: the client and the kubelet speak with each other.
+    pub(super) async fn connect(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
+        let sub = asked.sub.as_ref().map_or("", |sub| &*sub.name);
+        let query = &request.query;
+        let options = match sub {
+            "portforward" => ports(query)?,
+            _ => stream_options(query, sub == "exec"),
         };
-        let to_container = asked.sub.as_ref().is_some_and(|sub| sub.name != "portforward");
-        if to_container && let Err(status) = check_container(&pod, name_of(asked), query) {
-            return status;
+        let pod = self.pod(asked).await?;
+        let path = match sub {
+            "portforward" => format!("/portForward/{}", path_of(asked)),
+            _ => format!("/{sub}/{}/{}", path_of(asked), container(&pod, name_of(asked), query)?),
+        };
+        let node = node_of(&pod);
+        if node.is_empty() {
+            return Err(Status::bad_request(format!("pod {} does not have a host assigned", name_of(asked))));
         }
-        match node_of(&pod) {
-            "" => Status::bad_request(format!("pod {} does not have a host assigned", name_of(asked))),
-            node => self.unreachable(node).await,
+        let location = Location::new(self.place(node).await?, &path, options);
+        let upgrade = request.extensions.get::<OnUpgrade>().cloned();
+        let (true, Some(client)) = (is_upgrade(&request.headers), upgrade) else {
+            return Err(Status::bad_request("Upgrade request required"));
+        };
+        let Some(kubelets) = &self.kubelets else { return Err(unreachable(node)) };
+        let switched = kubelets.upgrade(&location, request.method, request.headers).await;
+        let switched = switched.map_err(|error| match error {
+            KubeletError::Dial(why) => unexplained(format!("error dialing backend: {why}")),
+            KubeletError::Lost(why) => unexplained(why),
+        })?;
+        match switched {
+            Switched::To(headers, kubelet) => {
+                request.switch.then(relay(client, kubelet));
+                Ok(with_headers(Response::empty(StatusCode::SWITCHING_PROTOCOLS), headers))
+            }
+            Switched::Answered(answer) if answer.status().as_u16() < 400 => {
+                let code = answer.status().as_u16();
+                Err(unexplained(format!("invalid upgrade response: status code {code}")))
+            }
+            Switched::Answered(answer) => {
+                let (head, body) = answer.into_parts();
+                let response = Response::stream(head.status, HeaderValue::from_static("text/plain"), body);
+                Ok(with_headers(response, head.headers))
+            }
         }
     }
 
@@ -47,17 +96,85 @@ impl Api {
         asked.scope.view.value(&stored)
     }
 
-    /// Why a node cannot be spoken to.
-    async fn unreachable(&self, node: &str) -> Status {
-        if let Some(row) = self.registry.get("", "v1", "nodes") {
-            let view = View::of(&self.registry, row);
-            let scope = Scope { resource: row.clone(), namespace: None, name: Some(node.to_owned()), view };
-            if let Err(status) = self.reader.get(&scope, &GetOptions::default()).await {
-                return status;
-            }
-        }
-        Status::internal_error(format!("error dialing backend: node {node} runs no kubelet"))
+    /// Where the kubelet of a node listens.
+    async fn place(&self, node: &str) -> Result<Place, Status> {
+        let Some(row) = self.registry.get("", "v1", "nodes") else { return Err(unreachable(node)) };
+        let view = View::of(&self.registry, row);
+        let scope = Scope { resource: row.clone(), namespace: None, name: Some(node.to_owned()), view };
+        let stored = self.reader.get(&scope, &GetOptions::default()).await?;
+        Place::of_node(&scope.view.value(&stored)?).map_err(unexplained)
     }
+}
+
+/// 500 where this server is built without a way to kubelets.
+fn unreachable(node: &str) -> Status {
+    Status::internal_error(format!("error dialing backend: there is no way to node {node}"))
+}
+
+/// What a kubelet's refusal is to a client.
+fn refusal(code: StatusCode, text: &[u8], pod: &str) -> Status {
+    let said = String::from_utf8_lossy(text);
+    match code {
+        StatusCode::INTERNAL_SERVER_ERROR => Status::internal_error(said),
+        StatusCode::BAD_REQUEST => Status::bad_request(said),
+        code => {
+            let resource = GroupResource { group: String::new(), resource: "pods/log".to_owned() };
+            let mut status = Status::from(UnexpectedAnswer {
+                code: code.as_u16(),
+                resource: Some(&resource),
+                name: pod,
+                text: Some(text),
+                ..Default::default()
+            });
+            if let Some(details) = &mut status.details {
+                details.causes.clear(); // it was to be expected
+            }
+            status
+        }
+    }
+}
+
+/// The headers of a kubelet's answer in place of those of the response; how long it is, is said anew.
+fn with_headers(mut response: Response, mut headers: HeaderMap) -> Response {
+    const FRAMING: [HeaderName; 2] = [CONTENT_LENGTH, TRANSFER_ENCODING];
+    for name in FRAMING {
+        headers.remove(name);
+    }
+    response.headers = headers;
+    response
+}
+
+/// What a program is asked for, in the names of the kubelet.
+fn stream_options(query: &Query, runs: bool) -> Vec<(&'static str, String)> {
+    let mut options = Vec::new();
+    for (asked, name) in [("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty")] {
+        if query.switch(asked) == Some(true) {
+            options.push((name, "1".to_owned()));
+        }
+    }
+    if runs {
+        options.extend(query.all("command").map(|word| ("command", word.to_owned())));
+    }
+    options
+}
+
+/// The ports that are asked for, in the name of the kubelet.
+fn ports(query: &Query) -> Result<Vec<(&'static str, String)>, Status> {
+    let mut ports = Vec::new();
+    for text in query.all("ports").flat_map(|list| list.split(',')) {
+        let problem = |error: String| Status::bad_request(format!("cannot convert to []int32: {error}"));
+        let number = parse_u64(text).map_err(|error| problem(error.to_string()))?;
+        if number > u64::from(u16::MAX) {
+            return Err(problem(format!("strconv.ParseUint: parsing \"{text}\": value out of range")));
+        }
+        ports.push(number.to_string());
+    }
+    Ok(if ports.is_empty() { Vec::new() } else { vec![("port", ports.join(","))] })
+}
+
+/// `namespace/pod`.
+fn path_of(asked: &Asked) -> String {
+    format!("{}/{}", asked.scope.namespace.as_deref().unwrap_or_default(), name_of(asked))
 }
 
 fn name_of(asked: &Asked) -> &str {
@@ -68,16 +185,18 @@ fn node_of(pod: &Value) -> &str {
     pod["spec"]["nodeName"].as_str().unwrap_or_default()
 }
 
-/// 400 where it is not clear which container is meant, or there is none of that name.
-fn check_container(pod: &Value, name: &str, query: &Query) -> Result<(), Status> {
+/// The container that is meant; 400 where it is not clear which container is meant, or there is none of that name.
+fn container<'a>(pod: &'a Value, name: &str, query: &'a Query) -> Result<&'a str, Status> {
     let list = |list: &str| pod["spec"][list].as_array().map_or(&[] as &[Value], Vec::as_slice);
+    let own =
+        || list("containers").first().and_then(|container| container["name"].as_str()).unwrap_or_default();
     let names = || CONTAINERS.into_iter().flat_map(list).filter_map(|container| container["name"].as_str());
     let unclear = format!("a container name must be specified for pod {name}");
     let wrong = match (query.first("container").unwrap_or_default(), list("containers").len()) {
-        ("", 1) => return Ok(()),
+        ("", 1) => return Ok(own()),
         ("", 0) => unclear,
         ("", _) => format!("{unclear}, choose one of: [{}]", names().collect::<Vec<_>>().join(" ")),
-        (wanted, _) if names().any(|name| name == wanted) => return Ok(()),
+        (wanted, _) if names().any(|name| name == wanted) => return Ok(wanted),
         (wanted, _) => format!("container {wanted} is not valid for pod {name}"),
     };
     Err(Status::bad_request(wrong))
@@ -95,12 +214,12 @@ mod tests {
             "containers": [{"name": "main"}, {"name": "side"}],
         }});
         let one = json!({"spec": {"containers": [{"name": "main"}]}});
-        let said = |pod: &Value, query: &str| match check_container(pod, "web", &Query::parse(query)) {
-            Ok(()) => String::new(),
+        let said = |pod: &Value, query: &str| match container(pod, "web", &Query::parse(query)) {
+            Ok(name) => name.to_owned(),
             Err(status) => format!("{} {}", status.code, status.message),
         };
-        assert_eq!(said(&one, ""), "");
-        assert_eq!(said(&several, "container=first"), "");
+        assert_eq!(said(&one, ""), "main");
+        assert_eq!(said(&several, "container=first"), "first");
         assert_eq!(
             said(&several, ""),
             "400 a container name must be specified for pod web, choose one of: [first main side]"

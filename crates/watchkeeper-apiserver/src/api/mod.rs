@@ -11,6 +11,7 @@ mod connect;
 mod deprecated;
 mod documents;
 mod faulty;
+mod log_options;
 mod metrics;
 mod resource;
 
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 use crate::faults::Faults;
 use crate::http::{Authenticator, Handler, Request, Response, Target};
+use crate::kubelet::Kubelets;
 use crate::registry::Registry;
 use crate::store::Store;
 use crate::write::Writer;
@@ -36,6 +38,7 @@ pub struct Api {
     faults: Faults,
     /// Whether faults can be asked for over the wire.
     fault_endpoint: bool,
+    kubelets: Option<Kubelets>,
     /// `host:port`, for the oldest of the discovery documents.
     address: String,
 }
@@ -51,6 +54,7 @@ impl Api {
             metrics: Metrics::default(),
             faults: Faults::default(),
             fault_endpoint: false,
+            kubelets: None,
             address: address.into(),
         }
     }
@@ -67,6 +71,13 @@ impl Api {
     #[must_use]
     pub fn faults(mut self, faults: Faults, endpoint: bool) -> Self {
         (self.faults, self.fault_endpoint) = (faults, endpoint);
+        self
+    }
+
+    /// The way to kubelets; without one every node is out of reach.
+    #[must_use]
+    pub(crate) fn kubelets(mut self, kubelets: Kubelets) -> Self {
+        self.kubelets = Some(kubelets);
         self
     }
 

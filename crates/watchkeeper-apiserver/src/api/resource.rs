@@ -84,7 +84,7 @@ impl Api {
         let is_pod = asked.row.group.is_empty() && asked.row.name == "pods";
         match (target.verb, &*target.subresource) {
             (Verb::Connect, "attach" | "exec" | "portforward") if is_pod => {
-                return Err(self.connect(&asked, &request.query).await);
+                return self.connect(&asked, request).await;
             }
             (Verb::Get, "log") if is_pod => return self.log(&asked, &request.query).await,
             _ => {}

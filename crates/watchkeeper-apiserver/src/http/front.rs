@@ -30,6 +30,7 @@ use super::query::Query;
 use super::random::random_uid;
 use super::request::{Target, TargetError};
 use super::respond::{Ends, Outgoing, Response};
+use super::switch::Switch;
 use super::version::VersionInfo;
 
 /// What one server does at once, and for how long.
@@ -78,6 +79,8 @@ pub(crate) struct Arrival<B> {
     pub(crate) stop: CancellationToken,
     /// Cuts off the connection.
     pub(crate) connection: CancellationToken,
+    /// What the connection does when it speaks something else.
+    pub(crate) switch: Switch,
 }
 
 /// An answer, and whether the connection is to be closed after it.
@@ -130,7 +133,7 @@ impl<H: Handler> Front<H> {
             + Send
             + 'static,
     {
-        let Arrival { request, certificate, stop, connection } = arrival;
+        let Arrival { request, certificate, stop, connection, switch } = arrival;
         let (head, body) = request.into_parts();
         let query = Query::parse(head.uri.query().unwrap_or_default());
         let preferences = Preferences::read(&head.headers, &query);
@@ -185,6 +188,7 @@ impl<H: Handler> Front<H> {
                 body,
                 stop,
                 connection,
+                switch,
             };
             let outcome = self.limited(request, &mut ends).await;
             (outcome.map(|response| response.with_warnings(&who.warnings)), anonymous)

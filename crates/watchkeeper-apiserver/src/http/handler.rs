@@ -12,6 +12,7 @@ use super::negotiate::Preferences;
 use super::query::Query;
 use super::request::Target;
 use super::respond::Response;
+use super::switch::Switch;
 
 /// A request that has been read and whose user is known.
 #[derive(Debug)]
@@ -40,6 +41,8 @@ pub struct Request {
     pub stop: CancellationToken,
     /// Cancelling it cuts off the connection, with all that is on it.
     pub connection: CancellationToken,
+    /// What the connection does after an answer of 101.
+    pub switch: Switch,
 }
 
 /// Answers requests: the API machinery.

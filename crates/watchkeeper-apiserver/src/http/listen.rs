@@ -39,6 +39,7 @@ use super::certificates::Subject;
 use super::front::{Arrival, Front};
 use super::gather::Gathered;
 use super::handler::Handler;
+use super::switch::Switch;
 
 /// What a listener takes on, and how long it waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -272,12 +273,15 @@ impl<H: Handler> Connection<H> {
         let begun = Arc::new(AtomicBool::new(false));
         let hang_up = CancellationToken::new();
         let cut = CancellationToken::new();
+        let switch = Switch::default();
         let service = {
             let (begun, hang_up, stop, cut) = (begun.clone(), hang_up.clone(), stop.clone(), cut.clone());
+            let switch = switch.clone();
             service_fn(move |request: http::Request<Incoming>| {
                 begun.store(true, Ordering::Relaxed);
                 let (stop, connection) = (stop.clone(), cut.clone());
-                let arrival = Arrival { request, certificate: certificate.clone(), stop, connection };
+                let (certificate, switch) = (certificate.clone(), switch.clone());
+                let arrival = Arrival { request, certificate, stop, connection, switch };
                 let (front, hang_up) = (front.clone(), hang_up.clone());
                 async move {
                     let departure = front.answer(arrival).await;
@@ -298,7 +302,11 @@ impl<H: Handler> Connection<H> {
                     .serve_connection(TokioIo::new(stream), service)
                     .with_upgrades();
                 // A connection of HTTP/1.1 is asked to close by a header where that is due.
-                cut.run_until_cancelled(drive(connection, &stop, None)).await;
+                let ended = cut.run_until_cancelled(drive(connection, &stop, None)).await;
+                if let (Some(()), Some(then)) = (ended, switch.take()) {
+                    let then = cut.run_until_cancelled(then);
+                    stop.run_until_cancelled(then).await;
+                }
             }
             Protocol::Http2 => {
                 let connection = http2::Builder::new(streams)

@@ -64,6 +64,7 @@ pub mod request;
 pub mod respond;
 mod selector_text;
 pub mod strict;
+pub mod switch;
 pub mod version;
 
 pub use account_token::{Account, AccountFuture, Accounts, Found, ISSUER, TokenError, TokenIssuer};
@@ -74,7 +75,7 @@ pub use decode::{
     Decoded, DecodedPatch, JSON_PATCH_OPERATIONS, decode_delete_options, decode_object, decode_patch,
 };
 pub use front::{Front, RequestLimits};
-pub(crate) use go_text::parse_duration;
+pub(crate) use go_text::{parse_duration, parse_u64};
 pub use handler::{Handler, Request};
 pub use health::{Check, Health};
 pub use kubeconfig::{Credentials, Kubeconfig};
@@ -82,6 +83,7 @@ pub use listen::{ConnectionLimits, ListenError, Listener, Security};
 pub use negotiate::{
     Accepted, MediaType, MetaVersion, Offer, PatchType, Preferences, Shape, sent_object, sent_patch,
 };
+pub(crate) use options::unexplained;
 pub use options::{
     AtVersion, DeleteOptions, FIELD_MANAGER_BYTES, FieldValidation, GetOptions, ListOptions, Propagation,
     VersionMatch, WriteOptions, request_timeout,
@@ -93,6 +95,7 @@ pub use respond::{
     GZIP_BYTES, LONG_WARNING_BYTES, Response, WARNING_BYTES, method_not_allowed, no_such_resource,
 };
 pub use strict::{FINDING_PATH_BYTES, Finding, STRICT_FINDINGS};
+pub use switch::Switch;
 pub use version::VersionInfo;
 pub use watchkeeper_wire::document::DOCUMENT_DEPTH;
 pub use watchkeeper_wire::yaml::YAML_NODES;

@@ -13,9 +13,7 @@ use std::time::Duration;
 use http::HeaderMap;
 use http::header::USER_AGENT;
 use serde::Deserialize;
-use watchkeeper_core::{
-    CauseType, FieldSelector, GroupKind, LabelSelector, Outcome, Status, StatusCause, StatusReason,
-};
+use watchkeeper_core::{CauseType, FieldSelector, GroupKind, LabelSelector, Outcome, Status, StatusCause};
 
 use super::go_text::{parse_duration, parse_u64};
 use super::negotiate::PatchType;
@@ -521,9 +519,8 @@ fn invalid(kind: &str, faults: Vec<StatusCause>) -> Result<(), Status> {
 }
 
 /// 500 without a reason: what the real server makes of an error that nobody thought of.
-fn unexplained(message: String) -> Status {
-    let outcome = Some(Outcome::Failure);
-    Status { outcome, code: 500, reason: StatusReason::Unknown, message, ..Default::default() }
+pub(crate) fn unexplained(message: impl Into<String>) -> Status {
+    Status { outcome: Some(Outcome::Failure), code: 500, message: message.into(), ..Default::default() }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Refusals: the statuses of writing that are not about one kind.
 
 use crate::http::NoRandomness;
+pub(super) use crate::http::unexplained;
 use crate::patch::PatchError;
 use crate::registry::Resource;
 use watchkeeper_core::{CauseType, Outcome, Quoted, Status, StatusCause, StatusReason};
@@ -25,11 +26,6 @@ pub(super) fn check(resource: &Resource, name: &str, faults: Vec<StatusCause>) -
         true => Ok(()),
         false => Err(Status::invalid(&resource.group_kind(), name, faults)),
     }
-}
-
-/// 500 without a reason: what the real server answers where it has no better word.
-pub(super) fn unexplained(message: impl Into<String>) -> Status {
-    Status { outcome: Some(Outcome::Failure), code: 500, message: message.into(), ..Default::default() }
 }
 
 /// 503: the store did not answer. Whatever was asked of it can be asked again.

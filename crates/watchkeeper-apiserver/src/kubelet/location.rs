@@ -1,0 +1,119 @@
+//! Location: where the kubelet of a node listens, and what it is asked for.
+
+use serde_json::Value;
+
+/// The kinds of addresses, the preferred first.
+const PREFERRED: [&str; 5] = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
+
+/// The port of kubelets that do not say theirs.
+const KUBELET_PORT: u16 = 10250;
+
+/// Where a kubelet listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+}
+
+impl Place {
+    /// Where the kubelet of a node listens. The error is what the real server says.
+    pub(crate) fn of_node(node: &Value) -> Result<Self, String> {
+        let addresses = node["status"]["addresses"].as_array().map_or(&[] as &[Value], Vec::as_slice);
+        let text = |address: &Value, field: &str| address[field].as_str().unwrap_or_default().to_owned();
+        let found = PREFERRED
+            .iter()
+            .find_map(|kind| addresses.iter().find(|address| address["type"].as_str() == Some(*kind)));
+        let Some(address) = found else {
+            let known = addresses
+                .iter()
+                .map(|address| format!("{{{} {}}}", text(address, "type"), text(address, "address")))
+                .collect::<Vec<_>>();
+            return Err(format!("no preferred addresses found; known addresses: [{}]", known.join(" ")));
+        };
+        let port = node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"].as_i64();
+        let port = port.filter(|port| *port > 0).unwrap_or(KUBELET_PORT.into());
+        Ok(Self { host: text(address, "address"), port: u16::try_from(port).unwrap_or(KUBELET_PORT) })
+    }
+
+    /// `127.0.0.1:10250`, `[::1]:10250`.
+    pub(crate) fn authority(&self) -> String {
+        match self.host.contains(':') {
+            true => format!("[{}]:{}", self.host, self.port),
+            false => format!("{}:{}", self.host, self.port),
+        }
+    }
+}
+
+/// What a kubelet is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Location {
+    pub(crate) place: Place,
+    /// Path and query.
+    pub(crate) path: String,
+}
+
+impl Location {
+    /// Parameters stand in the order of their names, as Go writes them; those of one name in their own.
+    pub(crate) fn new(place: Place, path: &str, mut query: Vec<(&str, String)>) -> Self {
+        query.sort_by_key(|(name, _)| *name);
+        let mut path = path.to_owned();
+        for (position, (name, value)) in query.iter().enumerate() {
+            path.push(if position == 0 { '?' } else { '&' });
+            path.push_str(name);
+            path.push('=');
+            escape(&mut path, value);
+        }
+        Self { place, path }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("https://{}{}", self.place.authority(), self.path)
+    }
+}
+
+/// Writes a value as Go's `QueryEscape` does.
+fn escape(into: &mut String, value: &str) {
+    for byte in value.bytes() {
+        match byte {
+            b' ' => into.push('+'),
+            byte if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) => into.push(char::from(byte)),
+            byte => into.push_str(&format!("%{byte:02X}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_kubelet_is_found_by_the_preferred_address() {
+        let address = |kind: &str, address: &str| json!({"type": kind, "address": address});
+        let of = |addresses: Value, port: Value| {
+            let endpoints = json!({"kubeletEndpoint": {"Port": port}});
+            Place::of_node(&json!({"status": {"addresses": addresses, "daemonEndpoints": endpoints}}))
+                .map(|place| place.authority())
+        };
+        let all = json!([address("ExternalIP", "5.5.5.5"), address("InternalIP", "10.0.0.1")]);
+        assert_eq!(of(all.clone(), json!(1234)).unwrap(), "10.0.0.1:1234");
+        assert_eq!(of(all, json!(null)).unwrap(), "10.0.0.1:10250");
+        let named = json!([address("InternalIP", "::1"), address("Hostname", "n1")]);
+        assert_eq!(of(named, json!(0)).unwrap(), "n1:10250");
+        assert_eq!(of(json!([address("InternalIP", "::1")]), json!(1)).unwrap(), "[::1]:1");
+        assert_eq!(of(json!([]), json!(1)).unwrap_err(), "no preferred addresses found; known addresses: []");
+        assert_eq!(
+            of(json!([address("A", "b"), address("C", "d")]), json!(1)).unwrap_err(),
+            "no preferred addresses found; known addresses: [{A b} {C d}]"
+        );
+    }
+
+    #[test]
+    fn a_query_is_written_as_go_writes_it() {
+        let place = Place { host: "h".into(), port: 1 };
+        let query =
+            vec![("stdout", "1".to_owned()), ("command", "a b".into()), ("command", "\u{e4}&".into())];
+        let location = Location::new(place, "/exec/ns/pod/c", query);
+        assert_eq!(location.url(), "https://h:1/exec/ns/pod/c?command=a+b&command=%C3%A4%26&stdout=1");
+    }
+}
