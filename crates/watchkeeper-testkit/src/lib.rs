@@ -20,7 +20,8 @@
 //! It is an API server of this process with TLS on a port of its own, a namespace that nobody else has,
 //! and a kubeconfig file that only its owner can read and whose context is that namespace. There is
 //! nothing to install and nothing to wait for, so that every test can have its own. There are no nodes:
-//! pods stay pending, unless the test says otherwise in their status.
+//! pods stay pending, unless the test says otherwise in their status. What asks for logs, runs programs in
+//! pods or forwards their ports has a [`Kubelet`] to speak with.
 //!
 //! # Any client
 //!
@@ -120,11 +121,13 @@
 mod blocking;
 mod cluster;
 mod fault_proxy;
+pub mod kubelet;
 mod objects;
 pub mod script;
 
 pub use blocking::BlockingCluster;
 pub use cluster::{ClusterError, TestCluster};
 pub use fault_proxy::{Counts, FaultProxy, Trouble, Way};
+pub use kubelet::Kubelet;
 pub use watchkeeper_apiserver::faults::{Fault, Requests};
 pub use watchkeeper_apiserver::http::Verb;
