@@ -8,7 +8,8 @@ use crate::dynamic::DynamicApi;
 use crate::resource::ResourceClient;
 use crate::rest::{Content, RestClient};
 use crate::source::RestSource;
-use crate::transport::{BuildError, Transport};
+use crate::streams::PodStreams;
+use crate::transport::{Body, BuildError, Transport, TransportError, Upgrade};
 
 /// A server, and who asks it. Clones share connections.
 ///
@@ -97,6 +98,20 @@ impl Client {
             resource,
             kind.clone(),
         )
+    }
+
+    /// The logs of a pod, programs in its containers, and its ports.
+    pub fn pod(&self, namespace: &str, name: &str) -> PodStreams {
+        let core = GroupVersion { group: String::new(), version: "v1".to_owned() };
+        PodStreams::new(self.rest(&core, Content::json()), namespace, name)
+    }
+
+    /// Sends a request that asks for another protocol: see [`Transport::upgrade`].
+    ///
+    /// # Errors
+    /// If there is no answer. A refusal is an answer.
+    pub async fn upgrade(&self, request: http::Request<Body>) -> Result<Upgrade, TransportError> {
+        self.transport.upgrade(request).await
     }
 }
 

@@ -16,6 +16,7 @@ pub mod resource;
 pub mod rest;
 mod secret;
 pub mod source;
+pub mod streams;
 pub mod transport;
 
 pub use client::{Client, ClientError};

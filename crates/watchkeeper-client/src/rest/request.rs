@@ -39,7 +39,7 @@ impl PatchKind {
 }
 
 /// A request that is being built. Nothing is sent before [`send`](Self::send), [`raw`](Self::raw),
-/// [`stream`](Self::stream) or [`open_watch`](Self::open_watch).
+/// [`stream`](Self::stream), [`open_watch`](Self::open_watch) or [`upgrade`](Self::upgrade).
 #[derive(Debug)]
 #[must_use = "a request does nothing until it is sent"]
 pub struct Request {

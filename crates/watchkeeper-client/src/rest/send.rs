@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, IF_NONE_MATCH};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body::Body as _;
 use tracing::Instrument as _;
 
@@ -12,7 +12,7 @@ use super::content::{MediaType, encoded};
 use super::request::{Payload, Request};
 use super::retry::{Attempt, Use, again};
 use super::{InvalidRequest, RequestError, warning};
-use crate::transport::{Body, TransportError};
+use crate::transport::{Body, TransportError, Upgrade, Upgraded};
 
 /// How much of a refusal's body is read.
 const REFUSAL_BYTES: usize = 1 << 20;
@@ -62,6 +62,48 @@ impl Request {
         self.check_parts()?;
         let call = Call::new(&self);
         self.attempt(Use::Watch, &call).instrument(call.span.clone()).await
+    }
+
+    /// Sends a request that asks for another protocol; its `Upgrade` and the headers of that protocol are
+    /// the caller's to say. It is sent once.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send); also if the server answers and does not switch.
+    pub async fn upgrade(mut self) -> Result<http::Response<Upgraded>, RequestError> {
+        self.check()?;
+        let call = Call::new(&self);
+        self.switch(&call).instrument(call.span.clone()).await
+    }
+
+    async fn switch(&mut self, call: &Call) -> Result<http::Response<Upgraded>, RequestError> {
+        call.wait().await;
+        let request = self.build(MediaType::Json)?;
+        let mut attempt = call.attempt(0);
+        let sent = self.client.transport.upgrade(request).await;
+        attempt.code = sent.as_ref().ok().map(Upgrade::status);
+        drop(attempt);
+        let answer = match sent {
+            Err(source) => return Err(RequestError::Transport { request: self.description(), source }),
+            Ok(Upgrade::Switched(answer)) => {
+                self.hear_warnings(answer.headers());
+                return Ok(answer);
+            }
+            Ok(Upgrade::Refused(answer)) => answer,
+        };
+        self.hear_warnings(answer.headers());
+        match answer.status() {
+            code if code.is_success() => {
+                let why = format!("{code} came where the protocol was to be switched");
+                Err(RequestError::Decode { request: self.description(), why })
+            }
+            _ => Err(self.refused(answer, Use::Stream, call).await),
+        }
+    }
+
+    fn hear_warnings(&self, headers: &HeaderMap) {
+        for warning in warning::of(headers) {
+            self.client.warnings.warn(&warning);
+        }
     }
 
     async fn exchange(&mut self, call: &Call) -> Result<Answer, RequestError> {
@@ -119,9 +161,7 @@ impl Request {
                 request: self.description(),
                 source,
             })?;
-            for warning in warning::of(answer.headers()) {
-                self.client.warnings.warn(&warning);
-            }
+            self.hear_warnings(answer.headers());
             let code = answer.status();
             let is_known = code == StatusCode::NOT_MODIFIED && self.headers.contains_key(IF_NONE_MATCH);
             if code.is_success() || is_known {

@@ -19,14 +19,13 @@ mod pool;
 mod resolve;
 mod route;
 mod tls;
+mod upgraded;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, USER_AGENT};
 use http::{HeaderValue, Request, Response, StatusCode};
-use hyper::upgrade::Upgraded;
-use hyper_util::rt::TokioIo;
 
 use crate::Config;
 use crate::auth::{self, Credentials};
@@ -38,6 +37,7 @@ use pool::Pool;
 pub use body::{Body, BodyError};
 pub use error::{BuildError, ConnectError, TransportError};
 pub(crate) use tls::check as check_identity;
+pub use upgraded::Upgraded;
 
 /// After how long a connection is known to be dead over which nothing comes (T2).
 pub const DEAD_AFTER: Duration = Duration::from_secs(45);
@@ -137,12 +137,13 @@ impl Transport {
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             return Ok(Upgrade::Refused(response));
         }
+        let counted = self.shared.pool.count();
         let upgraded = hyper::upgrade::on(&mut response).await.map_err(TransportError::lost)?;
         let (head, _) = response.into_parts();
-        Ok(Upgrade::Switched(Response::from_parts(head, TokioIo::new(upgraded))))
+        Ok(Upgrade::Switched(Response::from_parts(head, Upgraded::new(upgraded, counted))))
     }
 
-    /// How many connections there are.
+    /// How many connections there are, those included that speak another protocol by now.
     pub fn connections(&self) -> usize {
         self.shared.pool.connections()
     }
@@ -189,9 +190,19 @@ impl Transport {
 #[derive(Debug)]
 pub enum Upgrade {
     /// The connection speaks it now.
-    Switched(Response<TokioIo<Upgraded>>),
+    Switched(Response<Upgraded>),
     /// The server has said something else.
     Refused(Response<Body>),
+}
+
+impl Upgrade {
+    /// The code of the answer.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::Switched(answer) => answer.status(),
+            Self::Refused(answer) => answer.status(),
+        }
+    }
 }
 
 fn decompress(response: Response<Body>) -> Response<Body> {

@@ -123,6 +123,11 @@ impl Pool {
         self.open.load(Ordering::Relaxed)
     }
 
+    /// One more connection, for as long as this is kept.
+    pub(super) fn count(&self) -> Counted {
+        Counted::new(&self.open)
+    }
+
     /// Sends a request on a connection that there is, or on a new one; with credentials of which generation
     /// is for P3.
     pub(super) async fn send(
@@ -495,7 +500,7 @@ impl Future for Driver {
 }
 
 /// One of the connections that there are.
-struct Counted(Arc<AtomicUsize>);
+pub(super) struct Counted(Arc<AtomicUsize>);
 
 impl Counted {
     fn new(open: &Arc<AtomicUsize>) -> Self {

@@ -1,0 +1,102 @@
+//! What goes wrong.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use watchkeeper_client::streams::{ExecOptions, StreamError};
+
+use crate::world::{World, some, until};
+
+#[tokio::test]
+async fn a_connection_that_is_lost_is_an_error_and_no_end() {
+    let world = World::start().await;
+    let options = ExecOptions { stdin: true, ..Default::default() };
+    let mut process = world.pod.exec(["cat"], &options).await.unwrap();
+    let (mut stdin, mut stdout) = (process.stdin().unwrap(), process.stdout().unwrap());
+    stdin.write_all(b"so far").await.unwrap();
+    assert_eq!(some(&mut stdout, 6).await, "so far");
+    world.kubelet.cut_streams();
+    let error = stdout.read_u8().await.unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}");
+    let error = process.wait().await.unwrap_err();
+    assert!(matches!(error, StreamError::Lost { .. }), "{error}");
+    let request = format!("GET /api/v1/namespaces/{}/pods/web/exec", world.cluster.namespace());
+    assert_eq!(error.to_string(), format!("{request}: the connection was lost"));
+    assert!(stdin.write_all(b"more").await.is_err());
+    world.nothing_is_open().await;
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_forward_that_is_lost_is_an_error_for_each_port() {
+    let world = World::start().await;
+    let mut forward = world.pod.port_forward(&[80]).await.unwrap();
+    let mut port = forward.port(80).unwrap();
+    until(|| world.kubelet.open_streams() == 1).await;
+    world.kubelet.cut_streams();
+    assert_eq!(port.read_u8().await.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
+    assert!(matches!(forward.wait().await.unwrap_err(), StreamError::Lost { .. }));
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_refusal_says_what_the_server_said() {
+    let world = World::start().await;
+    let exec = async |pod: &str, options: &ExecOptions| {
+        let pod = world.client.pod(world.cluster.namespace(), pod);
+        pod.exec(["cat"], options).await.unwrap_err()
+    };
+    let error = exec("nobody", &ExecOptions::default()).await;
+    assert!(error.status().unwrap().is_not_found());
+    assert_eq!(error.to_string(), "pods \"nobody\" not found");
+
+    let side = ExecOptions { container: Some("side".into()), ..Default::default() };
+    assert_eq!(exec("web", &side).await.to_string(), "container side is not valid for pod web");
+
+    // What the kubelet refuses is handed on as it is.
+    let nothing = ExecOptions { stdout: false, stderr: false, ..Default::default() };
+    let error = exec("web", &nothing).await;
+    assert_eq!(error.status().unwrap().code, 400, "{error}");
+
+    let waiting = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "waiting"},
+        "spec": {"containers": [{"name": "main", "image": "app"}]}});
+    world.cluster.create(waiting).await.unwrap();
+    let error = exec("waiting", &ExecOptions::default()).await;
+    assert_eq!(error.to_string(), "pod waiting does not have a host assigned");
+    world.nothing_is_open().await;
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_kubelet_that_is_gone_is_named() {
+    let world = World::start().await;
+    let World { cluster, kubelet, client, pod } = world;
+    let node = cluster.object("v1", "Node", "node-1").await.unwrap().unwrap();
+    let port = node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"].as_u64().unwrap();
+    kubelet.stop().await;
+    let error = pod.exec(["cat"], &ExecOptions::default()).await.unwrap_err();
+    let refused = format!("dial tcp 127.0.0.1:{port}: connect: connection refused");
+    assert_eq!(error.to_string(), format!("error dialing backend: {refused}"));
+    assert_eq!(error.status().unwrap().code, 500);
+    let error = pod.log(&Default::default()).await.unwrap_err();
+    let url = format!("https://127.0.0.1:{port}/containerLogs/{}/web/main", cluster.namespace());
+    assert_eq!(error.to_string(), format!("Get \"{url}\": {refused}"));
+    drop((client, pod));
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_stops_while_a_program_runs_ends_it() {
+    let world = World::start().await;
+    let mut process = world.pod.exec(["hang"], &ExecOptions::default()).await.unwrap();
+    let mut stdout = process.stdout().unwrap();
+    until(|| world.kubelet.open_streams() == 1).await;
+    let World { cluster, kubelet, client, pod } = world;
+    tokio::time::timeout(Duration::from_secs(5), cluster.stop()).await.expect("a stream does not hold it up");
+    assert!(stdout.read_u8().await.is_err());
+    assert!(process.wait().await.is_err());
+    until(|| kubelet.open_streams() == 0).await;
+    drop((client, pod));
+    kubelet.stop().await;
+}
