@@ -2,6 +2,7 @@
 
 use watchkeeper_core::Timestamp;
 
+use super::Protocol;
 use crate::rest::Request;
 
 /// Which log, and how much of it. By default all there is of the only container.
@@ -85,11 +86,14 @@ pub struct ExecOptions {
     pub stderr: bool,
     /// Whether it has a terminal.
     pub tty: bool,
+    /// What is offered to the server, the best first; by default both, and the server chooses.
+    pub protocols: Vec<Protocol>,
 }
 
 impl Default for ExecOptions {
     fn default() -> Self {
-        Self { container: None, stdin: false, stdout: true, stderr: true, tty: false }
+        let protocols = vec![Protocol::V5, Protocol::V4];
+        Self { container: None, stdin: false, stdout: true, stderr: true, tty: false, protocols }
     }
 }
 

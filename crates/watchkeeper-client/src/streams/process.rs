@@ -62,7 +62,7 @@ pub struct Process {
 
 impl Process {
     pub(super) async fn begin(request: Request, options: &ExecOptions) -> Result<Self, StreamError> {
-        let websocket = open(request, &[Protocol::V5, Protocol::V4]).await?;
+        let websocket = open(request, &options.protocols).await?;
         let (protocol, fate) = (websocket.protocol, Arc::new(Fate::new(&websocket.request)));
         let mut outgoing = Outgoing::new();
         let sizes = options.tty.then(|| outgoing.queue());

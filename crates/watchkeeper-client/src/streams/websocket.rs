@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{
-    CONNECTION, HeaderMap, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
+    ACCEPT, CONNECTION, HeaderMap, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
     SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
@@ -61,6 +61,8 @@ pub(super) async fn open(request: Request, offered: &[Protocol]) -> Result<WebSo
     let key = STANDARD.encode(key);
     let names: Vec<&str> = offered.iter().map(|protocol| protocol.name()).collect();
     let request = request
+        // It goes as far as the container runtime, which knows nothing of JSON and refuses to speak it.
+        .header(ACCEPT, "*/*")
         .header(CONNECTION, "Upgrade")
         .header(UPGRADE, "websocket")
         .header(SEC_WEBSOCKET_VERSION, "13")

@@ -124,6 +124,9 @@ async fn an_older_server_is_spoken_to_as_it_can() {
 
     let process = world.pod.exec(["exit", "7"], &ExecOptions::default()).await.unwrap();
     assert_eq!(process.wait().await.unwrap(), Exit::Code(7));
+    let newer = ExecOptions { protocols: vec![Protocol::V5], ..Default::default() };
+    let error = world.pod.exec(["exit", "7"], &newer).await.unwrap_err();
+    assert_eq!(error.status().unwrap().code, 403, "{error}");
     world.stop().await;
 }
 
