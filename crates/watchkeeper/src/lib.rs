@@ -6,7 +6,8 @@
 //! |---|---|
 //! | [`core`] | the words: keys, versions, kinds, selectors, statuses, watch events, the list-watch seam |
 //! | [`wire`] | the bytes: JSON and protobuf lists, watch frames, heads, cutting, transcoding, typed decode |
-//! | [`client`] | any API server: kubeconfig, credentials, transport, REST requests, discovery, dynamic objects |
+//! | [`client`] | any API server: kubeconfig, credentials, transport, REST requests, discovery, objects of any type, streams of pods |
+//! | [`cache`] | informers: an indexed copy of what a server has, readers of any type, handlers of changes |
 //! | [`metrics`] | counters, gauges and histograms, and the page that Prometheus scrapes |
 //! | [`apiserver`] | an API server in memory, in this process or over the wire |
 //! | `kinds` | every built-in kind as its Rust type: `Api<K>` and the ClientSet. With the feature `kinds`, which is off by default: the types take long to compile |
@@ -23,6 +24,7 @@
 //! ```
 
 pub use watchkeeper_apiserver as apiserver;
+pub use watchkeeper_cache as cache;
 pub use watchkeeper_client as client;
 pub use watchkeeper_core as core;
 #[cfg(feature = "kinds")]

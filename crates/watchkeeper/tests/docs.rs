@@ -44,6 +44,8 @@ fn every_link_between_the_documents_leads_somewhere() {
         "CHANGELOG.md",
         "docs/parity.md",
         "docs/benchmarks.md",
+        "docs/from-client-go.md",
+        "docs/from-kube-rs.md",
         "docs/decisions/README.md",
         "oracle/README.md",
     ];

@@ -97,6 +97,11 @@ impl<T> ResourceClient<T> {
         self
     }
 
+    /// In which namespace; `None` for all of them.
+    pub fn in_namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
     /// Which resource this is of.
     pub fn resource(&self) -> &GroupVersionResource {
         &self.resource

@@ -4,12 +4,27 @@ use k8s_openapi::api::core::v1::{Binding, Pod};
 use k8s_openapi::api::policy::v1::Eviction;
 use serde::Serialize;
 use watchkeeper_client::resource::WriteOptions;
-use watchkeeper_client::rest::{PatchKind, RequestError};
+use watchkeeper_client::rest::{Content, PatchKind, RequestError};
+use watchkeeper_client::streams::PodStreams;
 use watchkeeper_core::Status;
 
 use crate::Api;
 
 impl Api<Pod> {
+    /// The logs of a pod, programs in its containers, and its ports.
+    ///
+    /// ```no_run
+    /// # async fn example(client: watchkeeper_kinds::ClientSet) -> Result<(), Box<dyn std::error::Error>> {
+    /// let pods = client.core_v1().pods("shop");
+    /// let done = pods.streams("web-0").exec(["nginx", "-s", "reload"], &Default::default()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn streams(&self, name: &str) -> PodStreams {
+        let rest = self.rest().clone().content(Content::json());
+        PodStreams::new(rest, self.in_namespace().unwrap_or_default(), name)
+    }
+
     /// Deletes a pod if its disruption budgets allow it; if not, it is refused with 429. What is evicted has
     /// the pod's name unless it has one: `Eviction::default()` will do.
     ///
