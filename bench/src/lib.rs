@@ -3,6 +3,7 @@
 //! The questions are binaries (`src/bin`), one a part of the line; this library makes the
 //! workloads and does the timing.
 
+pub mod client;
 pub mod measure;
 pub mod pods;
 pub mod server;

@@ -79,7 +79,7 @@ impl Comparison {
 }
 
 /// Three digits that count, or all before the point.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     match value {
         value if value >= 1000.0 => {
             let digits = format!("{value:.0}");

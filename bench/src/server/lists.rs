@@ -20,11 +20,35 @@ pub enum ListForm {
 }
 
 impl ListForm {
-    fn accept(self) -> &'static str {
+    /// The word for it in headers.
+    pub fn accept(self) -> &'static str {
         match self {
             Self::Json => "application/json",
             Self::Protobuf => "application/vnd.kubernetes.protobuf",
         }
+    }
+
+    /// How many items a list has.
+    ///
+    /// # Errors
+    /// Where it is none.
+    pub fn count(self, list: Bytes) -> Outcome<usize> {
+        let mut split = self.splitter();
+        split.push(list);
+        let mut count = 0;
+        while split.next()?.is_some() {
+            count += 1;
+        }
+        split.finish()?;
+        Ok(count)
+    }
+
+    fn splitter(self) -> ListSplitter {
+        let encoding = match self {
+            Self::Json => Encoding::Json,
+            Self::Protobuf => Encoding::Protobuf,
+        };
+        ListSplitter::new(encoding, Limits::DEFAULT)
     }
 }
 
@@ -58,11 +82,7 @@ pub async fn time_list(endpoint: &Endpoint, form: ListForm) -> Outcome<(Duration
 pub async fn check_list(endpoint: &Endpoint, form: ListForm, pods: usize) -> Outcome<usize> {
     let connection = Connection::open(endpoint).await?;
     let mut body = connection.send(Method::GET, PODS, form.accept(), Bytes::new()).await?.into_body();
-    let encoding = match form {
-        ListForm::Json => Encoding::Json,
-        ListForm::Protobuf => Encoding::Protobuf,
-    };
-    let mut split = ListSplitter::new(encoding, Limits::DEFAULT);
+    let mut split = form.splitter();
     let (mut count, mut bytes) = (0, 0);
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame?.into_data() else { continue };

@@ -18,6 +18,7 @@ mod own;
 mod population;
 mod usage;
 
+pub(crate) use comparison::number;
 pub use comparison::{Comparison, Goal};
 pub use connection::Connection;
 pub use creates::Creates;

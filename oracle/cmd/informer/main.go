@@ -6,9 +6,9 @@
 // It prints one line when the store is filled, one after two seconds of rest
 // and, with --events, one when N updates have arrived since then:
 //
-//	client-go sync objects=N wall=1.234s cpu=1.234s VmHWM: 1 kB VmRSS: 1 kB
+//	client-go sync objects=N wall=1.234s cpu=1.234567s VmHWM: 1 kB VmRSS: 1 kB
 //	client-go steady VmHWM: 1 kB VmRSS: 1 kB
-//	client-go events=N wall=1.234s cpu=1.234s
+//	client-go events=N wall=1.234s cpu=1.234567s
 package main
 
 import (
@@ -16,15 +16,14 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 	"watchkeeper/oracle/internal/kubeconfig"
+	"watchkeeper/oracle/internal/spent"
 )
 
 func main() {
@@ -68,45 +67,20 @@ func run(ctx context.Context, path, resource string, events int64) error {
 		return err
 	}
 
-	began, spent := time.Now(), cpu()
+	began := spent.Now()
 	go pods.RunWithContext(ctx)
 	<-handler.HasSyncedChecker().Done()
-	fmt.Printf("client-go sync objects=%d wall=%.3fs cpu=%.3fs %s\n",
-		len(pods.GetStore().ListKeys()), time.Since(began).Seconds(), (cpu() - spent).Seconds(), memory())
+	fmt.Printf("client-go sync objects=%d %s %s\n",
+		len(pods.GetStore().ListKeys()), began.Since(), spent.Memory())
 
 	<-time.After(2 * time.Second) // the rest that the next line is about
-	began, spent = time.Now(), cpu()
+	began = spent.Now()
 	left.Store(events)
-	fmt.Printf("client-go steady %s\n", memory())
+	fmt.Printf("client-go steady %s\n", spent.Memory())
 	if events <= 0 {
 		return nil
 	}
 	<-arrived
-	fmt.Printf("client-go events=%d wall=%.3fs cpu=%.3fs\n",
-		events, time.Since(began).Seconds(), (cpu() - spent).Seconds())
+	fmt.Printf("client-go events=%d %s\n", events, began.Since())
 	return nil
-}
-
-// cpu is what this process has used so far, in user and kernel mode.
-func cpu() time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		panic(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-}
-
-// memory is the peak and the present resident size, as the kernel words them.
-func memory() string {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		panic(err)
-	}
-	var sizes []string
-	for line := range strings.Lines(string(status)) {
-		if strings.HasPrefix(line, "VmHWM:") || strings.HasPrefix(line, "VmRSS:") {
-			sizes = append(sizes, strings.Join(strings.Fields(line), " "))
-		}
-	}
-	return strings.Join(sizes, " ")
 }

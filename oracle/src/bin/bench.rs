@@ -1,7 +1,10 @@
-//! Compares Watchkeeper's API server with a real one: `bench [ARGUMENT...]`, arguments being the loader's.
+//! Compares Watchkeeper with its peers, at the real server: `bench [server|client] [ARGUMENT...]`.
 //!
-//! Builds the command and the loader (`watchkeeper-bench`, binary `server`) for release, starts kube-apiserver
-//! with etcd, and has the loader start ours and measure both. What it prints is in `docs/benchmarks.md`.
+//! - `server`, which may be left out: our API server beside kube-apiserver with etcd.
+//! - `client`: our client beside client-go and kube-client.
+//!
+//! Builds for release what is measured and the loader (of `watchkeeper-bench`), starts kube-apiserver with
+//! etcd, and has the loader measure; arguments are the loader's. What it prints is in `docs/benchmarks.md`.
 //!
 //! However it ends, the loader and all servers end with it: `keeper` sees to that.
 
@@ -14,9 +17,26 @@ use tempfile::TempDir;
 use tokio::process::Command;
 use watchkeeper_oracle::{Binaries, Cluster};
 
+/// What is compared.
+#[derive(Debug, Clone, Copy)]
+enum Question {
+    Server,
+    Client,
+}
+
 #[tokio::main]
 async fn main() -> ExitCode {
-    match compare(std::env::args_os().skip(1)).await {
+    let mut arguments = std::env::args_os().skip(1).peekable();
+    let word = arguments.next_if(|argument| !argument.to_string_lossy().starts_with('-'));
+    let question = match word.as_ref().map(|word| word.to_string_lossy()).as_deref() {
+        None | Some("server") => Question::Server,
+        Some("client") => Question::Client,
+        Some(word) => {
+            eprintln!("error: {word:?} is neither \"server\" nor \"client\"");
+            return ExitCode::FAILURE;
+        }
+    };
+    match compare(question, arguments).await {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error}");
@@ -25,21 +45,52 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn compare(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, Box<dyn Error>> {
-    let release = build().await?;
+async fn compare(
+    question: Question,
+    arguments: impl Iterator<Item = OsString>,
+) -> Result<ExitCode, Box<dyn Error>> {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the oracle is in no checkout")?;
+    let oracle = workspace.join("oracle"); // a workspace of its own
+    let (release, peers) = match question {
+        Question::Server => {
+            let ours = [("watchkeeper", "watchkeeper"), ("watchkeeper-bench", "server")];
+            (build(workspace, &ours).await?, PathBuf::new())
+        }
+        Question::Client => {
+            let ours = [("watchkeeper-bench", "client"), ("watchkeeper-bench", "clients")];
+            let peers = [("watchkeeper-oracle", "kube_client")];
+            (build(workspace, &ours).await?, build(&oracle, &peers).await?)
+        }
+    };
     let cluster = Cluster::start().await?;
-    let processes: Vec<String> = cluster.processes()?.iter().map(ToString::to_string).collect();
     let directory = TempDir::with_prefix("watchkeeper-bench-")?;
-    let keeper = Binaries::get()?.path("keeper");
-    let mut loader = Command::new(keeper)
-        .arg(directory.path())
-        .arg(release.join("server"))
-        .arg("--peer-kubeconfig")
-        .arg(cluster.kubeconfig())
-        .args(["--peer-pids", &processes.join(",")])
-        .args(["--peer-start-ms", &cluster.ready_after().as_millis().to_string()])
+    let binaries = Binaries::get()?;
+    let mut loader = Command::new(binaries.path("keeper"));
+    loader.arg(directory.path());
+    match question {
+        Question::Server => {
+            let processes: Vec<String> = cluster.processes()?.iter().map(ToString::to_string).collect();
+            loader
+                .arg(release.join("server"))
+                .arg("--peer-kubeconfig")
+                .arg(cluster.kubeconfig())
+                .args(["--peer-pids", &processes.join(",")])
+                .args(["--peer-start-ms", &cluster.ready_after().as_millis().to_string()]);
+        }
+        Question::Client => {
+            loader
+                .arg(release.join("clients"))
+                .arg("--kubeconfig")
+                .arg(cluster.kubeconfig())
+                .arg("--client-go")
+                .arg(binaries.path("client"))
+                .arg("--kube-client")
+                .arg(peers.join("kube_client"));
+        }
+    }
+    let mut loader = loader
         .args(arguments)
-        .stdin(std::process::Stdio::piped()) // it ends the loader and our server when we end
+        .stdin(std::process::Stdio::piped()) // it ends the loader and what it has started when we end
         .spawn()?;
     let pipe = loader.stdin.take();
     tokio::select! {
@@ -55,18 +106,16 @@ async fn compare(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds what is measured, and what measures, and returns where they are.
-async fn build() -> Result<PathBuf, Box<dyn Error>> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the oracle is in no checkout")?;
+/// Builds binaries of packages of a workspace, and returns where they are.
+async fn build(workspace: &Path, binaries: &[(&str, &str)]) -> Result<PathBuf, Box<dyn Error>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .current_dir(workspace)
-        .args(["build", "--release", "-p", "watchkeeper", "-p", "watchkeeper-bench"])
-        .args(["--bin", "watchkeeper", "--bin", "server"])
-        .status()
-        .await?;
-    if !status.success() {
-        return Err("Watchkeeper cannot be built".into());
+    let mut command = Command::new(cargo);
+    command.current_dir(workspace).args(["build", "--release"]);
+    for (package, name) in binaries {
+        command.args(["-p", package, "--bin", name]);
+    }
+    if !command.status().await?.success() {
+        return Err(format!("{binaries:?} cannot be built").into());
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), PathBuf::from);
     Ok(workspace.join(target).join("release"))

@@ -1,0 +1,111 @@
+//! Contest: the reports of several clients, and a table of them.
+
+use std::fmt::Write as _;
+
+use super::Report;
+use crate::server::number;
+
+/// What is told of a job, and what is hoped for.
+struct Row {
+    what: &'static str,
+    unit: &'static str,
+    of: fn(&Report) -> Option<f64>,
+}
+
+const ROWS: [Row; 5] = [
+    Row { what: "processor time", unit: "ms", of: |report| Some(report.cpu.as_secs_f64() * 1e3) },
+    Row { what: "time", unit: "ms", of: |report| Some(report.wall.as_secs_f64() * 1e3) },
+    Row {
+        what: "half of the answers within",
+        unit: "ms",
+        of: |report| Some(report.latency?.p50.as_secs_f64() * 1e3),
+    },
+    Row {
+        what: "99 % of the answers within",
+        unit: "ms",
+        of: |report| Some(report.latency?.p99.as_secs_f64() * 1e3),
+    },
+    Row {
+        what: "peak of memory",
+        unit: "MB",
+        of: |report| Some(report.peak_kibibytes as f64 * 1024.0 / 1e6),
+    },
+];
+
+/// All rounds of all clients, ours the last of them.
+#[derive(Debug)]
+pub struct Contest {
+    names: Vec<String>,
+    text: String,
+}
+
+impl Contest {
+    /// Between these clients; the last is ours.
+    pub fn new(names: &[&str]) -> Self {
+        Self { names: names.iter().map(|name| (*name).to_owned()).collect(), text: String::new() }
+    }
+
+    /// A job: the rounds of each client in the order of the names, none for a client that cannot do it. Each
+    /// number is the best of its rounds. The processor time has a goal: at most so many times that of the
+    /// client of this name.
+    pub fn job(&mut self, what: &str, rounds: &[Vec<Report>], goal: Option<(&str, f64)>) {
+        for row in ROWS {
+            let best = |reports: &Vec<Report>| reports.iter().filter_map(row.of).min_by(f64::total_cmp);
+            let numbers: Vec<Option<f64>> = rounds.iter().map(best).collect();
+            let Some((Some(ours), others)) = numbers.split_last() else { continue };
+            let _ = write!(self.text, "| {what}: {}, {} |", row.what, row.unit);
+            for value in &numbers {
+                let _ = write!(self.text, " {} |", value.map(number).unwrap_or_default());
+            }
+            for other in others {
+                let ratio = other.map(|other| format!("{:.2}x", ours / other)).unwrap_or_default();
+                let _ = write!(self.text, " {ratio} |");
+            }
+            let goal = goal.filter(|_| row.what == ROWS[0].what).and_then(|(name, most)| {
+                let other = numbers[self.names.iter().position(|known| known == name)?]?;
+                let met = if *ours <= other * most { "met" } else { "**missed**" };
+                Some(format!("at most {most}x {name}: {met}"))
+            });
+            let _ = writeln!(self.text, " {} |", goal.unwrap_or_default());
+        }
+    }
+
+    /// The table.
+    pub fn render(&self) -> String {
+        let mut head = "| what |".to_owned();
+        let mut rule = "|---|".to_owned();
+        for name in &self.names {
+            let _ = write!(head, " {name} |");
+            rule.push_str("---:|");
+        }
+        for name in self.names.split_last().map_or(&[][..], |(_, others)| others) {
+            let _ = write!(head, " to {name} |");
+            rule.push_str("---:|");
+        }
+        format!("{head} goal |\n{rule}---|\n{}", self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reports(name: &str, cpu: [&str; 2]) -> Vec<Report> {
+        let line = |cpu| format!("{name} list-raw objects=2 wall=2.000s cpu={cpu}s VmHWM: 1000 kB");
+        cpu.iter().map(|cpu| line(cpu).parse().unwrap_or_else(|error| panic!("{error}"))).collect()
+    }
+
+    #[test]
+    fn the_best_round_counts_and_is_held_against_the_goal() {
+        let mut contest = Contest::new(&["a", "b", "ours"]);
+        let rounds = [reports("a", ["1.0", "0.8"]), Vec::new(), reports("ours", ["0.4", "9.0"])];
+        contest.job("list", &rounds, Some(("a", 0.5)));
+        contest.job("list", &rounds, Some(("a", 0.4)));
+        let text = contest.render();
+        let row = "| list: processor time, ms | 800 |  | 400 | 0.50x |  | at most 0.5x a: met |";
+        assert!(text.contains(row), "{text}");
+        assert!(text.contains("| at most 0.4x a: **missed** |"), "{text}");
+        assert!(text.contains("| list: time, ms | 2,000 |  | 2,000 | 1.00x |  |  |"), "{text}");
+        assert!(text.starts_with("| what | a | b | ours | to a | to b | goal |\n"), "{text}");
+    }
+}
