@@ -13,6 +13,7 @@ use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
 use hyper_util::client::proxy::matcher::Intercept;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
+use tokio::io::BufReader;
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
@@ -31,6 +32,9 @@ const PROBES: u32 = 3;
 
 /// How much of the time of a connection TLS may take.
 const TLS_TIMEOUT: Duration = Duration::from_secs(10);
+/// How much is read at once from a connection with TLS. Rustls alone reads 4 KiB at a time, which makes four calls
+/// to the kernel for each of the records that a long list comes in.
+const READ_BYTES: usize = 64 << 10;
 
 /// Makes connections to one server.
 #[derive(Debug)]
@@ -152,8 +156,8 @@ impl Dialer {
             Purpose::Upgrade => &[b"http/1.1"],
         };
         let connector = TlsConnector::from(built.config(protocols));
-        let stream = connector.connect(name.clone(), TokioIo::new(io));
-        let stream = tokio::time::timeout(TLS_TIMEOUT, stream).await;
+        let io = BufReader::with_capacity(READ_BYTES, TokioIo::new(io));
+        let stream = tokio::time::timeout(TLS_TIMEOUT, connector.connect(name.clone(), io)).await;
         let stream = stream.map_err(|_| self.timed_out(TLS_TIMEOUT))?;
         let stream = stream.map_err(|source| ConnectError::Tls { address: self.address(), source })?;
         let protocol = match stream.get_ref().1.alpn_protocol() {
