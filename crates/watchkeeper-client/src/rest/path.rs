@@ -1,6 +1,11 @@
 //! Paths of requests.
 
+use std::borrow::Cow;
+
 use super::InvalidRequest;
+
+/// As long as most paths are.
+const PATH_BYTES: usize = 128;
 
 /// The parts of a path, each of which is given at most once.
 #[derive(Debug, Clone, Default)]
@@ -18,9 +23,10 @@ impl Parts {
     /// `/prefix[/namespaces/ns][/resource][/name][/subresource][/suffix]`.
     pub(super) fn path(&self, prefix: &str) -> String {
         let prefix = self.absolute.as_deref().unwrap_or(prefix);
-        let mut path = prefix.trim_end_matches('/').to_owned();
+        let mut path = String::with_capacity(PATH_BYTES);
+        path.push_str(prefix.trim_end_matches('/'));
         let namespace = self.namespace.as_deref().filter(|namespace| !namespace.is_empty());
-        let resource = self.resource.as_deref().map(str::to_lowercase);
+        let resource = self.resource.as_deref().map(lowercase);
         let parts = [
             namespace.map(|_| "namespaces"),
             namespace,
@@ -49,7 +55,7 @@ impl Parts {
             template.truncate(template.trim_end_matches('/').len());
         }
         let given = |part: &Option<String>| part.as_ref().is_some_and(|part| !part.is_empty());
-        let resource = self.resource.as_deref().map(str::to_lowercase);
+        let resource = self.resource.as_deref().map(lowercase);
         let parts = [
             given(&self.namespace).then_some("namespaces"),
             given(&self.namespace).then_some("{namespace}"),
@@ -122,15 +128,31 @@ pub(super) fn check(part: &'static str, value: &str) -> Result<(), InvalidReques
 
 /// Writes a text for a path or a query: what is not plain is percent-encoded.
 pub(super) fn push_escaped(out: &mut String, text: &str) {
-    for byte in text.bytes() {
-        match byte.is_ascii_alphanumeric() || b"-._~:@!$'()*,;".contains(&byte) {
-            true => out.push(char::from(byte)),
-            false => {
-                const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-                let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
-                out.extend(['%', digit(byte >> 4), digit(byte & 15)]);
-            }
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| !is_plain(byte)) {
+        const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+        let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
+        let (plain, others) = rest.split_at(at);
+        let end = others.bytes().position(is_plain).unwrap_or(others.len());
+        out.push_str(plain);
+        for byte in others[..end].bytes() {
+            out.extend(['%', digit(byte >> 4), digit(byte & 15)]);
         }
+        rest = &others[end..];
+    }
+    out.push_str(rest);
+}
+
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~')
+        || matches!(byte, b':' | b'@' | b'!' | b'$' | b'\'' | b'(' | b')' | b'*' | b',' | b';')
+}
+
+/// A resource as paths have it.
+fn lowercase(resource: &str) -> Cow<'_, str> {
+    match resource.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
+        true => resource.into(),
+        false => resource.to_lowercase().into(),
     }
 }
 
@@ -161,6 +183,7 @@ mod tests {
         assert_eq!(absolute("/healthz/").path("/api/v1"), "/healthz/");
         assert_eq!(absolute("/").path("/api/v1"), "/");
         assert_eq!(parts("", "clusterroles", "a:b c", "").path("/x"), "/x/clusterroles/a:b%20c");
+        assert_eq!(parts("", "x", " é?b+", "").path(""), "/x/%20%C3%A9%3Fb%2B");
     }
 
     #[test]
