@@ -1,0 +1,155 @@
+//! What does an informer cost? It fills, it rests, it follows.
+//!
+//! Workload: an informer of one resource over the client, with an index by `spec.nodeName` and a handler that
+//! counts every event, against any server. Not counted: making the client, asking what the resource is.
+//!
+//! ```text
+//! cargo run --release -p watchkeeper-bench --bin informer -- --kubeconfig PATH --resource pods --events 10000
+//! ```
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Parser, ValueEnum};
+use k8s_openapi::api::core::v1::Pod;
+use watchkeeper_bench::client::Spent;
+use watchkeeper_bench::server::Outcome;
+use watchkeeper_cache::delta::Delta;
+use watchkeeper_cache::handler::{EveryEvent, Filter, Heard, SubscriptionOptions};
+use watchkeeper_cache::store::ByField;
+use watchkeeper_cache::{Informer, Keep};
+use watchkeeper_client::discovery::RestMapper;
+use watchkeeper_client::kubeconfig::{Overrides, Sources};
+use watchkeeper_client::rest::Content;
+use watchkeeper_client::{Client, Config, DiscoveryClient, RestClient};
+use watchkeeper_core::{Collection, LabelSelector, Sources as _};
+
+/// How long it rests before its memory is read.
+const REST: Duration = Duration::from_secs(2);
+/// How many events may wait to be counted.
+const EVENTS: usize = 1 << 16;
+
+/// Measures an informer: CPU and memory to fill, to hold and to follow
+#[derive(Parser)]
+struct Arguments {
+    /// How to reach the server
+    #[arg(long, value_name = "PATH")]
+    kubeconfig: PathBuf,
+    /// What to hold: pods, deployments.apps
+    #[arg(long, default_value = "pods")]
+    resource: String,
+    /// How many updates to wait for
+    #[arg(long, value_name = "N")]
+    events: Option<u64>,
+    /// What is kept of an object
+    #[arg(long, value_enum, default_value = "encoded")]
+    keep: Kept,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kept {
+    /// Its bytes
+    Encoded,
+    /// Its bytes and its type, which must be that of a pod
+    Decoded,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match measure(Arguments::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("informer: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn measure(arguments: Arguments) -> Outcome<()> {
+    let sources = Sources::File(arguments.kubeconfig.clone());
+    let client = Client::new(&Config::load(&sources, &Overrides::default())?)?;
+    let objects = informer(&client, &arguments.resource).await?;
+    let mut counted = objects.every_event(Filter::default(), EVENTS);
+
+    let spent = Spent::now()?;
+    objects.start();
+    objects.synced().await;
+    let reader = objects.reader::<Pod>(match arguments.keep {
+        Kept::Encoded => Keep::Encoded,
+        Kept::Decoded => Keep::Decoded,
+    });
+    let mut changes = None;
+    if arguments.keep == Kept::Decoded {
+        let listed = reader.list(&LabelSelector::default());
+        if let Some(bad) = listed.undecodable.first() {
+            return Err(format!("only pods can be kept decoded: {bad}").into());
+        }
+        changes = Some(reader.changes(SubscriptionOptions::default()));
+    }
+    let following = tokio::spawn(async move {
+        while let Some(changes) = &mut changes {
+            if changes.next().await.is_none() {
+                return;
+            }
+        }
+    });
+    let count = objects.store().snapshot().len();
+    let cost = spent.since()?;
+    let (wall, cpu) = (cost.wall.as_secs_f64(), cost.cpu.as_secs_f64());
+    println!("watchkeeper sync objects={count} wall={wall:.3}s cpu={cpu:.3}s {}", memory()?);
+
+    tokio::time::sleep(REST).await;
+    skip_what_waits(&mut counted).await;
+    println!("watchkeeper steady {}", memory()?);
+    if let Some(events) = arguments.events {
+        let spent = Spent::now()?;
+        count_updates(&mut counted, events).await?;
+        let cost = spent.since()?;
+        let (wall, cpu) = (cost.wall.as_secs_f64(), cost.cpu.as_secs_f64());
+        println!("watchkeeper events={events} wall={wall:.3}s cpu={cpu:.3}s");
+    }
+    following.abort();
+    objects.stop().await;
+    Ok(())
+}
+
+/// An informer of what a user calls by this name, not started.
+async fn informer(client: &Client, resource: &str) -> Outcome<Informer> {
+    let root = RestClient::new(client.transport().clone(), "/", Content::json());
+    let found = RestMapper::new(Arc::new(DiscoveryClient::new(root))).argument(resource).await?;
+    let (name, kind) = (&found.resource, &found.kind);
+    let collection = Collection::new(&name.group, &name.version, &name.resource, &kind.kind);
+    let informer = Informer::new(kind.clone().into(), client.source(&collection));
+    informer.add_index("node", ByField::new(kind.clone().into(), "spec.nodeName".parse()?))?;
+    Ok(informer)
+}
+
+/// Passes over what was there at the beginning.
+async fn skip_what_waits(events: &mut EveryEvent) {
+    while events.pending() > 0 {
+        events.next().await;
+    }
+}
+
+/// Waits for so many updates.
+async fn count_updates(events: &mut EveryEvent, mut left: u64) -> Outcome<()> {
+    while left > 0 {
+        match events.next().await {
+            Some(Heard::Event(Delta::Updated { .. })) => left -= 1,
+            Some(Heard::Event(_)) => {}
+            Some(Heard::Missed(count)) => return Err(format!("{count} events were not counted").into()),
+            None => return Err("the informer has ended".into()),
+        }
+    }
+    Ok(())
+}
+
+/// The peak and the present resident size, as the kernel words them.
+fn memory() -> Outcome<String> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let sizes = status.lines().filter(|line| line.starts_with("VmHWM:") || line.starts_with("VmRSS:"));
+    Ok(sizes.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join(" "))
+}
