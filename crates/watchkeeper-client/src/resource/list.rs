@@ -1,10 +1,13 @@
 //! List: objects, and what is known of the list as a whole.
 
+use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use watchkeeper_core::{Encoding, GroupVersion, ResourceVersion};
+use watchkeeper_wire::protobuf::peek_type;
 use watchkeeper_wire::{Kind, Limits, ListSplitter, decode_bytes, json};
 
-use crate::rest::{Answer, MediaType, RequestError};
+use crate::rest::{Answer, MediaType, Receive, RequestError};
+use crate::transport::Gather;
 
 /// Objects, or a page of them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -20,6 +23,7 @@ pub struct List<T> {
 }
 
 impl<T: DeserializeOwned> List<T> {
+    /// Reads a list that has come as a whole.
     pub(super) fn read(answer: &Answer) -> Result<Self, RequestError> {
         match answer.refusal() {
             Some(status) => Err(answer.refused(status)),
@@ -29,33 +33,106 @@ impl<T: DeserializeOwned> List<T> {
 
     fn of(answer: &Answer) -> Result<Self, String> {
         let (api_version, kind) = answer.object_type().ok_or("it is no list: it does not say what it is")?;
-        let item = kind.strip_suffix("List").ok_or_else(|| format!("it is no list but a {kind}"))?;
-        let version: GroupVersion =
-            api_version.parse().map_err(|_| format!("its version is {api_version:?}"))?;
-        let kind = Kind::new(&version.group, &version.version, item);
         let encoding = match answer.media_type() {
             Some(MediaType::Protobuf) => Encoding::Protobuf,
             _ => Encoding::Json,
         };
-        let mut split = ListSplitter::new(encoding, Limits::DEFAULT);
-        split.push(answer.body.clone());
-        let (mut items, mut speak_for_themselves) = (Vec::new(), None);
+        let mut items = Items::new(encoding, item_kind(&api_version, &kind)?);
+        items.push(answer.body.clone())?;
+        items.finish()
+    }
+}
+
+/// The kind of the items of a list.
+fn item_kind(api_version: &str, kind: &str) -> Result<Kind, String> {
+    let item = kind.strip_suffix("List").ok_or_else(|| format!("it is no list but a {kind}"))?;
+    let version: GroupVersion = api_version.parse().map_err(|_| format!("its version is {api_version:?}"))?;
+    Ok(Kind::new(&version.group, &version.version, item))
+}
+
+/// The items of a list, read as they come.
+pub(super) struct Items<T> {
+    encoding: Encoding,
+    split: ListSplitter,
+    kind: Kind,
+    /// Items of built-in kinds do not say what they are, the list does; those of others do.
+    speak_for_themselves: Option<bool>,
+    read: Vec<T>,
+}
+
+impl<T: DeserializeOwned> Items<T> {
+    fn new(encoding: Encoding, kind: Kind) -> Self {
+        let split = ListSplitter::new(encoding, Limits::DEFAULT);
+        Self { encoding, split, kind, speak_for_themselves: None, read: Vec::new() }
+    }
+
+    fn push(&mut self, chunk: Bytes) -> Result<(), String> {
+        let Self { encoding, split, kind, speak_for_themselves, read } = self;
+        split.push(chunk);
         while let Some(item) = split.next().map_err(|error| error.to_string())? {
-            // Items of built-in kinds do not say what they are, the list does; those of others do.
             let speaks = *speak_for_themselves
-                .get_or_insert_with(|| encoding == Encoding::Json && json::read_type(item).is_ok());
-            let read = match speaks {
+                .get_or_insert_with(|| *encoding == Encoding::Json && json::read_type(item).is_ok());
+            let decoded = match speaks {
                 true => serde_json::from_slice(item).map_err(|error| error.to_string()),
-                false => decode_bytes(encoding, item, &kind).map_err(|error| error.to_string()),
+                false => decode_bytes(*encoding, item, kind).map_err(|error| error.to_string()),
             };
-            items.push(read.map_err(|why| format!("item {}: {why}", items.len()))?);
+            read.push(decoded.map_err(|why| format!("item {}: {why}", read.len()))?);
         }
-        let end = split.finish().map_err(|error| error.to_string())?;
-        Ok(Self {
-            items,
+        Ok(())
+    }
+
+    fn finish(self) -> Result<List<T>, String> {
+        let end = self.split.finish().map_err(|error| error.to_string())?;
+        Ok(List {
+            items: self.read,
             version: end.version,
             continue_token: end.continue_token,
             remaining: end.remaining.and_then(|count| u64::try_from(count).ok()),
         })
+    }
+}
+
+/// A list that is coming. In protobuf, which says what it is before all else, items are read while the rest
+/// is still on its way; in JSON, once all of it is there.
+pub(super) enum Arriving<T> {
+    /// What has come of it, as long as it does not say that it is a list, or is JSON.
+    Gathered(Gather),
+    Items(Box<Items<T>>),
+}
+
+impl<T> Default for Arriving<T> {
+    fn default() -> Self {
+        Self::Gathered(Gather::default())
+    }
+}
+
+impl<T: DeserializeOwned> Receive for Arriving<T> {
+    type Received = List<T>;
+
+    fn push(&mut self, answer: &Answer, chunk: Bytes) -> Result<(), String> {
+        let gathered = match self {
+            Self::Items(items) => return items.push(chunk),
+            Self::Gathered(gathered) => gathered,
+        };
+        gathered.push(chunk);
+        if answer.media_type() != Some(MediaType::Protobuf) {
+            return Ok(());
+        }
+        let Some((api_version, kind)) = peek_type(gathered.arrived()) else { return Ok(()) };
+        let Ok(kind) = item_kind(api_version, kind) else { return Ok(()) }; // a Status, perhaps
+        let mut items = Box::new(Items::new(Encoding::Protobuf, kind));
+        items.push(std::mem::take(gathered).finish())?;
+        *self = Self::Items(items);
+        Ok(())
+    }
+
+    fn finish(self, mut answer: Answer) -> Result<List<T>, RequestError> {
+        match self {
+            Self::Items(items) => items.finish().map_err(|why| answer.undecodable(why)),
+            Self::Gathered(gathered) => {
+                answer.body = gathered.finish();
+                List::read(&answer)
+            }
+        }
     }
 }

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use watchkeeper_core::Status;
 
+use super::list::Arriving;
 use super::{ApplyOptions, DeleteOptions, Deleted, List, ListOptions, ResourceClient, WriteOptions};
 use crate::rest::{InvalidRequest, PatchKind, Request, RequestError, Shape};
 
@@ -40,7 +41,7 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
             Shape::Whole => request,
             _ => request.shape(Shape::MetadataList),
         };
-        List::read(&request.send().await?)
+        request.receive(Arriving::default()).await
     }
 
     /// Creates an object.

@@ -35,6 +35,7 @@ pub use error::{InvalidRequest, RequestError};
 pub use limiter::Limiter;
 pub use request::{PatchKind, Request};
 pub use retry::{Backoff, Retries};
+pub(crate) use send::Receive;
 pub use warning::{NoWarnings, WarnOnce, Warning, Warnings};
 
 /// Requests below one path of an API server, in one encoding. Clones are cheap.

@@ -12,10 +12,42 @@ use super::content::{MediaType, encoded};
 use super::request::{Payload, Request};
 use super::retry::{Attempt, Use, again};
 use super::{InvalidRequest, RequestError, warning};
-use crate::transport::{Body, TransportError, Upgrade, Upgraded};
+use crate::transport::{Body, Gather, TransportError, Upgrade, Upgraded};
 
 /// How much of a refusal's body is read.
 const REFUSAL_BYTES: usize = 1 << 20;
+
+/// What becomes of the body of an answer while it comes.
+pub(crate) trait Receive {
+    /// What it becomes.
+    type Received;
+
+    /// Takes the next piece. The answer has no body yet.
+    ///
+    /// # Errors
+    /// Why this cannot be read.
+    fn push(&mut self, answer: &Answer, chunk: Bytes) -> Result<(), String>;
+
+    /// There are no more pieces.
+    ///
+    /// # Errors
+    /// If that cannot be all.
+    fn finish(self, answer: Answer) -> Result<Self::Received, RequestError>;
+}
+
+impl Receive for Gather {
+    type Received = Answer;
+
+    fn push(&mut self, _: &Answer, chunk: Bytes) -> Result<(), String> {
+        Gather::push(self, chunk);
+        Ok(())
+    }
+
+    fn finish(self, mut answer: Answer) -> Result<Answer, RequestError> {
+        answer.body = Gather::finish(self);
+        Ok(answer)
+    }
+}
 
 impl Request {
     /// Sends the request and reads the answer. Dropped half-way, it is cancelled (R5).
@@ -24,11 +56,19 @@ impl Request {
     ///
     /// # Errors
     /// If it was not sent, or not answered, or refused.
-    pub async fn send(mut self) -> Result<Answer, RequestError> {
+    pub async fn send(self) -> Result<Answer, RequestError> {
+        self.receive(Gather::default()).await
+    }
+
+    /// Sends the request and has the answer received as it comes.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub(crate) async fn receive<R: Receive>(mut self, receiver: R) -> Result<R::Received, RequestError> {
         self.check()?;
         let call = Call::new(&self);
         let _timed = call.time();
-        self.exchange(&call).instrument(call.span.clone()).await
+        self.exchange(&call, receiver).instrument(call.span.clone()).await
     }
 
     /// Sends the request and returns the body of the answer, whatever it is.
@@ -106,24 +146,31 @@ impl Request {
         }
     }
 
-    async fn exchange(&mut self, call: &Call) -> Result<Answer, RequestError> {
+    async fn exchange<R: Receive>(
+        &mut self,
+        call: &Call,
+        mut receiver: R,
+    ) -> Result<R::Received, RequestError> {
         call.wait().await; // who is held back must not be late before anything is sent
-        let (timeout, request) = (self.timeout, self.description());
+        let timeout = self.timeout;
         let exchange = async {
-            let answer = self.attempt(Use::Exchange, call).await?;
-            let (head, body) = answer.into_parts();
-            let body = body.bytes().await;
-            let body = body.map_err(|source| RequestError::Body { request: self.description(), source })?;
-            call.received(body.len());
-            Ok(Answer::new(head.status, head.headers, body, self.description()))
+            let (head, mut body) = self.attempt(Use::Exchange, call).await?.into_parts();
+            let answer = Answer::new(head.status, head.headers, Bytes::new(), self.description());
+            let mut length = 0;
+            loop {
+                let chunk = body.chunk().await;
+                let chunk =
+                    chunk.map_err(|source| RequestError::Body { request: self.description(), source })?;
+                let Some(chunk) = chunk else { break };
+                length += chunk.len();
+                receiver.push(&answer, chunk).map_err(|why| answer.undecodable(why))?;
+            }
+            call.received(length);
+            receiver.finish(answer)
         };
-        match timeout {
-            None => exchange.await,
-            Some(after) => match tokio::time::timeout(after, exchange).await {
-                Ok(outcome) => outcome,
-                Err(_) => Err(RequestError::TimedOut { request, after }),
-            },
-        }
+        let Some(after) = timeout else { return exchange.await };
+        let outcome = tokio::time::timeout(after, exchange).await;
+        outcome.unwrap_or_else(|_| Err(RequestError::TimedOut { request: self.description(), after }))
     }
 
     /// Sends the request until it is answered, as often as is proper (R2).

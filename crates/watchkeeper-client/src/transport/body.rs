@@ -61,8 +61,12 @@ impl Body {
     ///
     /// # Errors
     /// If it ends too early.
-    pub async fn bytes(self) -> Result<Bytes, BodyError> {
-        Ok(self.collect().await?.to_bytes())
+    pub async fn bytes(mut self) -> Result<Bytes, BodyError> {
+        let mut gathered = Gather::default();
+        while let Some(chunk) = self.chunk().await? {
+            gathered.push(chunk);
+        }
+        Ok(gathered.finish())
     }
 
     /// The next piece; `None` at the end. Dropped half-way, nothing is lost.
@@ -103,6 +107,44 @@ impl Body {
                 Self { content, lease: self.lease }
             }
             content => Self { content, lease: self.lease },
+        }
+    }
+}
+
+/// Pieces of a body that become one.
+///
+/// Each is let go of at once, so that its memory serves the next: a long body is held once, and what is large
+/// grows without a copy where the system can move pages. A single piece is not copied.
+#[derive(Debug, Default)]
+pub(crate) struct Gather {
+    first: Bytes,
+    whole: Vec<u8>,
+}
+
+impl Gather {
+    pub(crate) fn push(&mut self, chunk: Bytes) {
+        if self.arrived().is_empty() {
+            self.first = chunk;
+            return;
+        }
+        let first = std::mem::take(&mut self.first);
+        self.whole.reserve(first.len() + chunk.len());
+        self.whole.extend_from_slice(&first);
+        self.whole.extend_from_slice(&chunk);
+    }
+
+    /// What has come so far.
+    pub(crate) fn arrived(&self) -> &[u8] {
+        match self.whole.is_empty() {
+            true => &self.first,
+            false => &self.whole,
+        }
+    }
+
+    pub(crate) fn finish(self) -> Bytes {
+        match self.whole.is_empty() {
+            true => self.first,
+            false => self.whole.into(),
         }
     }
 }

@@ -34,6 +34,7 @@ use crate::metrics::Metrics;
 use dial::Dialer;
 use pool::Pool;
 
+pub(crate) use body::Gather;
 pub use body::{Body, BodyError};
 pub use error::{BuildError, ConnectError, TransportError};
 pub(crate) use tls::check as check_identity;

@@ -70,6 +70,25 @@ impl<'a> Envelope<'a> {
     }
 }
 
+/// `apiVersion` and `kind` of a body of which only the beginning has come; `None` where they have not yet, or do not
+/// stand first.
+///
+/// ```
+/// use watchkeeper_wire::protobuf::{peek_type, wrap};
+///
+/// let body = wrap("v1", "PodList", b"the message");
+/// assert_eq!(peek_type(&body[..19]), Some(("v1", "PodList")));
+/// assert_eq!(peek_type(&body[..18]), None);
+/// ```
+pub fn peek_type(beginning: &[u8]) -> Option<(&str, &str)> {
+    let mut cursor = Cursor::new(beginning.strip_prefix(&MAGIC)?);
+    let tag = cursor.tag().ok()??;
+    match (tag.field, tag.wire) {
+        (1, Wire::Bytes) => read_type(cursor.message().ok()?).ok(),
+        _ => None,
+    }
+}
+
 /// Reads a `TypeMeta`: `apiVersion`, `kind`.
 pub(super) fn read_type(mut cursor: Cursor<'_>) -> Result<(&str, &str), Malformed> {
     let (mut api_version, mut kind) = ("", "");
