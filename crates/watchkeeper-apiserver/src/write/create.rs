@@ -89,18 +89,22 @@ impl Writer {
 
 /// Puts an object into the namespace of the path: 400 where it says another.
 pub(super) fn place(draft: &mut Draft, call: &Call<'_>) -> Result<(), Status> {
+    let namespace = namespace_for(draft.text("namespace"), call)?;
+    draft.set_meta("namespace", namespace.map(Into::into));
+    Ok(())
+}
+
+/// The namespace for an object that says this one: that of the path, if its kind is in namespaces.
+pub(super) fn namespace_for<'a>(said: &str, call: &Call<'a>) -> Result<Option<&'a str>, Status> {
     let namespace = call.namespace.filter(|_| call.resource.is_namespaced()).unwrap_or_default();
     if call.resource.is_namespaced() && namespace.is_empty() {
         return Err(Status::bad_request("an empty namespace may not be set during creation"));
     }
-    let said = draft.text("namespace");
     if !said.is_empty() && !namespace.is_empty() && said != namespace {
         let message = "the namespace of the provided object does not match the namespace sent on the request";
         return Err(Status::bad_request(message));
     }
-    let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
-    draft.set_meta("namespace", namespace.map(Into::into));
-    Ok(())
+    Ok(Some(namespace).filter(|namespace| !namespace.is_empty()))
 }
 
 /// Gives a new object what the server gives, and checks it.

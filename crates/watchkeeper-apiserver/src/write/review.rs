@@ -6,17 +6,18 @@ use crate::http::{Authenticator, ISSUER, TokenError, User, method_not_allowed};
 use serde_json::{Map, Value, json};
 use watchkeeper_core::{CauseType, GroupKind, Quoted, Status};
 
-use super::create::now;
+use super::create::{namespace_for, now};
 use super::refusal::fault;
 use super::{Answer, Call, Written};
 
 /// Answers a review.
 pub(super) async fn answer(
     call: &Call<'_>,
-    body: Value,
+    mut body: Value,
     user: &User,
     known: &Authenticator,
 ) -> Result<Written, Status> {
+    place(&mut body, call)?;
     check_review(call, &body)?;
     let status = match (&*call.resource.group, &*call.resource.name) {
         ("authorization.k8s.io", "selfsubjectrulesreviews") => json!({
@@ -42,6 +43,22 @@ pub(super) async fn answer(
         _ => {}
     }
     Ok(Written::new(201, Answer::Value(answer)))
+}
+
+/// A review that is in a namespace is in that of the path.
+fn place(body: &mut Value, call: &Call<'_>) -> Result<(), Status> {
+    let said = body["metadata"]["namespace"].as_str().unwrap_or_default();
+    let namespace = namespace_for(said, call)?;
+    if let (Some(namespace), Some(fields)) = (namespace, body.as_object_mut()) {
+        let metadata = fields.entry("metadata").or_insert(Value::Null);
+        if metadata.is_null() {
+            *metadata = json!({});
+        }
+        if let Some(metadata) = metadata.as_object_mut() {
+            metadata.insert("namespace".to_owned(), namespace.into());
+        }
+    }
+    Ok(())
 }
 
 /// What is asked must be one question, and about somebody.

@@ -95,6 +95,9 @@ async fn reviews_allow_everything() {
         let nothing = json!({"metadata": metadata, "spec": {"user": "jo"}});
         assert_eq!(server.post(name, nothing).await.unwrap_err().code, 422, "{name}");
     }
+    let local = json!({"spec": {"resourceAttributes": what, "user": "jo"}});
+    let told = server.post("localsubjectaccessreviews", local).await.unwrap();
+    assert_eq!(told.body["metadata"], json!({"namespace": "default"}), "that of the path");
     let told =
         server.post("selfsubjectrulesreviews", json!({"spec": {"namespace": "default"}})).await.unwrap();
     assert_eq!(told.body["status"]["resourceRules"][0]["verbs"], json!(["*"]));
