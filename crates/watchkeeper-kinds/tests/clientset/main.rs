@@ -2,8 +2,11 @@
 //! says of the same.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod applied;
+mod embedded;
 mod every_method;
 mod methods;
 mod subresources;
 mod verbs;
 mod way;
+mod world;

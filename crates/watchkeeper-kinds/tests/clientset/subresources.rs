@@ -6,12 +6,11 @@ use watchkeeper_client::resource::{ResourceClient, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_core::Status;
 use watchkeeper_kinds::k8s_openapi::api::authentication::v1::TokenRequest;
-use watchkeeper_kinds::k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use watchkeeper_kinds::k8s_openapi::api::core::v1::Binding;
 use watchkeeper_kinds::k8s_openapi::api::policy::v1::Eviction;
 use watchkeeper_kinds::{Api, Scaled};
 
-use crate::way::{Transcript, Way, World, object};
+use crate::way::{Place, Transcript, Way, object};
 
 fn pod(name: &str) -> Value {
     json!({
@@ -81,10 +80,18 @@ fn write() -> WriteOptions {
 const STRATEGIC: PatchKind = PatchKind::Strategic;
 const MERGE: PatchKind = PatchKind::Merge;
 
-async fn typed(way: Way, world: &World) -> Transcript {
+/// Asks all.
+pub(crate) async fn play(way: Way, place: &Place) -> Transcript {
+    match way {
+        Way::Dynamic => Box::pin(dynamic(place)).await,
+        _ => Box::pin(typed(way, place)).await,
+    }
+}
+
+async fn typed(way: Way, place: &Place) -> Transcript {
     let mut transcript = Transcript::default();
     let note = &mut transcript;
-    let (core, apps, namespace) = (world.client.core_v1(), world.client.apps_v1(), world.namespace());
+    let (core, apps, namespace) = (place.client.core_v1(), place.client.apps_v1(), &place.namespace);
 
     let pods = way.typed(core.pods(namespace));
     for name in ["a", "b"] {
@@ -126,8 +133,8 @@ async fn typed(way: Way, world: &World) -> Transcript {
     note.note_outcome("token", &token);
 
     let namespaces = way.typed(core.namespaces());
-    let mut namespace =
-        namespaces.create(&object(json!({"metadata": {"name": "n"}})), &write()).await.unwrap();
+    let named = json!({"metadata": {"name": format!("{namespace}-too")}});
+    let mut namespace = namespaces.create(&object(named), &write()).await.unwrap();
     namespace.spec.as_mut().unwrap().finalizers = Some(vec!["example.com/mine".to_owned()]);
     note.note_outcome("finalize", &namespaces.finalize(&namespace, &write()).await);
     transcript
@@ -148,11 +155,11 @@ where
     transcript.note_outcome("patch scale", &patched);
 }
 
-async fn dynamic(world: &World) -> Transcript {
+async fn dynamic(place: &Place) -> Transcript {
     let mut transcript = Transcript::default();
     let note = &mut transcript;
-    let of = |version: &str, resource: &str| world.client.dynamic(&version.parse().unwrap(), resource);
-    let namespaced = |version: &str, resource: &str| of(version, resource).namespace(world.namespace());
+    let of = |version: &str, resource: &str| place.client.dynamic(&version.parse().unwrap(), resource);
+    let namespaced = |version: &str, resource: &str| of(version, resource).namespace(&place.namespace);
 
     let pods = namespaced("v1", "pods");
     for name in ["a", "b"] {
@@ -205,8 +212,8 @@ async fn dynamic(world: &World) -> Transcript {
     note.note_outcome("token", &token);
 
     let namespaces = of("v1", "namespaces");
-    let mut namespace =
-        namespaces.create(&DynamicObject::new("v1", "Namespace", "n"), &write()).await.unwrap();
+    let named = DynamicObject::new("v1", "Namespace", &format!("{}-too", place.namespace));
+    let mut namespace = namespaces.create(&named, &write()).await.unwrap();
     namespace.set(&["spec", "finalizers"], json!(["example.com/mine"]));
     note.note_outcome("finalize", &namespaces.update_subresource("finalize", &namespace, &write()).await);
     transcript
@@ -224,54 +231,18 @@ async fn patch(
     transcript.note_outcome(step, &patched);
 }
 
-#[tokio::test]
-async fn every_subresource_answers_the_same_however_it_is_asked() {
-    let mut transcripts = Vec::new();
-    for way in [Way::Protobuf, Way::Json, Way::Dynamic] {
-        let world = World::start().await;
-        transcripts.push(match way {
-            Way::Dynamic => dynamic(&world).await,
-            _ => Box::pin(typed(way, &world)).await,
-        });
-        world.cluster.stop().await;
-    }
-    let [protobuf, json, dynamic] = &transcripts[..] else { panic!("three ways") };
-    protobuf.assert_same(json, "protobuf, JSON");
-    json.assert_same(dynamic, "typed, dynamic");
-
-    let names = |step: &str| dynamic.step(step)["spec"]["ephemeralContainers"].as_array().unwrap().len();
+/// That all was done.
+pub(crate) fn check(transcript: &Transcript) {
+    let names = |step: &str| transcript.step(step)["spec"]["ephemeralContainers"].as_array().unwrap().len();
     assert_eq!((names("update ephemeral"), names("patch ephemeral")), (1, 2));
     let cpu = |step: &str| {
-        dynamic.step(step)["spec"]["containers"][0]["resources"]["requests"]["cpu"].as_str().unwrap()
+        transcript.step(step)["spec"]["containers"][0]["resources"]["requests"]["cpu"].as_str().unwrap()
     };
     assert_eq!((cpu("update resize"), cpu("patch resize")), ("200m", "300m"));
-    assert_eq!(dynamic.step("bind")["status"], "Success");
-    assert_eq!(dynamic.step("bound")["spec"]["nodeName"], "node-1");
-    assert_eq!(dynamic.step("update scale")["spec"]["replicas"], 3);
-    assert_eq!(dynamic.step("patch scale")["spec"]["replicas"], 5);
-    assert!(dynamic.step("update stale scale").as_str().unwrap().contains("the object has been modified"));
-    assert_eq!(dynamic.step("finalize")["spec"]["finalizers"], json!(["example.com/mine"]));
-}
-
-/// The embedded server has no certificate signing requests: what it is asked is what counts.
-#[tokio::test]
-async fn an_approval_is_asked_for_below_its_request() {
-    let world = World::start().await;
-    let requests = world.client.certificates_v1().certificate_signing_requests();
-    let mut request = CertificateSigningRequest::default();
-    request.metadata.name = Some("a".to_owned());
-    let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests/a/approval";
-    let patch = json!({"status": {"conditions": []}});
-    for error in [
-        requests.get_approval("a").await.unwrap_err(),
-        requests.update_approval(&request, &write()).await.unwrap_err(),
-        requests.patch_approval("a", MERGE, &patch, &write()).await.unwrap_err(),
-    ] {
-        assert!(error.is_not_found());
-        let watchkeeper_client::rest::RequestError::Refused { request, .. } = &error else {
-            panic!("{error}")
-        };
-        assert!(request.ends_with(path), "{request}");
-    }
-    world.cluster.stop().await;
+    assert_eq!(transcript.step("bind")["status"], "Success");
+    assert_eq!(transcript.step("bound")["spec"]["nodeName"], "node-1");
+    assert_eq!(transcript.step("update scale")["spec"]["replicas"], 3);
+    assert_eq!(transcript.step("patch scale")["spec"]["replicas"], 5);
+    assert!(transcript.step("update stale scale").as_str().unwrap().contains("the object has been modified"));
+    assert_eq!(transcript.step("finalize")["spec"]["finalizers"], json!(["example.com/mine"]));
 }

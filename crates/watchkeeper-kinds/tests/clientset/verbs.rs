@@ -6,14 +6,14 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use watchkeeper_client::dynamic::DynamicObject;
 use watchkeeper_client::resource::{
-    DeleteOptions, Deleted, DeletedMany, Event, List, ListOptions, ResourceClient, WriteOptions,
+    ApplyOptions, DeleteOptions, Deleted, DeletedMany, Event, List, ListOptions, ResourceClient, WriteOptions,
 };
 use watchkeeper_client::rest::PatchKind;
-use watchkeeper_core::{ListAt, ListPart, ListRequest, ListWatch as _, ObjectKey, WatchFrom, WatchRequest};
+use watchkeeper_core::{ListAt, ListRequest, WatchFrom, WatchRequest};
 
-use crate::way::{Transcript, Way, World, object};
+use crate::way::{Place, Transcript, Way, object};
 
-fn deployment(name: &str, tier: &str) -> Value {
+pub(crate) fn deployment(name: &str, tier: &str) -> Value {
     json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -28,7 +28,7 @@ fn deployment(name: &str, tier: &str) -> Value {
     })
 }
 
-fn write() -> WriteOptions {
+pub(crate) fn write() -> WriteOptions {
     WriteOptions::default()
 }
 
@@ -44,7 +44,20 @@ fn version_of(object: &impl Serialize) -> String {
     tree["metadata"]["resourceVersion"].as_str().unwrap().to_owned()
 }
 
-/// All that can be asked of deployments.
+/// Asks all of deployments.
+pub(crate) async fn play(way: Way, place: &Place) -> Transcript {
+    match way {
+        Way::Dynamic => {
+            let deployments = place.client.dynamic(&"apps/v1".parse().unwrap(), "deployments");
+            Box::pin(ask(&deployments.namespace(&place.namespace))).await
+        }
+        _ => {
+            let deployments = way.typed(place.client.apps_v1().deployments(&place.namespace));
+            Box::pin(ask(&*deployments)).await
+        }
+    }
+}
+
 async fn ask<T>(deployments: &ResourceClient<T>) -> Transcript
 where
     T: Serialize + DeserializeOwned + Send + 'static,
@@ -133,7 +146,56 @@ where
             Event::Bookmark(_) => {}
         }
     }
+    Box::pin(ask_to_apply(note, deployments)).await;
     transcript
+}
+
+/// What two managers may do to a deployment, and whose its fields are in the end.
+async fn ask_to_apply<T>(note: &mut Transcript, deployments: &ResourceClient<T>)
+where
+    T: Serialize + DeserializeOwned,
+{
+    let by = |manager: &str| ApplyOptions { field_manager: manager.into(), force: false, dry_run: false };
+    let forced = ApplyOptions { force: true, ..by("scaler") };
+    let applied = deployment("d", "x");
+    let with = |part: &str, value: Value| {
+        let mut object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}});
+        object[part] = value;
+        object
+    };
+    let template = json!({"spec": {"containers": [{"name": "c", "image": "nginx:2"}]}});
+    let scaled = with("spec", json!({"replicas": 4, "template": template}));
+    let condition = json!({"type": "Available", "status": "True", "reason": "Told", "message": "so"});
+    let observed = with("status", json!({"replicas": 4, "conditions": [condition]}));
+    let left = with("spec", json!({"template": template}));
+
+    let dry = ApplyOptions { dry_run: true, ..by("owner") };
+    note.note_outcome("dry apply", &deployments.apply(&applied, &dry).await);
+    assert!(deployments.find("d").await.unwrap().is_none());
+    note.note_outcome("apply", &deployments.apply(&applied, &by("owner")).await);
+    note.note_outcome("apply again", &deployments.apply(&applied, &by("owner")).await);
+    let refused = deployments.apply(&scaled, &by("scaler")).await;
+    assert!(refused.as_ref().is_err_and(|error| error.is_conflict()));
+    note.note_outcome("apply, in conflict", &refused);
+    note.note_outcome("apply, by force", &deployments.apply(&scaled, &forced).await);
+    let refused = deployments.apply(&applied, &by("owner")).await;
+    note.note_outcome("apply, in conflict with force", &refused);
+    note.note_outcome("apply status", &deployments.apply_status(&observed, &by("controller")).await);
+    // What is no longer applied by anybody goes.
+    let left = deployments.apply(&left, &by("scaler")).await.unwrap();
+    note.note("apply less", &left);
+    note.note("owners", &owners(&left));
+}
+
+/// Whose the fields of an object are, without when.
+fn owners(object: &impl Serialize) -> Vec<Value> {
+    let tree = serde_json::to_value(object).unwrap();
+    let mut owners = tree["metadata"]["managedFields"].as_array().unwrap().clone();
+    for owner in &mut owners {
+        owner["time"].take();
+    }
+    owners.sort_by_key(|owner| (owner["manager"].to_string(), owner["subresource"].to_string()));
+    owners
 }
 
 fn note_list<T: Serialize>(transcript: &mut Transcript, step: &str, list: &List<T>) {
@@ -141,68 +203,25 @@ fn note_list<T: Serialize>(transcript: &mut Transcript, step: &str, list: &List<
     transcript.note(step, &json!({"items": list.items, "remaining": list.remaining}));
 }
 
-#[tokio::test]
-async fn every_verb_answers_the_same_however_it_is_asked() {
-    let mut transcripts = Vec::new();
-    for way in [Way::Protobuf, Way::Json, Way::Dynamic] {
-        let world = World::start().await;
-        let client = &world.client;
-        transcripts.push(match way {
-            Way::Dynamic => {
-                let deployments = client.dynamic(&"apps/v1".parse().unwrap(), "deployments");
-                ask(&deployments.namespace(world.namespace())).await
-            }
-            _ => Box::pin(ask(&*way.typed(client.apps_v1().deployments(world.namespace())))).await,
-        });
-        world.cluster.stop().await;
-    }
-    let [protobuf, json, dynamic] = &transcripts[..] else { panic!("three ways") };
-    protobuf.assert_same(json, "protobuf, JSON");
-    json.assert_same(dynamic, "typed, dynamic");
-
-    assert_eq!(dynamic.step("create")["spec"]["replicas"], 1);
-    assert_eq!(dynamic.step("json")["spec"]["replicas"], 3);
-    assert_eq!(dynamic.step("merge")["metadata"]["annotations"], json!({"k": "v"}));
-    let container = &dynamic.step("strategic")["spec"]["template"]["spec"]["containers"][0];
+/// That all was done.
+pub(crate) fn check(transcript: &Transcript) {
+    assert_eq!(transcript.step("create")["spec"]["replicas"], 1);
+    assert_eq!(transcript.step("json")["spec"]["replicas"], 3);
+    assert_eq!(transcript.step("merge")["metadata"]["annotations"], json!({"k": "v"}));
+    let container = &transcript.step("strategic")["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(
         (&container["image"], &container["ports"][0]["containerPort"]),
         (&json!("nginx:2"), &json!(80))
     );
-    assert_eq!(dynamic.step("patch status")["status"]["readyReplicas"], 1);
-    assert_eq!(dynamic.step("first page")["remaining"], 1);
-    assert_eq!(dynamic.step("selected")["items"].as_array().unwrap().len(), 2);
-    assert_eq!(dynamic.step("metadata")["kind"], "PartialObjectMetadata");
-    assert_eq!(dynamic.step("left")["items"].as_array().unwrap().len(), 1);
-    assert_eq!(dynamic.step("deleted")["metadata"]["name"], "a");
-}
-
-#[tokio::test]
-async fn an_empty_namespace_stands_for_all() {
-    let world = World::start().await;
-    let other = world.cluster.fresh_namespace().await.unwrap();
-    let client = &world.client;
-    for namespace in [world.namespace(), &other] {
-        let deployments = client.apps_v1().deployments(namespace);
-        deployments.create(&object(deployment("a", "x")), &write()).await.unwrap();
-    }
-    let all = client.apps_v1().deployments("").list(&ListOptions::default()).await.unwrap();
-    assert_eq!(all.items.len(), 2);
-    assert!(client.apps_v1().deployments("").get("a").await.is_err());
-    world.cluster.stop().await;
-}
-
-#[tokio::test]
-async fn the_source_of_a_kind_lists_its_collection() {
-    let world = World::start().await;
-    let deployments = world.client.apps_v1().deployments(world.namespace());
-    deployments.create(&object(deployment("a", "x")), &write()).await.unwrap();
-    let mut parts = deployments.source().list(ListRequest::default());
-    let mut keys = Vec::new();
-    while let Some(part) = parts.next().await {
-        if let ListPart::Item(found) = part.unwrap() {
-            keys.push(found.head.key().clone());
-        }
-    }
-    assert_eq!(keys, [ObjectKey::namespaced(world.namespace(), "a")]);
-    world.cluster.stop().await;
+    assert_eq!(transcript.step("patch status")["status"]["readyReplicas"], 1);
+    assert_eq!(transcript.step("first page")["remaining"], 1);
+    assert_eq!(transcript.step("selected")["items"].as_array().unwrap().len(), 2);
+    assert_eq!(transcript.step("metadata")["kind"], "PartialObjectMetadata");
+    assert_eq!(transcript.step("left")["items"].as_array().unwrap().len(), 1);
+    assert_eq!(transcript.step("deleted")["metadata"]["name"], "a");
+    assert_eq!(transcript.step("apply, by force")["spec"]["replicas"], 4);
+    assert!(transcript.step("apply, in conflict with force").as_str().unwrap().contains("\"scaler\""));
+    assert_eq!(transcript.step("apply status")["status"]["conditions"][0]["reason"], "Told");
+    assert_eq!(transcript.step("apply less")["spec"]["replicas"], 1);
+    assert_eq!(transcript.step("owners").as_array().unwrap().len(), 3);
 }

@@ -1,4 +1,6 @@
-//! Ways to ask the same, and what was answered.
+//! Ways to ask the same, and what was answered: all that the scenarios know of the server they are played on.
+
+use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -7,7 +9,6 @@ use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::rest::{Content, RequestError};
 use watchkeeper_client::{Client, Config};
 use watchkeeper_kinds::{Api, ClientSet};
-use watchkeeper_testkit::TestCluster;
 
 /// How it is asked.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +19,8 @@ pub(crate) enum Way {
 }
 
 impl Way {
+    pub(crate) const ALL: [Self; 3] = [Self::Protobuf, Self::Json, Self::Dynamic];
+
     /// A typed client that asks in this way.
     pub(crate) fn typed<K>(self, api: Api<K>) -> Api<K> {
         match self {
@@ -27,23 +30,17 @@ impl Way {
     }
 }
 
-/// A cluster of one's own, so that what is asked in one way does not know of the others.
-pub(crate) struct World {
-    pub(crate) cluster: TestCluster,
+/// Where it is asked: a server, and a namespace of it that nobody else uses.
+pub(crate) struct Place {
     pub(crate) client: ClientSet,
+    pub(crate) namespace: String,
 }
 
-impl World {
-    pub(crate) async fn start() -> Self {
-        let cluster = TestCluster::start().await.unwrap();
-        let sources = Sources::File(cluster.kubeconfig_path().to_owned());
+impl Place {
+    pub(crate) fn new(kubeconfig: &Path, namespace: &str) -> Self {
+        let sources = Sources::File(kubeconfig.to_owned());
         let config = Config::load(&sources, &Overrides::default()).unwrap();
-        let client = ClientSet::new(Client::new(&config).unwrap());
-        Self { cluster, client }
-    }
-
-    pub(crate) fn namespace(&self) -> &str {
-        self.cluster.namespace()
+        Self { client: ClientSet::new(Client::new(&config).unwrap()), namespace: namespace.to_owned() }
     }
 }
 
@@ -81,14 +78,21 @@ impl Transcript {
         })
     }
 
+    /// The steps in which they differ: what was done, and both answers.
+    pub(crate) fn differences(&self, other: &Self) -> Vec<(String, String)> {
+        let names =
+            |transcript: &Self| transcript.steps.iter().map(|(step, _)| step.clone()).collect::<Vec<_>>();
+        assert_eq!(names(self), names(other));
+        let pairs = self.steps.iter().zip(&other.steps).filter(|(mine, theirs)| mine != theirs);
+        pairs.map(|((step, mine), (_, theirs))| (step.clone(), format!("{mine}\n  {theirs}"))).collect()
+    }
+
     /// Says all steps in which they differ.
     pub(crate) fn assert_same(&self, other: &Self, between: &str) {
-        let pairs = self.steps.iter().zip(&other.steps).filter(|(mine, theirs)| mine != theirs);
-        let differing: Vec<String> = pairs
-            .map(|(mine, theirs)| format!("{}\n  {}\n  {}: {}", mine.0, mine.1, theirs.0, theirs.1))
-            .collect();
+        let differing =
+            self.differences(other).into_iter().map(|(step, answers)| format!("{step}\n  {answers}"));
+        let differing: Vec<String> = differing.collect();
         assert!(differing.is_empty(), "{between}:\n{}", differing.join("\n"));
-        assert_eq!(self.steps.len(), other.steps.len(), "{between}");
     }
 }
 
@@ -117,9 +121,19 @@ fn normalize(value: &mut Value) {
             // Where the server writes null for a time or a list, a type has nothing or an empty list.
             let is_nothing = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
             fields.retain(|name, value| !is_nothing(value) && !VARYING.contains(&name.as_str()));
-            fields.values_mut().for_each(normalize);
+            for (name, value) in fields {
+                match (name.as_str(), &mut *value) {
+                    ("nodePort" | "healthCheckNodePort", Value::Number(_)) => *value = "<port>".into(),
+                    // Rules come in any order.
+                    ("resourceRules" | "nonResourceRules", Value::Array(rules)) => {
+                        rules.sort_by_key(Value::to_string);
+                    }
+                    _ => normalize(value),
+                }
+            }
         }
         Value::Array(items) => items.iter_mut().for_each(normalize),
+        Value::String(text) if text.starts_with("10.0.0.") => *text = "<address>".to_owned(),
         Value::String(text) => {
             let words = text.split('"').map(|word| match word.starts_with("test-") {
                 true => "<namespace>",
