@@ -1,0 +1,186 @@
+//! Every verb, method and subresource of the ClientSet and of the dynamic client: on the real server and on ours, in
+//! protobuf, in JSON and without types, all come to the same.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[path = "../../crates/watchkeeper-kinds/tests/clientset/applied.rs"]
+mod applied;
+#[path = "../../crates/watchkeeper-kinds/tests/clientset/every_method.rs"]
+mod every_method;
+#[path = "../../crates/watchkeeper-kinds/tests/clientset/methods.rs"]
+mod methods;
+#[path = "../../crates/watchkeeper-kinds/tests/clientset/subresources.rs"]
+mod subresources;
+#[path = "../../crates/watchkeeper-kinds/tests/clientset/verbs.rs"]
+mod verbs;
+#[path = "../../crates/watchkeeper-kinds/tests/clientset/way.rs"]
+mod way;
+
+use base64::Engine as _;
+use serde_json::{Value, json};
+use watchkeeper_client::dynamic::DynamicObject;
+use watchkeeper_client::resource::WriteOptions;
+use watchkeeper_client::rest::PatchKind;
+use watchkeeper_oracle::Cluster;
+use watchkeeper_testkit::TestCluster;
+
+use way::{Place, Transcript, Way, object};
+
+/// The real server with a namespace of its own for a way.
+async fn real_place(real: &Cluster, way: Way) -> Place {
+    let place = Place::new(real.kubeconfig(), &format!("test-{way:?}").to_lowercase());
+    let namespace = DynamicObject::new("v1", "Namespace", &place.namespace);
+    let namespaces = place.client.dynamic(&"v1".parse().unwrap(), "namespaces");
+    namespaces.create(&namespace, &WriteOptions::default()).await.unwrap();
+    place
+}
+
+/// Plays a scenario on both servers in every way. Those of a server are to be the same.
+async fn real_and_ours(play: impl AsyncFn(Way, &Place) -> Transcript) -> [Transcript; 2] {
+    let real = Cluster::start().await.unwrap();
+    let (mut of_real, mut of_ours) = (Vec::new(), Vec::new());
+    for way in Way::ALL {
+        of_real.push(play(way, &real_place(&real, way).await).await);
+        let ours = TestCluster::start().await.unwrap();
+        let place = Place::new(ours.kubeconfig_path(), ours.namespace());
+        of_ours.push(play(way, &place).await);
+        ours.stop().await;
+    }
+    [(of_real, "the real server"), (of_ours, "ours")].map(|(transcripts, server)| {
+        let mut transcripts = transcripts.into_iter();
+        let protobuf = transcripts.next().unwrap();
+        for (way, transcript) in Way::ALL[1..].iter().zip(transcripts) {
+            protobuf.assert_same(&transcript, &format!("{server}: protobuf, {way:?}"));
+        }
+        protobuf
+    })
+}
+
+#[tokio::test]
+async fn every_verb_answers_the_same_as_on_the_real_server() {
+    let [real, ours] = real_and_ours(verbs::play).await;
+    real.assert_same(&ours, "real, ours");
+    verbs::check(&real);
+}
+
+#[tokio::test]
+async fn every_subresource_answers_the_same_as_on_the_real_server() {
+    let [real, ours] = real_and_ours(subresources::play).await;
+    real.assert_same(&ours, "real, ours");
+    subresources::check(&real);
+}
+
+/// What is not the same, and why.
+const EXPLAINED: &[(&str, &str)] = &[
+    ("v1 componentstatuses: ", "the embedded server has no components besides itself"),
+    (
+        "authentication.k8s.io/v1 selfsubjectreviews: create ",
+        "each server names its administrator, and how he is known",
+    ),
+    (
+        "authorization.k8s.io/v1 localsubjectaccessreviews: create ",
+        "whoever the embedded server knows may do everything",
+    ),
+    (
+        "authorization.k8s.io/v1 selfsubjectrulesreviews: create ",
+        "so there is one rule, and none that RBAC adds",
+    ),
+    ("authorization.k8s.io/v1 subjectaccessreviews: create ", "so she may too, of whom RBAC knows nothing"),
+];
+
+/// Nothing is kept, because what the samples would do to each other (webhooks, quotas) is not what is asked.
+#[tokio::test]
+async fn every_method_answers_the_same_as_on_the_real_server() {
+    let dry = WriteOptions { dry_run: true, ..Default::default() };
+    let [real, ours] = real_and_ours(async |way, place| every_method::play(way, place, &dry).await).await;
+    every_method::check_embedded(&ours);
+    let of_real =
+        |step: &str| every_method::ROWS.iter().any(|row| !row.embedded && step.starts_with(&row.what()));
+    let mut explained = Vec::new();
+    let mut found = Vec::new();
+    for (step, answers) in real.differences(&ours) {
+        match EXPLAINED.iter().find(|(explained, _)| step.starts_with(explained)) {
+            Some((step, _)) => explained.push(*step),
+            None if of_real(&step) => {}
+            None => found.push(format!("{step}\n  {answers}")),
+        }
+    }
+    assert!(found.is_empty(), "{} steps differ:\n{}", found.len(), found.join("\n"));
+    explained.dedup();
+    assert_eq!(explained, EXPLAINED.iter().map(|(step, _)| *step).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn what_is_applied_to_the_real_server_is_extracted_again() {
+    let real = Cluster::start().await.unwrap();
+    for way in [Way::Protobuf, Way::Json] {
+        applied::play(way, &real_place(&real, way).await).await;
+    }
+}
+
+/// A request for a certificate.
+fn signing_request() -> Value {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let request = rcgen::CertificateParams::default().serialize_request(&key).unwrap().pem().unwrap();
+    json!({
+        "apiVersion": "certificates.k8s.io/v1",
+        "kind": "CertificateSigningRequest",
+        "metadata": {"name": "a"},
+        "spec": {
+            "request": base64::engine::general_purpose::STANDARD.encode(request),
+            "signerName": "example.com/signer",
+            "usages": ["client auth"],
+        },
+    })
+}
+
+fn approved() -> Value {
+    json!([{"type": "Approved", "status": "True", "reason": "Asked", "message": "why not"}])
+}
+
+/// What the embedded server does not have.
+#[tokio::test]
+async fn an_approval_is_the_same_however_it_is_asked() {
+    let real = Cluster::start().await.unwrap();
+    let (request, write) = (signing_request(), WriteOptions::default());
+    let patch = json!({"metadata": {"labels": {"seen": "true"}}});
+    let mut transcripts = Vec::new();
+    for way in Way::ALL {
+        let client = Place::new(real.kubeconfig(), "").client;
+        let mut transcript = Transcript::default();
+        let note = &mut transcript;
+        match way {
+            Way::Dynamic => {
+                let requests =
+                    client.dynamic(&"certificates.k8s.io/v1".parse().unwrap(), "certificatesigningrequests");
+                note.note("create", &requests.create(&object(request.clone()), &write).await.unwrap());
+                let mut read: DynamicObject = requests.get_subresource("a", "approval").await.unwrap();
+                note.note("get", &read);
+                read.set(&["status", "conditions"], approved());
+                note.note_outcome("update", &requests.update_subresource("approval", &read, &write).await);
+                let patched =
+                    requests.patch_subresource::<Value>("a", "approval", PatchKind::Merge, &patch, &write);
+                note.note_outcome("patch", &patched.await);
+                requests.delete("a", &Default::default()).await.unwrap();
+            }
+            _ => {
+                let requests = way.typed(client.certificates_v1().certificate_signing_requests());
+                note.note("create", &requests.create(&object(request.clone()), &write).await.unwrap());
+                let mut read = requests.get_approval("a").await.unwrap();
+                note.note("get", &read);
+                read.status.get_or_insert_default().conditions = Some(object(approved()));
+                note.note_outcome("update", &requests.update_approval(&read, &write).await);
+                note.note_outcome(
+                    "patch",
+                    &requests.patch_approval("a", PatchKind::Merge, &patch, &write).await,
+                );
+                requests.delete("a", &Default::default()).await.unwrap();
+            }
+        }
+        assert_eq!(transcript.step("update")["status"]["conditions"][0]["reason"], "Asked");
+        transcripts.push(transcript);
+    }
+    let [protobuf, json, dynamic] = &transcripts[..] else { panic!("three ways") };
+    protobuf.assert_same(json, "protobuf, JSON");
+    json.assert_same(dynamic, "typed, dynamic");
+}
