@@ -52,7 +52,7 @@ async fn every_method_answers_the_same_however_it_is_asked() {
 async fn what_is_applied_is_extracted_again() {
     let world = World::start().await;
     for way in [Way::Protobuf, Way::Json] {
-        applied::play(way, &world.place).await;
+        Box::pin(applied::play(way, &world.place)).await;
     }
     world.stop().await;
 }
@@ -84,7 +84,7 @@ async fn the_source_of_a_kind_lists_its_collection() {
             keys.push(found.head.key().clone());
         }
     }
-    assert_eq!(keys, [ObjectKey::namespaced(&*world.place.namespace, "a")]);
+    assert_eq!(keys, [ObjectKey::namespaced(&world.place.namespace, "a")]);
     world.stop().await;
 }
 
