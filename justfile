@@ -38,6 +38,10 @@ bench:
 bench-server:
     cargo run --manifest-path oracle/Cargo.toml --bin bench
 
+# The client beside client-go and kube-client, at the real server.
+bench-client:
+    cargo run --manifest-path oracle/Cargo.toml --bin bench -- client
+
 # The gate, as CI runs it.
 ci:
     .ci/run
