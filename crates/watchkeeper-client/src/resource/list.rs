@@ -136,3 +136,78 @@ impl<T: DeserializeOwned> Receive for Arriving<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::header::CONTENT_TYPE;
+    use http::{HeaderMap, HeaderValue, StatusCode};
+    use serde_json::{Value, json};
+    use watchkeeper_core::Encoded;
+    use watchkeeper_wire::protobuf::wrap;
+    use watchkeeper_wire::transcode::to_protobuf;
+
+    fn answered(media_type: MediaType) -> Answer {
+        let value = HeaderValue::from_static(media_type.as_str());
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, value)]);
+        Answer::new(StatusCode::OK, headers, Bytes::new(), "GET /api/v1/pods".to_owned())
+    }
+
+    fn in_protobuf(object: &Value) -> Vec<u8> {
+        let kind = object["kind"].as_str().unwrap();
+        let mut body = object.clone();
+        body.as_object_mut().unwrap().retain(|name, _| name != "kind" && name != "apiVersion");
+        let message = to_protobuf(&Encoded::json(body.to_string().into_bytes()), &Kind::new("", "v1", kind));
+        wrap("v1", kind, &message.unwrap())
+    }
+
+    /// What comes of a body that comes in pieces of this length.
+    fn arrived(media_type: MediaType, body: &[u8], length: usize) -> Result<List<Value>, RequestError> {
+        let (answer, mut arriving) = (answered(media_type), Arriving::default());
+        for chunk in body.chunks(length) {
+            let pushed = arriving.push(&answer, Bytes::copy_from_slice(chunk));
+            pushed.map_err(|why| answer.undecodable(why))?;
+        }
+        arriving.finish(answer)
+    }
+
+    #[test]
+    fn a_list_is_the_same_in_whatever_pieces_it_comes() {
+        let pod = |name: &str| json!({"metadata": {"name": name}, "spec": {"nodeName": "n1"}});
+        let list = json!({
+            "kind": "PodList", "apiVersion": "v1",
+            "metadata": {"resourceVersion": "7", "continue": "more", "remainingItemCount": 3},
+            "items": [pod("a"), pod("b"), pod("c")],
+        });
+        let bodies =
+            [(MediaType::Json, list.to_string().into_bytes()), (MediaType::Protobuf, in_protobuf(&list))];
+        for (media_type, body) in bodies {
+            let whole = arrived(media_type, &body, body.len()).unwrap();
+            assert_eq!((whole.items.len(), &whole.version, whole.remaining), (3, &7.into(), Some(3)));
+            assert_eq!(
+                (&whole.items[1]["kind"], &whole.items[1]["metadata"]["name"]),
+                (&json!("Pod"), &json!("b"))
+            );
+            for length in 1..body.len() {
+                assert_eq!(arrived(media_type, &body, length).unwrap(), whole, "{media_type:?} by {length}");
+            }
+            // The last four bytes of the envelope are two empty texts, which need not be there.
+            for length in 1..body.len() - 4 {
+                assert!(arrived(media_type, &body[..length], 16).is_err(), "{media_type:?} up to {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_list_is_told_as_what_it_is() {
+        let status =
+            json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "no", "code": 500});
+        for length in [1, 7, 1_000] {
+            let error = arrived(MediaType::Protobuf, &in_protobuf(&status), length).unwrap_err();
+            assert_eq!(error.status().unwrap().message, "no");
+        }
+        let pod = json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}});
+        let error = arrived(MediaType::Protobuf, &in_protobuf(&pod), 5).unwrap_err();
+        assert!(error.to_string().ends_with("it is no list but a Pod"), "{error}");
+    }
+}

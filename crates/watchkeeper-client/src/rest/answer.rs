@@ -86,7 +86,7 @@ impl Answer {
         RequestError::Decode { request: self.request.clone(), why: why.into() }
     }
 
-    pub(super) fn new(code: StatusCode, headers: HeaderMap, body: Bytes, request: String) -> Self {
+    pub(crate) fn new(code: StatusCode, headers: HeaderMap, body: Bytes, request: String) -> Self {
         Self { code, headers, body, request }
     }
 }
