@@ -77,7 +77,7 @@ impl Place {
             let mut stored = api.create(&object, &Default::default()).await.unwrap();
             if resource == "pods" {
                 stored.set(&["status", "phase"], "Running".into()); // kubectl looks at it
-                api.update_subresource(&stored, "status", &Default::default()).await.unwrap();
+                api.update_status(&stored, &Default::default()).await.unwrap();
             }
         };
         create("nodes", None, node("node-1", json!(["ExtendWebSocketsToKubelet"]))).await;
