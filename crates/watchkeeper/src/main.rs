@@ -19,8 +19,8 @@ Watchkeeper is being built from the bytes up. This version has an API server in 
 
 Not built yet: up, serve, get, watch, tree, events, api-resources, api-versions, completion.
 As a library it has the vocabulary (watchkeeper-core), the codecs (watchkeeper-wire), the server
-(watchkeeper-apiserver), a cluster for tests (watchkeeper-testkit) and a client without types
-(watchkeeper-client): see README.md.
+(watchkeeper-apiserver), a cluster for tests (watchkeeper-testkit), a client (watchkeeper-client),
+its types (watchkeeper-kinds) and young informers (watchkeeper-cache): see README.md.
 ";
 
 /// Kubernetes list-watch: what this version can do so far.

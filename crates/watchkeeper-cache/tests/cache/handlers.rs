@@ -52,6 +52,8 @@ async fn who_subscribes_early_hears_the_list_and_then_every_change() {
     writer.put(object("x", "c", 4));
     writer.delete(object("x", "b", 5));
     assert_eq!(heard(&mut subscription), ["updated x/a@1 to 3", "added x/c@4", "deleted x/b@5"]);
+    writer.delete(object("x", "never-seen", 6));
+    assert_eq!(heard(&mut subscription), [""; 0]);
     drop(writer);
     assert_eq!(subscription.next().await, None);
 }
