@@ -86,9 +86,22 @@ impl fmt::Display for FieldPath {
 }
 
 /// A set of paths, as a tree: what to cut out of a body while it is copied.
+///
+/// ```
+/// use watchkeeper_wire::{Node, Paths};
+///
+/// let cut = Paths::all_but(["spec.nodeName".parse()?]);
+/// assert_eq!(cut.get("status"), Some(&Node::Whole));
+/// let Some(Node::Below(spec)) = cut.get("spec") else { unreachable!() };
+/// assert_eq!((spec.get("nodeName"), spec.get("containers")), (None, Some(&Node::Whole)));
+/// # Ok::<(), watchkeeper_wire::FieldPathError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Paths {
+    /// What is said of some fields. Those that stay in a set that has the others are [`Node::NOTHING`].
     children: Vec<(Box<str>, Node)>,
+    /// Whether the fields of which nothing is said are in the set.
+    others: bool,
 }
 
 /// What a set of paths says of one field.
@@ -98,6 +111,11 @@ pub enum Node {
     Whole,
     /// Fields below it are.
     Below(Paths),
+}
+
+impl Node {
+    /// Neither the field nor anything below it.
+    const NOTHING: Self = Self::Below(Paths { children: Vec::new(), others: false });
 }
 
 impl Paths {
@@ -113,6 +131,14 @@ impl Paths {
         paths
     }
 
+    /// Every path but these and what is below them. The fields that they are in stay, too, with nothing else in
+    /// them.
+    pub fn all_but(paths: impl IntoIterator<Item = FieldPath>) -> Self {
+        let mut set = Self { children: Vec::new(), others: true };
+        paths.into_iter().for_each(|path| set.spare(&path.segments));
+        set
+    }
+
     /// Adds a path. A path below one that is in the set already changes nothing.
     pub fn add(&mut self, path: &FieldPath) {
         self.insert(&path.segments);
@@ -120,31 +146,65 @@ impl Paths {
 
     /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
-        self.children.is_empty()
+        self.children.is_empty() && !self.others
     }
 
-    /// What the set says of a field at this level.
+    /// What the set says of a field at this level: `None` if it stays as it is.
     pub fn get(&self, name: &str) -> Option<&Node> {
-        self.children.iter().find(|(child, _)| **child == *name).map(|(_, node)| node)
+        self.of(name.as_bytes())
     }
 
-    /// The fields at this level.
+    pub(crate) fn of(&self, name: &[u8]) -> Option<&Node> {
+        match self.children.iter().find(|(child, _)| child.as_bytes() == name) {
+            Some((_, node)) => Some(node).filter(|node| **node != Node::NOTHING),
+            None => self.others.then_some(&Node::Whole),
+        }
+    }
+
+    /// The fields at this level of which something is said.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Node)> {
         self.children.iter().map(|(name, node)| (&**name, node))
     }
 
+    /// Whether the fields of which nothing is said are in the set: see [`all_but`](Self::all_but).
+    pub fn has_others(&self) -> bool {
+        self.others
+    }
+
     fn insert(&mut self, segments: &[Box<str>]) {
         let Some((first, rest)) = segments.split_first() else { return };
-        let position = self.children.iter().position(|(name, _)| name == first).unwrap_or_else(|| {
-            self.children.push((first.clone(), Node::Below(Paths::default())));
-            self.children.len() - 1
-        });
-        let node = &mut self.children[position].1;
+        let unsaid = if self.others { Node::Whole } else { Node::NOTHING };
+        let node = self.child(first, unsaid);
         match node {
             Node::Whole => {}
             _ if rest.is_empty() => *node = Node::Whole,
             Node::Below(paths) => paths.insert(rest),
         }
+    }
+
+    /// Takes a path, and what is below it, out of the set.
+    fn spare(&mut self, segments: &[Box<str>]) {
+        let Some((first, rest)) = segments.split_first() else { return };
+        let node = self.child(first, Node::Whole);
+        if rest.is_empty() {
+            *node = Node::NOTHING;
+            return;
+        }
+        if *node == Node::Whole {
+            *node = Node::Below(Self { children: Vec::new(), others: true });
+        }
+        match node {
+            Node::Below(paths) if paths.others => paths.spare(rest),
+            _ => {} // all of it stays already
+        }
+    }
+
+    fn child(&mut self, name: &str, unsaid: Node) -> &mut Node {
+        let position = self.children.iter().position(|(child, _)| **child == *name).unwrap_or_else(|| {
+            self.children.push((name.into(), unsaid));
+            self.children.len() - 1
+        });
+        &mut self.children[position].1
     }
 }
 
@@ -196,6 +256,21 @@ mod tests {
         assert_eq!(a.get("b"), Some(&Node::Whole));
         assert_eq!(set.get("e"), Some(&Node::Whole));
         assert_eq!(set.get("f"), None);
+    }
+
+    #[test]
+    fn a_set_of_all_but_some_has_everything_else() {
+        let mut set = Paths::all_but(["a.b", "a.c.d", "a.c", "e", "e.f"].map(path));
+        let Some(Node::Below(a)) = set.get("a") else { panic!("a.b stays") };
+        assert_eq!((a.get("b"), a.get("c"), a.get("x")), (None, None, Some(&Node::Whole)));
+        assert_eq!((set.get("e"), set.get("x")), (None, Some(&Node::Whole)));
+        set.add(&path("a.b.y"));
+        set.add(&path("x.z"));
+        let Some(Node::Below(a)) = set.get("a") else { panic!("most of a.b stays") };
+        let Some(Node::Below(b)) = a.get("b") else { panic!("most of a.b stays") };
+        assert_eq!((b.get("y"), b.get("z")), (Some(&Node::Whole), None));
+        assert_eq!(set.get("x"), Some(&Node::Whole));
+        assert!(!Paths::all_but([]).is_empty() && Paths::none().is_empty());
     }
 
     proptest! {

@@ -44,6 +44,27 @@ fn an_object_that_loses_everything_stays_empty() {
 }
 
 #[test]
+fn only_what_is_named_can_be_kept() {
+    let object = r#"{"metadata":{"name":"a","managedFields":[1]},"spec":{"x":1,"list":[{"a":1,"b":2},3],"y":{"z":1}},"s":2}"#;
+    let keeping = |texts: &[&str]| {
+        let paths = texts.iter().map(|text| text.parse::<FieldPath>().unwrap());
+        let intake = Intake::keeping(paths);
+        let read = read_object(object.as_bytes(), &intake, &mut HeadBuilder::default()).unwrap();
+        assert_eq!(read.encoded.body, cut(object.as_bytes(), &intake.cut).unwrap());
+        String::from_utf8(read.encoded.body.into()).unwrap()
+    };
+    assert_eq!(keeping(&[]), r#"{"metadata":{"name":"a"}}"#);
+    assert_eq!(
+        keeping(&["spec.list.b", "s"]),
+        r#"{"metadata":{"name":"a"},"spec":{"list":[{"b":2},3]},"s":2}"#
+    );
+    assert_eq!(
+        keeping(&["metadata.managedFields", "spec.y", "spec.y.z"]),
+        r#"{"metadata":{"name":"a","managedFields":[1]},"spec":{"y":{"z":1}}}"#
+    );
+}
+
+#[test]
 fn white_space_and_escaped_keys_change_nothing() {
     let object = "{ \"a\" : 1 ,\n \"\\u0062\" : [ 2 ] ,\n \"c\" : 3 }";
     assert_eq!(cut_text(object, &["b"]), "{ \"a\" : 1 ,\n \"c\" : 3 }");

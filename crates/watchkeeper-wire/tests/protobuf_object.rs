@@ -6,7 +6,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use watchkeeper_core::{Encoded, HeadBuilder};
 use watchkeeper_wire::protobuf::{self, Cut};
-use watchkeeper_wire::{Annotations, FieldPath, Kind, Malformed, Paths, Problem, decode, schema, transcode};
+use watchkeeper_wire::{
+    Annotations, FieldPath, Intake, Kind, Malformed, Paths, Problem, decode, schema, transcode,
+};
 
 fn kind() -> Kind {
     Kind::new("", "v1", "Pod")
@@ -139,6 +141,34 @@ fn a_field_of_an_inlined_message_is_cut_by_its_json_path() {
     without(&pod(), &["spec.volumes.secret.optional"], &expected);
     expected["spec"]["volumes"][0].as_object_mut().unwrap().remove("secret");
     without(&pod(), &["spec.volumes.secret"], &expected);
+}
+
+#[test]
+fn only_what_is_named_can_be_kept() {
+    let mut metadata = pod()["metadata"].clone();
+    metadata.as_object_mut().unwrap().remove("managedFields");
+    let table = [
+        (vec![], json!({ "metadata": metadata })),
+        (
+            vec!["spec.containers.resources.limits.cpu", "spec.volumes.secret.secretName"],
+            json!({"metadata": metadata, "spec": {
+                "containers": [{}, {"resources": {"limits": {"cpu": "1"}}}],
+                "volumes": [{"secret": {"secretName": "x"}}]
+            }}),
+        ),
+        (vec!["status", "metadata.managedFields"], json!({"metadata": pod()["metadata"]})),
+    ];
+    let decoded = |body: &[u8]| decode::<Value>(&Encoded::protobuf(body), &kind()).unwrap();
+    for (kept, expected) in table {
+        let paths = kept.iter().map(|path| path.parse::<FieldPath>().unwrap());
+        let intake = Intake::keeping(paths);
+        let cut = Cut::compile(schema::builtin(), kind().message().unwrap(), &intake.cut).unwrap();
+        let body = cut.copy(&message(&pod())).unwrap();
+        assert_eq!(decoded(&body), decoded(&message(&expected)), "keeping {kept:?}");
+    }
+    let misspelt = Paths::all_but(["spec.nodename".parse().unwrap()]);
+    let error = Cut::compile(schema::builtin(), kind().message().unwrap(), &misspelt).unwrap_err();
+    assert_eq!(error.name, "nodename");
 }
 
 #[test]

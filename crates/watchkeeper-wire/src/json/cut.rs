@@ -63,7 +63,7 @@ fn cut_object(reader: &mut Reader<'_>, paths: &Paths, body: &mut Body) -> Result
 
 /// What the set says of the field with this key.
 pub(super) fn node<'p>(paths: &'p Paths, key: &[u8]) -> Option<&'p Node> {
-    paths.iter().find(|(name, _)| name.as_bytes() == key).map(|(_, node)| node)
+    paths.of(key)
 }
 
 /// Walks a value on the way to the named fields.

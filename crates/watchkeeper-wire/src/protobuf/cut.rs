@@ -23,8 +23,26 @@ enum Part {
     Whole,
     /// Fields of the message in it are.
     Below(Cut),
-    /// Entries of the map are, by key: all of them, or fields of their values.
-    Entries(Vec<(Box<str>, Part)>),
+    /// Entries of the map are, by key.
+    Entries(Entries),
+}
+
+/// What is cut out of the entries of a map.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entries {
+    /// By key: all of an entry, fields of its value, or nothing.
+    named: Vec<(Box<str>, Option<Part>)>,
+    /// Whether the others are cut out.
+    others: bool,
+}
+
+impl Entries {
+    fn get(&self, key: &str) -> Option<&Part> {
+        match self.named.iter().find(|(other, _)| **other == *key) {
+            Some((_, part)) => part.as_ref(),
+            None => self.others.then_some(&Part::Whole),
+        }
+    }
 }
 
 /// A path that the schema of a kind does not have.
@@ -63,7 +81,25 @@ impl Cut {
         for (name, node) in paths.iter() {
             cut.insert(schema, message, name, node)?;
         }
+        if paths.has_others() {
+            cut.insert_others(message, schema, paths);
+        }
         Ok(cut)
+    }
+
+    /// Cuts out the fields that no path names.
+    fn insert_others(&mut self, message: &Message, schema: &Schema, paths: &Paths) {
+        for field in message.fields() {
+            match (field.shape(), field.form()) {
+                (Shape::Inline, Form::Message(inner)) => {
+                    self.below(field.number()).insert_others(schema.get(inner), schema, paths);
+                }
+                _ if paths.iter().all(|(name, _)| name != field.name()) => {
+                    self.fields.push((field.number(), Part::Whole));
+                }
+                _ => {}
+            }
+        }
     }
 
     fn insert(
@@ -76,10 +112,17 @@ impl Cut {
         if let Some(field) = message.field(name) {
             let part = match (node, field.shape()) {
                 (Node::Whole, _) => Part::Whole,
+                (Node::Below(paths), _) if paths.is_empty() => return Ok(()),
                 (Node::Below(keys), Shape::Map) => {
-                    let entries =
-                        keys.iter().map(|(key, node)| Ok((key.into(), part(schema, field.form(), node)?)));
-                    Part::Entries(entries.collect::<Result<_, _>>()?)
+                    let named = keys.iter().map(|(key, node)| {
+                        let part = match node {
+                            Node::Below(paths) if paths.is_empty() => None,
+                            node => Some(part(schema, field.form(), node)?),
+                        };
+                        Ok((key.into(), part))
+                    });
+                    let named = named.collect::<Result<_, _>>()?;
+                    Part::Entries(Entries { named, others: keys.has_others() })
                 }
                 (Node::Below(_), _) => part(schema, field.form(), node)?,
             };
@@ -194,7 +237,7 @@ impl Plan {
                     let behind_tag = cursor.offset();
                     let entry = cursor.message()?;
                     let key = entry_key(entry.clone())?;
-                    match entries.iter().find(|(other, _)| **other == *key).map(|(_, part)| part) {
+                    match entries.get(key) {
                         None => continue,
                         Some(Part::Whole) => length += kept.end(start, self),
                         Some(part) => {
