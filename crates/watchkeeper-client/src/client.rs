@@ -7,7 +7,7 @@ use crate::config::{Config, ConfigError};
 use crate::dynamic::DynamicApi;
 use crate::resource::ResourceClient;
 use crate::rest::{Content, RestClient};
-use crate::source::RestSource;
+use crate::source::RestSources;
 use crate::streams::PodStreams;
 use crate::transport::{Body, BuildError, Transport, TransportError, Upgrade};
 
@@ -106,6 +106,11 @@ impl Client {
         PodStreams::new(self.rest(&core, Content::json()), namespace, name)
     }
 
+    /// Every collection, to list and to watch: for an informer factory that keeps only some fields of objects.
+    pub fn sources(&self) -> RestSources {
+        RestSources::new(self.clone())
+    }
+
     /// Sends a request that asks for another protocol: see [`Transport::upgrade`].
     ///
     /// # Errors
@@ -115,20 +120,9 @@ impl Client {
     }
 }
 
-/// In protobuf where the kind is built in or only metadata is wanted.
+/// Those of [`Client::sources`], as they are by default.
 impl Sources for Client {
     fn source(&self, collection: &Collection) -> Box<dyn ListWatch> {
-        let kind = Kind::from(collection.kind());
-        let rest = self.rest(&collection.group_version(), Content::of(&kind));
-        let mut source = RestSource::new(rest, collection.resource(), kind)
-            .labels(collection.label_selector().parse().expect("it was written by a selector"))
-            .fields(collection.field_selector().parse().expect("it was written by a selector"));
-        if let Some(namespace) = collection.in_namespace() {
-            source = source.namespace(namespace);
-        }
-        if collection.is_metadata_only() {
-            source = source.metadata_only();
-        }
-        Box::new(source)
+        self.sources().source(collection)
     }
 }

@@ -10,6 +10,7 @@
 
 mod list;
 mod read;
+mod sources;
 mod watch;
 
 use std::sync::Arc;
@@ -21,6 +22,8 @@ use watchkeeper_wire::{Intake, Kind};
 
 use crate::rest::{Request, RestClient, Shape};
 use read::Reading;
+
+pub use sources::RestSources;
 
 pub(crate) use read::{Read, encoding_of};
 pub(crate) use watch::watched;

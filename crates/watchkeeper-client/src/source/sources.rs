@@ -1,0 +1,82 @@
+//! Sources: every collection of a server, each with an intake of its own.
+
+use std::fmt;
+use std::sync::Arc;
+
+use watchkeeper_core::{Collection, ListWatch, Sources};
+use watchkeeper_wire::{Intake, Kind};
+
+use super::RestSource;
+use crate::Client;
+use crate::rest::Content;
+
+type OfCollection<T> = Arc<dyn Fn(&Collection) -> T + Send + Sync>;
+
+/// The collections of a server, as [`Sources`]: for an informer factory. Clones are cheap.
+///
+/// ```no_run
+/// # fn example(client: &watchkeeper_client::Client) {
+/// use watchkeeper_wire::Intake;
+///
+/// let sources = client.sources().intake(|collection| match collection.resource() {
+///     "pods" => Intake::keeping(["spec.nodeName", "status.phase"].map(|path| path.parse().unwrap())),
+///     _ => Intake::default(),
+/// });
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct RestSources {
+    client: Client,
+    intake: OfCollection<Intake>,
+    content: OfCollection<Content>,
+}
+
+impl RestSources {
+    pub(crate) fn new(client: Client) -> Self {
+        Self {
+            client,
+            intake: Arc::new(|_| Intake::default()),
+            content: Arc::new(|collection| Content::of(&collection.kind().into())),
+        }
+    }
+
+    /// What is kept of the objects of a collection; it is cut while they arrive. By default `managedFields` are
+    /// cut out. A path that a built-in kind does not have fails the lists of that collection.
+    #[must_use]
+    pub fn intake(mut self, intake: impl Fn(&Collection) -> Intake + Send + Sync + 'static) -> Self {
+        self.intake = Arc::new(intake);
+        self
+    }
+
+    /// Which encodings a collection is asked for in. By default protobuf where the kind is built in or only metadata is wanted,
+    /// and JSON otherwise.
+    #[must_use]
+    pub fn content(mut self, content: impl Fn(&Collection) -> Content + Send + Sync + 'static) -> Self {
+        self.content = Arc::new(content);
+        self
+    }
+}
+
+impl Sources for RestSources {
+    fn source(&self, collection: &Collection) -> Box<dyn ListWatch> {
+        let kind = Kind::from(collection.kind());
+        let rest = self.client.rest(&collection.group_version(), (self.content)(collection));
+        let mut source = RestSource::new(rest, collection.resource(), kind)
+            .labels(collection.label_selector().parse().expect("it was written by a selector"))
+            .fields(collection.field_selector().parse().expect("it was written by a selector"))
+            .intake((self.intake)(collection));
+        if let Some(namespace) = collection.in_namespace() {
+            source = source.namespace(namespace);
+        }
+        if collection.is_metadata_only() {
+            source = source.metadata_only();
+        }
+        Box::new(source)
+    }
+}
+
+impl fmt::Debug for RestSources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RestSources").field("client", &self.client).finish_non_exhaustive()
+    }
+}
