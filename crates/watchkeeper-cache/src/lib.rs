@@ -21,6 +21,7 @@ pub mod reflector;
 mod sink;
 pub mod source;
 pub mod store;
+pub mod transform;
 
 pub use informer::{Informer, InformerFactory};
 pub use reader::{Keep, Notification, Reader};

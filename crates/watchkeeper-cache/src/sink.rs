@@ -1,6 +1,6 @@
 //! Sink: where the reflector puts what it hears.
 
-use watchkeeper_core::{Bookmark, Object, ObjectKey, ResourceVersion};
+use watchkeeper_core::{Bookmark, Head, Object, ObjectKey, ResourceVersion};
 
 /// A copy of a collection, as the reflector keeps it: the [store](crate::store) or a test's.
 ///
@@ -16,6 +16,9 @@ pub trait Sink: Send {
     /// An object of the list. One of the same key that was staged before makes way.
     fn stage(&mut self, object: Object);
 
+    /// An object of the list in a state that cannot be used: what the copy has of it stays.
+    fn stage_as_it_was(&mut self, key: &ObjectKey);
+
     /// An object is gone while the list still arrives.
     fn unstage(&mut self, key: &ObjectKey);
 
@@ -27,6 +30,9 @@ pub trait Sink: Send {
 
     /// An object is gone; this is its last state, with the version of its end.
     fn delete(&mut self, last: Object);
+
+    /// An object is gone; its last state cannot be used, and this is the head of it.
+    fn delete_unseen(&mut self, last: &Head);
 
     /// Everything up to a version has been seen.
     fn bookmark(&mut self, bookmark: &Bookmark);

@@ -14,5 +14,6 @@ mod subscription;
 
 pub use events::{EveryEvent, Heard};
 pub use filter::Filter;
+pub(crate) use run::message;
 pub use run::{Handler, HandlerPanic};
 pub use subscription::{Subscription, SubscriptionOptions};

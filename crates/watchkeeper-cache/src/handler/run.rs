@@ -107,7 +107,8 @@ fn log(panic: HandlerPanic) {
     tracing::error!(key = %panic.key, panic = panic.message, "a handler has panicked");
 }
 
-fn message(panic: &(dyn Any + Send)) -> String {
+/// What somebody said who has panicked.
+pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
     match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
         (Some(text), _) => (*text).to_owned(),
         (_, Some(text)) => text.clone(),

@@ -32,7 +32,7 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use tokio::sync::watch as channel;
-use watchkeeper_core::{BoxError, ListWatch, Object, ResourceVersion, Status, WatchStream};
+use watchkeeper_core::{BoxError, Head, ListWatch, Object, ResourceVersion, Status, WatchStream};
 
 pub use backoff::Backoff;
 use backoff::Delays;
@@ -44,11 +44,12 @@ use progress::Teller;
 pub use progress::{Phase, Progress};
 use random::Random;
 
-use crate::Sink;
+use crate::{Sink, transform};
 
 /// Watches last at least so long if nothing happens to them, and less than twice as long.
 const LEAST_WATCH: Duration = Duration::from_secs(300);
 
+type Transform = Box<dyn FnMut(&mut Object) -> Result<(), BoxError> + Send>;
 type Accept = Box<dyn Fn(&Object) -> Result<(), BoxError> + Send>;
 
 /// Keeps a copy of a collection up to date, with the patience and the manners of client-go's.
@@ -68,6 +69,7 @@ pub struct Reflector<S> {
     name: String,
     observer: Box<dyn Observer>,
     accept: Option<Accept>,
+    transforms: Vec<Transform>,
     page_size: Option<NonZeroU32>,
     least_watch: Duration,
     internal_errors: Duration,
@@ -115,6 +117,7 @@ impl<S: Sink> Reflector<S> {
             name: String::new(),
             observer: Box::new(()),
             accept: None,
+            transforms: Vec::new(),
             page_size: None,
             least_watch: LEAST_WATCH,
             internal_errors: Duration::ZERO,
@@ -147,6 +150,17 @@ impl<S: Sink> Reflector<S> {
     #[must_use]
     pub fn accept(mut self, accept: impl Fn(&Object) -> Result<(), BoxError> + Send + 'static) -> Self {
         self.accept = Some(Box::new(accept));
+        self
+    }
+
+    /// What is made of every object that is accepted before the sink gets it, once each time that it arrives:
+    /// see [`transform`](crate::transform). What several make of it is made one after the other.
+    #[must_use]
+    pub fn transform(
+        mut self,
+        transform: impl FnMut(&mut Object) -> Result<(), BoxError> + Send + 'static,
+    ) -> Self {
+        self.transforms.push(Box::new(transform));
         self
     }
 
@@ -263,11 +277,29 @@ impl<S: Sink> Reflector<S> {
         }
     }
 
+    /// What transforms make of an object; its head if they fail, which the observer has then heard of.
+    fn transformed(&mut self, mut object: Object) -> Result<Object, Box<Head>> {
+        if self.transforms.is_empty() {
+            return Ok(object);
+        }
+        let before = object.head.clone();
+        match transform::apply(&mut self.transforms, &mut object) {
+            Ok(()) => Ok(object),
+            Err(why) => {
+                self.observer.transform_failed(&self.name, &before, &why);
+                Err(Box::new(before))
+            }
+        }
+    }
+
     /// Returns whether it counts.
     fn stage(&mut self, object: Object) -> bool {
         let accepted = self.accepts(&object);
         if accepted {
-            self.sink.stage(object);
+            match self.transformed(object) {
+                Ok(object) => self.sink.stage(object),
+                Err(head) => self.sink.stage_as_it_was(head.key()),
+            }
             self.progress.item();
         }
         accepted

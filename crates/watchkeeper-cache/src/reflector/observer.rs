@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use watchkeeper_core::{BoxError, ListError, Object, ResourceVersion, Status, WatchError};
+use watchkeeper_core::{BoxError, Head, ListError, Object, ResourceVersion, Status, WatchError};
 
 /// Hears what a reflector goes through: its failures, to act on or to log, and its figures, to count.
 ///
@@ -28,6 +28,13 @@ pub trait Observer: Send {
     fn skipped(&mut self, reflector: &str, object: &Object, why: &BoxError) {
         let (key, version) = (object.head.key(), object.head.version());
         tracing::error!(reflector, %key, %version, error = %why, "an object is not accepted");
+    }
+
+    /// An object cannot be [transformed](super::Reflector::transform): what the copy has of it stays, unless it
+    /// is gone. By default it is logged as an error.
+    fn transform_failed(&mut self, reflector: &str, object: &Head, why: &BoxError) {
+        let (key, version) = (object.key(), object.version());
+        tracing::error!(reflector, %key, %version, error = %why, "an object cannot be transformed");
     }
 
     /// Initial events do not come to their end: it is so long since they were asked for, and so long since the

@@ -6,7 +6,9 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
-use watchkeeper_core::{ResourceVersion, WatchError, WatchEvent, WatchFrom, WatchRequest, WatchStream};
+use watchkeeper_core::{
+    Bookmark, Object, ResourceVersion, WatchError, WatchEvent, WatchFrom, WatchRequest, WatchStream,
+};
 
 use super::{Failure, Next, Observer, Patience, Reflector, State};
 use crate::Sink;
@@ -72,14 +74,17 @@ impl<S: Sink> Reflector<S> {
                 {
                     continue;
                 }
-                WatchEvent::Added(object) => self.sink.put(object),
+                WatchEvent::Added(object) => self.put(object),
                 WatchEvent::Modified(object) => {
                     initial = false;
-                    self.sink.put(object);
+                    self.put(object);
                 }
                 WatchEvent::Deleted(object) => {
                     initial = false;
-                    self.sink.delete(object);
+                    match self.transformed(object) {
+                        Ok(last) => self.sink.delete(last),
+                        Err(head) => self.sink.delete_unseen(&head),
+                    }
                 }
                 WatchEvent::Bookmark(bookmark) => {
                     initial = false;
@@ -89,6 +94,16 @@ impl<S: Sink> Reflector<S> {
             tally.count();
             if !initial {
                 self.reach(&version);
+            }
+        }
+    }
+
+    fn put(&mut self, object: Object) {
+        match self.transformed(object) {
+            Ok(object) => self.sink.put(object),
+            Err(head) => {
+                let version = head.version().clone();
+                self.sink.bookmark(&Bookmark { version, initial_events_end: false });
             }
         }
     }

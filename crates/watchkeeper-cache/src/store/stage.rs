@@ -33,6 +33,13 @@ impl Stage {
         self.seen.insert(key);
     }
 
+    /// What is known of the key, or was staged before, stays.
+    pub(super) fn add_as_it_was(&mut self, key: &ObjectKey, current: &State) {
+        if current.objects().get(key).is_some() {
+            self.seen.insert(key.clone());
+        }
+    }
+
     pub(super) fn remove(&mut self, key: &ObjectKey) {
         self.seen.remove(key);
         self.changed.remove(key);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use watchkeeper_core::{Bookmark, Object, ObjectKey, ResourceVersion};
+use watchkeeper_core::{Bookmark, Head, Object, ObjectKey, ResourceVersion};
 
 use super::Shared;
 use super::stage::{Stage, is_same};
@@ -21,6 +21,19 @@ impl Writer {
         Self { shared, stage: Stage::default() }
     }
 
+    fn remove(&self, last: &Head, delta: impl FnOnce(Arc<Object>) -> Delta<Arc<Object>>) {
+        let mut telling = self.shared.telling.lock();
+        let old = {
+            let mut state = self.shared.state.lock();
+            state.version = last.version().clone();
+            state.remove(last.key())
+        };
+        match old {
+            Some(old) => self.tell(&mut telling, &[delta(old)]),
+            None => self.tell(&mut telling, &[]),
+        }
+    }
+
     fn tell(&self, telling: &mut super::Telling, deltas: &[Delta<Arc<Object>>]) {
         telling.tell(deltas);
         self.shared.changed.notify_waiters();
@@ -34,6 +47,10 @@ impl Sink for Writer {
 
     fn stage(&mut self, object: Object) {
         self.stage.add(object, &self.shared.state.lock());
+    }
+
+    fn stage_as_it_was(&mut self, key: &ObjectKey) {
+        self.stage.add_as_it_was(key, &self.shared.state.lock());
     }
 
     fn unstage(&mut self, key: &ObjectKey) {
@@ -77,16 +94,12 @@ impl Sink for Writer {
     }
 
     fn delete(&mut self, last: Object) {
-        let mut telling = self.shared.telling.lock();
-        let old = {
-            let mut state = self.shared.state.lock();
-            state.version = last.head.version().clone();
-            state.remove(last.head.key())
-        };
-        match old {
-            Some(old) => self.tell(&mut telling, &[Delta::Deleted { old, last: Some(Arc::new(last)) }]),
-            None => self.tell(&mut telling, &[]),
-        }
+        let last = Arc::new(last);
+        self.remove(&last.head, |old| Delta::Deleted { old, last: Some(last.clone()) });
+    }
+
+    fn delete_unseen(&mut self, last: &Head) {
+        self.remove(last, Delta::missed);
     }
 
     fn bookmark(&mut self, bookmark: &Bookmark) {

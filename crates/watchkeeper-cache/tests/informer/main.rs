@@ -1,6 +1,8 @@
 //! Informers over a real server of this process, by way of the client.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod intake;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

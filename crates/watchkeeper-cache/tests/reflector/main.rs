@@ -9,4 +9,5 @@ mod served;
 mod stopping;
 mod story;
 mod streaming;
+mod transforming;
 mod watching;

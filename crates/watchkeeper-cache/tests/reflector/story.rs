@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use watchkeeper_cache::reflector::{Failure, Next, Observer, Why};
 use watchkeeper_cache::{Reflector, Sink};
 use watchkeeper_core::{
-    Bookmark, BoxError, ListAt, Object, ObjectKey, ResourceVersion, Status, WatchFrom, WatchRequest,
+    Bookmark, BoxError, Head, ListAt, Object, ObjectKey, ResourceVersion, Status, WatchFrom, WatchRequest,
 };
 use watchkeeper_testkit::script::{Request, Script};
 
@@ -53,6 +53,13 @@ impl Sink for Recorder {
         self.0.lock().staged.as_mut().expect("a list has begun").extend([entry]);
     }
 
+    fn stage_as_it_was(&mut self, key: &ObjectKey) {
+        let mut state = self.0.lock();
+        if let Some(known) = state.copy.get(&key.to_string()).cloned() {
+            state.staged.as_mut().expect("a list has begun").entry(key.to_string()).or_insert(known);
+        }
+    }
+
     fn unstage(&mut self, key: &ObjectKey) {
         self.0.lock().staged.as_mut().expect("a list has begun").remove(&key.to_string());
     }
@@ -78,6 +85,12 @@ impl Sink for Recorder {
         state.notes.push(format!("delete {}", named(&last)));
     }
 
+    fn delete_unseen(&mut self, last: &Head) {
+        let mut state = self.0.lock();
+        state.copy.remove(&last.key().to_string());
+        state.notes.push(format!("delete unseen {}@{}", last.key(), last.version()));
+    }
+
     fn bookmark(&mut self, bookmark: &Bookmark) {
         self.0.lock().notes.push(format!("bookmark @{}", bookmark.version));
     }
@@ -93,6 +106,7 @@ pub(crate) struct Hearsay {
     pub(crate) delays: Vec<Duration>,
     pub(crate) gone: u32,
     pub(crate) skipped: Vec<String>,
+    pub(crate) untransformed: Vec<String>,
     pub(crate) stalls: Vec<String>,
     pub(crate) lists_begun: u32,
     pub(crate) lists: Vec<(Duration, u64)>,
@@ -127,6 +141,10 @@ impl Observer for Heard {
 
     fn skipped(&mut self, _: &str, object: &Object, why: &BoxError) {
         self.0.lock().skipped.push(format!("{}: {why}", named(object)));
+    }
+
+    fn transform_failed(&mut self, _: &str, object: &Head, why: &BoxError) {
+        self.0.lock().untransformed.push(format!("{}@{}: {why}", object.key(), object.version()));
     }
 
     fn stalled(&mut self, _: &str, asked: Duration, last: Option<Duration>) {

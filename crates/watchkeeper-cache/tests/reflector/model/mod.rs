@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use tokio::sync::watch;
 use tokio::time::sleep;
 use watchkeeper_cache::{Reflector, Sink};
-use watchkeeper_core::{Bookmark, Object, ObjectKey, ResourceVersion};
+use watchkeeper_core::{Bookmark, Head, Object, ObjectKey, ResourceVersion};
 
 use server::Model;
 use world::{State, World};
@@ -46,6 +46,10 @@ impl Sink for Checked {
         self.staged.as_mut().unwrap().extend([entry(&object)]);
     }
 
+    fn stage_as_it_was(&mut self, key: &ObjectKey) {
+        unreachable!("nothing is transformed: {key}");
+    }
+
     fn unstage(&mut self, key: &ObjectKey) {
         self.staged.as_mut().unwrap().remove(&key.to_string());
     }
@@ -66,6 +70,10 @@ impl Sink for Checked {
         assert!(self.staged.is_none(), "K2");
         self.copy.lock().remove(&last.head.key().to_string());
         self.is(last.head.version(), "a deletion to");
+    }
+
+    fn delete_unseen(&mut self, last: &Head) {
+        unreachable!("nothing is transformed: {last:?}");
     }
 
     fn bookmark(&mut self, bookmark: &Bookmark) {
