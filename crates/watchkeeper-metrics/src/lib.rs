@@ -29,7 +29,7 @@ mod text;
 mod values;
 
 pub use family::{Family, OVERFLOW, SERIES_LIMIT};
-pub use registry::{RegisterError, Registry};
+pub use registry::{RegisterError, Registry, Sort};
 pub use values::{Counter, Gauge, Histogram, Value};
 
 /// The media type of [`Registry::render`].

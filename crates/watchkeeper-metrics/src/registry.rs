@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::family::{Description, Family, Shared};
+use crate::family::{Description, Family, OVERFLOW, SERIES_LIMIT, Shared};
 use crate::text::{self, Sample};
-use crate::values::{Counter, Gauge, Histogram, Value, Written as _};
+use crate::values::{Counter, Gauge, Histogram, Value};
 
 /// Families by name. Clones are the same registry.
 #[derive(Clone, Default)]
@@ -21,7 +21,24 @@ enum Entry {
     Counter(Arc<Shared<Counter>>),
     Gauge(Arc<Shared<Gauge>>),
     Histogram(Arc<Shared<Histogram>>),
-    Computed { help: String, compute: Arc<dyn Fn() -> f64 + Send + Sync> },
+    Computed(Arc<Computed>),
+}
+
+/// A family whose values are computed when the page is written.
+struct Computed {
+    description: Description,
+    compute: Compute,
+}
+
+type Compute = Box<dyn Fn() -> BTreeMap<String, f64> + Send + Sync>;
+
+/// What values are that are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sort {
+    /// They go up and down.
+    Gauge,
+    /// They only grow.
+    Counter,
 }
 
 /// Why there is no such family.
@@ -129,13 +146,46 @@ impl Registry {
         help: &str,
         compute: impl Fn() -> f64 + Send + Sync + 'static,
     ) -> Result<(), RegisterError> {
-        describe::<Gauge>(name, help, &[], &[])?;
+        self.computed_series(name, help, [], Sort::Gauge, move || vec![([], compute())])
+    }
+
+    /// Values that are computed when the page is written, a series for each combination of label values; those
+    /// of the same combination are added up. It must not block, and not use the registry.
+    ///
+    /// # Errors
+    /// If a name is none, or is taken.
+    pub fn computed_series<const N: usize>(
+        &self,
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        sort: Sort,
+        compute: impl Fn() -> Vec<([String; N], f64)> + Send + Sync + 'static,
+    ) -> Result<(), RegisterError> {
+        let description = match sort {
+            Sort::Gauge => describe::<Gauge>(name, help, &labels, &[])?,
+            Sort::Counter => describe::<Counter>(name, help, &labels, &[])?,
+        };
+        let names = description.labels.clone();
+        let compute = move || {
+            let names: [&str; N] = std::array::from_fn(|position| names[position].as_str());
+            let mut series = BTreeMap::new();
+            for (values, value) in compute() {
+                let values: [&str; N] = std::array::from_fn(|position| values[position].as_str());
+                let mut labels = text::labels(&names, &values);
+                if series.len() >= SERIES_LIMIT && !series.contains_key(&labels) {
+                    labels = text::labels(&names, &[OVERFLOW; N]); // M2
+                }
+                *series.entry(labels).or_insert(0.0) += value;
+            }
+            series
+        };
         let mut families = self.families.lock();
         if families.contains_key(name) {
             return Err(RegisterError::Taken(name.to_owned()));
         }
-        let entry = Entry::Computed { help: help.to_owned(), compute: Arc::new(compute) };
-        families.insert(name.to_owned(), entry);
+        let computed = Computed { description, compute: Box::new(compute) };
+        families.insert(name.to_owned(), Entry::Computed(Arc::new(computed)));
         Ok(())
     }
 
@@ -149,10 +199,15 @@ impl Registry {
                 Entry::Counter(shared) => shared.render(&mut out),
                 Entry::Gauge(shared) => shared.render(&mut out),
                 Entry::Histogram(shared) => shared.render(&mut out),
-                Entry::Computed { help, compute } => {
-                    text::head(&mut out, name, help, Gauge::TYPE);
-                    let sample = Sample { name, suffix: "", labels: "", end: None };
-                    text::sample(&mut out, &sample, &text::number(compute()));
+                Entry::Computed(computed) => {
+                    let series = (computed.compute)();
+                    if !series.is_empty() {
+                        text::head(&mut out, name, &computed.description.help, computed.description.kind);
+                    }
+                    for (labels, value) in &series {
+                        let sample = Sample { name, suffix: "", labels, end: None };
+                        text::sample(&mut out, &sample, &text::number(*value));
+                    }
                 }
             }
         }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use proptest::prelude::*;
-use watchkeeper_metrics::{OVERFLOW, RegisterError, Registry, SERIES_LIMIT};
+use watchkeeper_metrics::{OVERFLOW, RegisterError, Registry, SERIES_LIMIT, Sort};
 
 #[test]
 fn families_are_written_by_name_and_series_by_label() {
@@ -40,6 +40,27 @@ time_seconds_sum{verb=\"GET\"} 3.3
 time_seconds_count{verb=\"GET\"} 4
 "
     );
+}
+
+#[test]
+fn what_is_computed_has_labels_and_what_is_of_one_series_is_added_up() {
+    let registry = Registry::new();
+    let pending = || {
+        let of = |name: &str, count: f64| ([name.to_owned()], count);
+        vec![of("b", 1.0), of("a", 2.0), of("b", 3.0)]
+    };
+    registry.computed_series("pending", "How many wait.", ["name"], Sort::Gauge, pending).unwrap();
+    registry.computed_series("none_total", "Nothing.", ["name"], Sort::Counter, Vec::new).unwrap();
+    let many = || (0..=SERIES_LIMIT + 1).map(|number| ([format!("{number:05}")], 1.0)).collect();
+    registry.computed_series("x_total", "Too many.", ["name"], Sort::Counter, many).unwrap();
+    let page = registry.render();
+    assert!(page.starts_with(
+        "# HELP pending How many wait.\n# TYPE pending gauge\npending{name=\"a\"} 2\npending{name=\"b\"} 4\n"
+    ));
+    assert!(page.contains("# TYPE x_total counter\n") && !page.contains("none_total"));
+    assert!(page.ends_with(&format!("x_total{{name=\"{OVERFLOW}\"}} 2\n")), "all are counted");
+    let taken = registry.computed_series("pending", "How many wait.", ["name"], Sort::Gauge, pending);
+    assert_eq!(taken.unwrap_err(), RegisterError::Taken("pending".to_owned()));
 }
 
 #[test]
