@@ -16,6 +16,7 @@ pub mod delta;
 pub mod handler;
 pub mod informer;
 mod map;
+pub mod metrics;
 pub mod reader;
 pub mod reflector;
 mod sink;

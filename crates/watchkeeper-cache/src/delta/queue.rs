@@ -46,6 +46,7 @@ struct Inner<K, T> {
     /// The keys that are pending, by their place (Q1).
     order: BTreeMap<u64, K>,
     next_place: u64,
+    coalesced: u64,
     is_closed: bool,
 }
 
@@ -58,8 +59,13 @@ struct Queued<T> {
 
 impl<K, T> Default for DeltaQueue<K, T> {
     fn default() -> Self {
-        let inner =
-            Inner { pending: HashMap::new(), order: BTreeMap::new(), next_place: 0, is_closed: false };
+        let inner = Inner {
+            pending: HashMap::new(),
+            order: BTreeMap::new(),
+            next_place: 0,
+            coalesced: 0,
+            is_closed: false,
+        };
         Self { inner: Mutex::new(inner), pushed: Notify::new() }
     }
 }
@@ -134,6 +140,11 @@ impl<K, T> DeltaQueue<K, T> {
         self.len() == 0
     }
 
+    /// How many deltas became one with another of their key, or cancelled out with it, since the beginning.
+    pub fn coalesced(&self) -> u64 {
+        self.inner.lock().coalesced
+    }
+
     /// The place that the next key will have.
     pub(crate) fn next_place(&self) -> u64 {
         self.inner.lock().next_place
@@ -162,7 +173,10 @@ impl<K: Hash + Eq + Clone, T: Incarnation> Inner<K, T> {
                 self.next_place += 1;
                 (place, now, Some(Pending::One(delta)))
             }
-            Some(queued) => (queued.place, queued.since, queued.what.then(delta)),
+            Some(queued) => {
+                self.coalesced += 1;
+                (queued.place, queued.since, queued.what.then(delta))
+            }
         };
         match what {
             Some(what) => {

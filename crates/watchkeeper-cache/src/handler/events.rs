@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use watchkeeper_core::Object;
 
-use super::Filter;
+use super::{Figures, Filter};
 use crate::delta::Delta;
 use crate::store::{Store, Subscriber};
 
@@ -39,20 +40,25 @@ struct Ring {
 
 #[derive(Debug, Default)]
 struct Inner {
-    events: VecDeque<Delta<Arc<Object>>>,
+    /// With when they came.
+    events: VecDeque<(Instant, Delta<Arc<Object>>)>,
+    /// Since it was last told.
     missed: u64,
+    dropped: u64,
     has_ended: bool,
 }
 
 impl Subscriber for Ring {
     fn hear(&self, deltas: &[Delta<Arc<Object>>]) {
+        let now = Instant::now();
         let mut inner = self.inner.lock();
         for event in deltas.iter().filter_map(|delta| self.filter.seen(delta)) {
             if inner.events.len() == self.capacity {
                 inner.events.pop_front();
                 inner.missed += 1;
+                inner.dropped += 1;
             }
-            inner.events.push_back(event);
+            inner.events.push_back((now, event));
         }
         drop(inner);
         self.changed.notify_one();
@@ -63,6 +69,16 @@ impl Subscriber for Ring {
     fn ended(&self) {
         self.inner.lock().has_ended = true;
         self.changed.notify_one();
+    }
+
+    fn figures(&self) -> Figures {
+        let inner = self.inner.lock();
+        Figures {
+            pending: inner.events.len(),
+            lag: inner.events.front().map(|(since, _)| since.elapsed()).unwrap_or_default(),
+            dropped: inner.dropped,
+            ..Figures::default()
+        }
     }
 }
 
@@ -83,7 +99,7 @@ impl EveryEvent {
                 if inner.missed > 0 {
                     return Some(Heard::Missed(std::mem::take(&mut inner.missed)));
                 }
-                if let Some(event) = inner.events.pop_front() {
+                if let Some((_, event)) = inner.events.pop_front() {
                     return Some(Heard::Event(event));
                 }
                 if inner.has_ended {
@@ -92,6 +108,11 @@ impl EveryEvent {
             }
             self.ring.changed.notified().await;
         }
+    }
+
+    /// How it is doing.
+    pub fn figures(&self) -> Figures {
+        self.ring.figures()
     }
 
     /// How many events wait.

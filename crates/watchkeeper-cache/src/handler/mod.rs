@@ -8,11 +8,13 @@
 //! - H3: dropping a subscription or a handler ends it.
 
 mod events;
+mod figures;
 mod filter;
 mod run;
 mod subscription;
 
 pub use events::{EveryEvent, Heard};
+pub use figures::Figures;
 pub use filter::Filter;
 pub(crate) use run::message;
 pub use run::{Handler, HandlerPanic};

@@ -71,6 +71,7 @@ impl Handler {
                 let key = change.newest().head.key().clone();
                 let called = async { handle(change).await };
                 if let Err(panic) = AssertUnwindSafe(called).catch_unwind().await {
+                    subscription.has_panicked();
                     report(HandlerPanic { key, message: message(&*panic) });
                 }
             }

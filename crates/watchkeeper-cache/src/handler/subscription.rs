@@ -1,6 +1,7 @@
 //! Subscription: changes, one after the other, for who asks for the next.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -8,7 +9,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until};
 use watchkeeper_core::{Object, ObjectKey};
 
-use super::Filter;
+use super::{Figures, Filter};
 use crate::delta::{Delta, DeltaQueue};
 use crate::store::{Store, Subscriber};
 
@@ -20,6 +21,8 @@ const SHORTEST_RESYNC: Duration = Duration::from_secs(1);
 pub struct SubscriptionOptions {
     /// Of which objects.
     pub filter: Filter,
+    /// What the subscription is called in metrics and dumps; nothing by default.
+    pub name: String,
     /// How often every object is looked at again, changed or not; never by default. Shorter than a second is a
     /// second.
     pub resync: Option<Duration>,
@@ -47,6 +50,8 @@ struct Resync {
 struct Queue {
     deltas: DeltaQueue<ObjectKey, Arc<Object>>,
     filter: Filter,
+    name: Arc<str>,
+    panics: AtomicU64,
     /// All that was there at the beginning is before this place; `None` while that is not known.
     initial: Mutex<Option<u64>>,
     synced: Notify,
@@ -66,6 +71,23 @@ impl Subscriber for Queue {
     fn ended(&self) {
         self.deltas.close();
     }
+
+    fn figures(&self) -> Figures {
+        Figures {
+            name: self.name.clone(),
+            pending: self.deltas.len(),
+            lag: self.lag(),
+            coalesced: self.deltas.coalesced(),
+            dropped: 0,
+            panics: self.panics.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Queue {
+    fn lag(&self) -> Duration {
+        self.deltas.waiting_since().map(|since| since.elapsed()).unwrap_or_default()
+    }
 }
 
 impl Subscription {
@@ -74,6 +96,8 @@ impl Subscription {
         let queue = Arc::new(Queue {
             deltas: DeltaQueue::default(),
             filter: options.filter,
+            name: options.name.into(),
+            panics: AtomicU64::new(0),
             initial: Mutex::default(),
             synced: Notify::new(),
         });
@@ -122,7 +146,17 @@ impl Subscription {
 
     /// How long the key has waited that is next: how far this handler is behind.
     pub fn lag(&self) -> Duration {
-        self.queue.deltas.waiting_since().map(|since| since.elapsed()).unwrap_or_default()
+        self.queue.lag()
+    }
+
+    /// How it is doing.
+    pub fn figures(&self) -> Figures {
+        self.queue.figures()
+    }
+
+    /// Its handler has panicked.
+    pub(super) fn has_panicked(&self) {
+        self.queue.panics.fetch_add(1, Ordering::Relaxed);
     }
 
     fn catch_up(&self) {

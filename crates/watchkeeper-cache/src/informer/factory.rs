@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use watchkeeper_core::{Collection, Sources};
 
 use super::Informer;
+use crate::metrics::InformerMetrics;
 use crate::reflector::Reflector;
 use crate::store::Writer;
 
@@ -46,6 +47,7 @@ struct Shared {
 #[derive(Default)]
 struct Inner {
     informers: BTreeMap<Collection, Informer>,
+    metrics: Option<InformerMetrics>,
     is_stopped: bool,
 }
 
@@ -91,8 +93,18 @@ impl InformerFactory {
                 None => reflector,
             }
         });
+        if let Some(metrics) = &inner.metrics {
+            informer.measure(metrics);
+        }
         inner.informers.insert(collection.clone(), informer.clone());
         informer
+    }
+
+    /// Has the informers counted that there are and will be: see [`Informer::measure`].
+    pub fn measure(&self, metrics: &InformerMetrics) {
+        let mut inner = self.shared.inner.lock();
+        inner.informers.values().for_each(|informer| informer.measure(metrics));
+        inner.metrics = Some(metrics.clone());
     }
 
     /// Starts the informers that were asked for and are not started yet. Once the factory was stopped nothing

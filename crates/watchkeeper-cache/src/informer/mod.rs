@@ -18,6 +18,7 @@ use watchkeeper_core::{ListWatch, Object};
 use watchkeeper_wire::Kind;
 
 use crate::handler::{EveryEvent, Filter, Subscription, SubscriptionOptions};
+use crate::metrics::InformerMetrics;
 use crate::reader::{Keep, Reader};
 use crate::reflector::{Progress, Reflector, Why};
 use crate::store::{IndexBy, IndexExists, Store, Writer};
@@ -52,6 +53,7 @@ pub struct Informer {
 }
 
 struct Shared {
+    name: String,
     kind: Kind,
     store: Store,
     progress: watch::Receiver<Progress>,
@@ -80,6 +82,7 @@ impl Informer {
         let reflector = configure(Reflector::new(source, writer).name(name));
         Self {
             shared: Arc::new(Shared {
+                name: reflector.called().to_owned(),
                 kind,
                 store,
                 progress: reflector.progress(),
@@ -149,6 +152,17 @@ impl Informer {
             Ok(why) => why.clone().unwrap_or(Why::Stopped),
             Err(_) => Why::Stopped, // cannot be: the sender is ours
         }
+    }
+
+    /// Has it counted, under the name of its reflector. Once it was started, only its store and its handlers are.
+    pub fn measure(&self, metrics: &InformerMetrics) {
+        let mut reflector = self.shared.reflector.lock();
+        metrics.measure(&self.shared.name, reflector.as_deref_mut(), &self.shared.store);
+    }
+
+    /// What it is called in logs and metrics: what its reflector is called.
+    pub fn name(&self) -> &str {
+        &self.shared.name
     }
 
     /// How far it has got, for who wants to show it.

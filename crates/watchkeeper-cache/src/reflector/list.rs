@@ -8,7 +8,7 @@ use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 use watchkeeper_core::{ListAt, ListEnd, ListError, ListPart, ListRequest, ResourceVersion};
 
-use super::{Failure, Next, Presence, Reflector, State, WhenGone, Why};
+use super::{Failure, Next, Presence, Reflector, Relist, State, WhenGone, Why};
 use crate::Sink;
 
 /// A list that takes longer is worth a line in the log.
@@ -28,7 +28,8 @@ impl<S: Sink> Reflector<S> {
         let at = self.position.list_at();
         let size = self.position.page_size(&at, self.page_size);
         let mut outcome = self.pages(&at, size).await;
-        if let Err(ListError::Expired(_) | ListError::TooLarge(_)) = outcome {
+        if let Err(error @ (ListError::Expired(_) | ListError::TooLarge(_))) = &outcome {
+            self.observer.relists(Relist::after_list(error));
             self.position.is_unavailable();
             outcome = self.pages(&self.position.list_at(), size).await;
         }
@@ -99,11 +100,15 @@ impl<S: Sink> Reflector<S> {
                     self.observer.gone(&self.name, &status);
                 }
                 match self.when_gone {
-                    WhenGone::KeepTrying => State::Idle.after(delay),
+                    WhenGone::KeepTrying => {
+                        self.observer.relists(Relist::Gone);
+                        State::Idle.after(delay)
+                    }
                     WhenGone::End => State::Ended(Why::Gone(status)),
                 }
             }
             error => {
+                self.observer.relists(Relist::after_list(&error));
                 self.observer.failed(&self.name, &Failure::List(error), Next::Relist, delay);
                 State::Idle.after(delay)
             }

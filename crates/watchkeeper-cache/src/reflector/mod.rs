@@ -23,6 +23,7 @@ mod patience;
 mod position;
 mod progress;
 mod random;
+mod relist;
 mod stream;
 mod watch;
 
@@ -43,6 +44,7 @@ use position::Position;
 use progress::Teller;
 pub use progress::{Phase, Progress};
 use random::Random;
+pub use relist::Relist;
 
 use crate::{Sink, transform};
 
@@ -275,6 +277,19 @@ impl<S: Sink> Reflector<S> {
                 false
             }
         }
+    }
+
+    pub(crate) fn called(&self) -> &str {
+        &self.name
+    }
+
+    /// Wraps the observer in another.
+    pub(crate) fn observe_also<O: Observer + 'static>(
+        &mut self,
+        wrap: impl FnOnce(&str, Box<dyn Observer>) -> O,
+    ) {
+        let inner = std::mem::replace(&mut self.observer, Box::new(()));
+        self.observer = Box::new(wrap(&self.name, inner));
     }
 
     /// What transforms make of an object; its head if they fail, which the observer has then heard of.

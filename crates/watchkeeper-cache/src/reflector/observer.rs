@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use watchkeeper_core::{BoxError, Head, ListError, Object, ResourceVersion, Status, WatchError};
 
+use super::Relist;
+
 /// Hears what a reflector goes through: its failures, to act on or to log, and its figures, to count.
 ///
 /// Every method has a default: failures are logged, figures are not kept. `()` is an observer with all
@@ -47,6 +49,9 @@ pub trait Observer: Send {
             }
         }
     }
+
+    /// The whole state is to be asked for again, for this reason.
+    fn relists(&mut self, _why: Relist) {}
 
     /// The whole state is asked for, by a list or as initial events.
     fn list_begins(&mut self) {}

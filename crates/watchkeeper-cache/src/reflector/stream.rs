@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use watchkeeper_core::{ResourceVersion, WatchError, WatchEvent, WatchFrom, WatchRequest, WatchStream};
 
 use super::watch::{Ending, Tally};
-use super::{Failure, Next, Reflector, State};
+use super::{Failure, Next, Reflector, Relist, State};
 use crate::Sink;
 
 /// How often to see whether initial events still come.
@@ -89,6 +89,7 @@ impl<S: Sink> Reflector<S> {
 
     /// The watch could not be opened.
     fn stream_refused(&mut self, error: WatchError, restarts: u32) -> State {
+        self.observer.relists(Relist::after_watch(&error, Relist::InitialEvents));
         let (state, next, after) = match &error {
             WatchError::ConnectionRefused(_) | WatchError::TooManyRequests(_) => {
                 let delay = self.delay(error.status());
@@ -107,6 +108,10 @@ impl<S: Sink> Reflector<S> {
     /// The watch ended before the initial events did.
     fn stream_broke(&mut self, ending: Ending, tally: &Tally, restarts: u32) -> State {
         tracing::debug!(reflector = self.name, %ending, "the initial events broke off");
+        self.observer.relists(match &ending {
+            Ending::Closed => Relist::InitialEvents,
+            Ending::Failed(error) => Relist::after_watch(error, Relist::InitialEvents),
+        });
         match ending {
             Ending::Closed if tally.is_short() => State::Listing,
             Ending::Closed => self.restart(restarts).0,

@@ -10,7 +10,7 @@ use watchkeeper_core::{
     Bookmark, Object, ResourceVersion, WatchError, WatchEvent, WatchFrom, WatchRequest, WatchStream,
 };
 
-use super::{Failure, Next, Observer, Patience, Reflector, State};
+use super::{Failure, Next, Observer, Patience, Reflector, Relist, State};
 use crate::Sink;
 
 /// A watch that is over sooner and brought nothing was none.
@@ -122,7 +122,10 @@ impl<S: Sink> Reflector<S> {
             WatchError::ConnectionRefused(_) | WatchError::TooManyRequests(_) => {
                 (State::Watching { open: None, patience }, Next::Rewatch)
             }
-            _ => (State::Idle, Next::Relist),
+            _ => {
+                self.observer.relists(Relist::after_watch(&error, Relist::WatchRefused));
+                (State::Idle, Next::Relist)
+            }
         };
         self.observer.failed(&self.name, &Failure::Watch(error), next, delay);
         state.after(delay)
@@ -134,6 +137,7 @@ impl<S: Sink> Reflector<S> {
             Ending::Closed if !tally.is_short() => return State::Watching { open: None, patience },
             Ending::Closed => {
                 tracing::warn!(reflector, "a watch was closed at once, and brought nothing");
+                self.observer.relists(Relist::ShortWatch);
                 let delay = self.delay(None);
                 return State::Idle.after(delay);
             }
@@ -156,6 +160,7 @@ impl<S: Sink> Reflector<S> {
                 None => tracing::warn!(reflector, %error, "a watch has failed"),
             },
         }
+        self.observer.relists(Relist::after_watch(&error, Relist::WatchFailed));
         let delay = self.delay(error.status());
         State::Idle.after(delay)
     }

@@ -27,6 +27,7 @@ use tokio::sync::Notify;
 use watchkeeper_core::{Object, ResourceVersion};
 
 use crate::delta::Delta;
+use crate::handler::Figures;
 use index::Index;
 use state::State;
 
@@ -58,6 +59,18 @@ pub struct Store {
     shared: Arc<Shared>,
 }
 
+/// A store that may be gone.
+#[derive(Debug, Clone)]
+pub(crate) struct WeakStore {
+    shared: Weak<Shared>,
+}
+
+impl WeakStore {
+    pub(crate) fn upgrade(&self) -> Option<Store> {
+        Some(Store { shared: self.shared.upgrade()? })
+    }
+}
+
 /// Who hears of changes.
 pub(crate) trait Subscriber: Send + Sync {
     /// What has happened, in order. Must not wait.
@@ -68,6 +81,9 @@ pub(crate) trait Subscriber: Send + Sync {
 
     /// There will be no more.
     fn ended(&self);
+
+    /// How it is doing.
+    fn figures(&self) -> Figures;
 }
 
 struct Shared {
@@ -143,6 +159,16 @@ impl Store {
             }
         })
         .await;
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakStore {
+        WeakStore { shared: Arc::downgrade(&self.shared) }
+    }
+
+    /// How those are doing who hear of its changes.
+    pub fn handlers(&self) -> Vec<Figures> {
+        let all: Vec<_> = self.shared.telling.lock().subscribers.iter().filter_map(Weak::upgrade).collect();
+        all.iter().map(|subscriber| subscriber.figures()).collect()
     }
 
     /// Has somebody hear of everything: first of what is there now, then of what changes.
