@@ -39,6 +39,7 @@ pub struct Cluster {
     binaries: &'static Binaries,
     client: Client,
     ports: Ports,
+    apiserver_arguments: Vec<String>,
     authority: String,
     token: String,
     kubeconfig: PathBuf,
@@ -98,17 +99,11 @@ impl Builder {
 
         let begun = Instant::now();
         let mut etcd = start("etcd", server::etcd(path, ports))?;
-        let answers = async |server: &Client, path: &str| {
-            let response = server.send(get(path, "*/*")).await.map_err(|error| chain(&error))?;
-            match response.status() {
-                StatusCode::OK => Ok(()),
-                status => Err(format!("says {status}: {}", String::from_utf8_lossy(response.body()))),
-            }
-        };
         until(&mut etcd, async || answers(&etcd_client, "/health").await).await?;
 
         let arguments = server::apiserver(path, ports, self.controller_manager, &self.apiserver_args);
-        let mut apiserver = start("kube-apiserver", arguments.collect())?;
+        let apiserver_arguments: Vec<_> = arguments.collect();
+        let mut apiserver = start("kube-apiserver", apiserver_arguments.clone())?;
         until(&mut apiserver, async || answers(&client, "/readyz").await).await?;
 
         let mut controller_manager = None;
@@ -127,6 +122,7 @@ impl Builder {
             binaries,
             client,
             ports,
+            apiserver_arguments,
             authority: secrets.authority,
             token: secrets.token,
             kubeconfig: path.join("kubeconfig"),
@@ -198,6 +194,32 @@ impl Cluster {
         Ok(ids?.into_iter().flatten().collect())
     }
 
+    /// Kills kube-apiserver without a warning. Whoever asks it finds nobody, until it is
+    /// [started](Self::start_apiserver) again.
+    pub fn kill_apiserver(&mut self) -> io::Result<()> {
+        self.apiserver.kill()
+    }
+
+    /// Starts a kube-apiserver that was [killed](Self::kill_apiserver), at the same address and with the same data,
+    /// and returns once it is ready. If dropped before that, it can be called again.
+    pub async fn start_apiserver(&mut self) -> Result<(), StartError> {
+        for _ in 1..ATTEMPTS {
+            match self.attempt_apiserver().await {
+                Err(error) if error.lost_a_port() => {} // the one that was killed has not quite gone
+                outcome => return outcome,
+            }
+        }
+        self.attempt_apiserver().await
+    }
+
+    async fn attempt_apiserver(&mut self) -> Result<(), StartError> {
+        let name = "kube-apiserver";
+        self.apiserver =
+            Process::start(self.binaries, name, self.directory.path(), self.apiserver_arguments.clone())
+                .map_err(|source| StartError::Process { name, source })?;
+        until(&mut self.apiserver, async || answers(&self.client, "/readyz").await).await
+    }
+
     /// The end of each server's log, for the message of a test that fails.
     #[must_use]
     pub fn logs(&self) -> String {
@@ -247,6 +269,14 @@ impl Cluster {
             .env("KUBECACHEDIR", self.directory().join("kubectl-cache"))
             .kill_on_drop(true);
         command
+    }
+}
+
+async fn answers(server: &Client, path: &str) -> Result<(), String> {
+    let response = server.send(get(path, "*/*")).await.map_err(|error| chain(&error))?;
+    match response.status() {
+        StatusCode::OK => Ok(()),
+        status => Err(format!("says {status}: {}", String::from_utf8_lossy(response.body()))),
     }
 }
 

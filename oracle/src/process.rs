@@ -33,7 +33,7 @@ impl Process {
         arguments: impl IntoIterator<Item = String>,
     ) -> io::Result<Self> {
         let log = directory.join(name).with_extension("log");
-        let output = File::create(&log)?;
+        let output = File::options().create(true).append(true).open(&log)?;
         let keeper = Command::new(binaries.path("keeper"))
             .arg(directory)
             .arg(binaries.path(name))
@@ -54,6 +54,13 @@ impl Process {
         let keeper = self.keeper.id();
         let children = std::fs::read_to_string(format!("/proc/{keeper}/task/{keeper}/children"))?;
         Ok(children.split_whitespace().next().and_then(|id| id.parse().ok()))
+    }
+
+    /// Kills the server and leaves the directory as it is. It goes a moment after this returns: with keeper, whose
+    /// death the kernel tells it of.
+    pub(crate) fn kill(&mut self) -> io::Result<()> {
+        self.keeper.kill()?;
+        self.keeper.wait().map(drop)
     }
 
     /// How the server ended, if it has.

@@ -49,6 +49,22 @@ async fn it_turns_away_who_is_nobody() -> Outcome {
 }
 
 #[tokio::test]
+async fn a_server_that_was_killed_starts_again_with_its_data() -> Outcome {
+    let mut cluster = Cluster::start().await?;
+    let created = cluster.kubectl(["create", "namespace", "lasting"]).await?;
+    assert!(created.status.success(), "{created:?}");
+    let (url, before) = (cluster.url(), cluster.processes()?);
+    cluster.kill_apiserver()?;
+    cluster.start_apiserver().await?;
+    assert_eq!(cluster.url(), url);
+    let after = cluster.processes()?;
+    assert!(before[0] == after[0] && before[1] != after[1], "{before:?} {after:?}");
+    let found = cluster.request(Method::GET, "/api/v1/namespaces/lasting", "application/json").await?;
+    assert_eq!(found.status(), StatusCode::OK);
+    Ok(())
+}
+
+#[tokio::test]
 async fn with_a_controller_manager_namespaces_are_furnished() -> Outcome {
     let cluster = Cluster::builder().controller_manager(true).start().await?;
     let created = cluster.kubectl(["create", "namespace", "furnished"]).await?;
