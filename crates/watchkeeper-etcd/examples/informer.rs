@@ -1,0 +1,44 @@
+//! An informer over a prefix of an etcd: prints what changes until Ctrl-C.
+//!
+//! ```sh
+//! cargo run -p watchkeeper-etcd --example informer -- http://127.0.0.1:2379 /services/
+//! etcdctl put /services/shop/web '{"port":8080}'
+//! ```
+
+use std::error::Error;
+
+use watchkeeper_cache::delta::Delta;
+use watchkeeper_cache::handler::{Handler, SubscriptionOptions};
+use watchkeeper_cache::{Informer, Keep};
+use watchkeeper_core::LabelSelector;
+use watchkeeper_etcd::{Etcd, EtcdSource};
+use watchkeeper_wire::Kind;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [endpoint, prefix] = arguments.try_into().map_err(|_| "usage: informer ENDPOINT PREFIX")?;
+
+    let etcd = Etcd::builder([endpoint]).build()?;
+    let source = EtcdSource::new(etcd, prefix).on_skipped(|skipped| {
+        eprintln!("SKIPPED : {} at revision {}: {}", skipped.key, skipped.kv.mod_revision, skipped.error);
+    });
+    let values = Informer::new(Kind::new("example.com", "v1", "Value"), source);
+    let _handler = Handler::start(values.subscribe(SubscriptionOptions::default()), |change| {
+        let word = match change {
+            Delta::Added { initial: true, .. } => "THERE",
+            Delta::Added { .. } => "ADDED",
+            Delta::Updated { .. } => "MODIFIED",
+            Delta::Deleted { .. } => "DELETED",
+            Delta::Resync(_) => "RESYNC",
+        };
+        println!("{word} : {}", change.newest().head.key());
+    });
+    values.start();
+    tokio::signal::ctrl_c().await?;
+
+    let left = values.reader::<serde_json::Value>(Keep::Encoded).list(&LabelSelector::default());
+    println!("{} values at revision {}", left.items.len(), left.version);
+    values.stop().await;
+    Ok(())
+}
