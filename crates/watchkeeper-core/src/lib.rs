@@ -40,7 +40,7 @@ pub use kind::{
 };
 pub use list_watch::{
     BoxError, Collection, ListAt, ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, Sources,
-    WatchError, WatchFrom, WatchOpening, WatchRequest, WatchStream,
+    Union, WatchError, WatchFrom, WatchOpening, WatchRequest, WatchStream,
 };
 pub use quoted::{Quoted, is_printable};
 pub use selector::{

@@ -78,6 +78,7 @@ impl Informer {
         configure: impl FnOnce(Reflector<Writer>) -> Reflector<Writer>,
     ) -> Self {
         let (store, writer) = Store::new();
+        let writer = if source.is_ordered() { writer } else { writer.unordered() };
         let name = kind.name().to_string();
         let reflector = configure(Reflector::new(source, writer).name(name));
         Self {

@@ -68,6 +68,7 @@ impl<S: Sink> Reflector<S> {
             };
             consume_budget().await; // a source that is always ready must not keep `stop` from being seen
             let version = event.version().clone();
+            let tells_version = self.source.is_ordered() || matches!(event, WatchEvent::Bookmark(_));
             match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object)
                     if !self.accepts(&object) =>
@@ -92,7 +93,7 @@ impl<S: Sink> Reflector<S> {
                 }
             }
             tally.count();
-            if !initial {
+            if tells_version && !initial {
                 self.reach(&version);
             }
         }

@@ -34,7 +34,8 @@ impl Snapshot {
         Self { state }
     }
 
-    /// The version of all of it: nothing that happened after it is in here.
+    /// The version of all of it: nothing that happened after it is in here. Of several collections as one it is
+    /// the lowest: see [`Union`](watchkeeper_core::Union).
     pub fn version(&self) -> &ResourceVersion {
         &self.state.version
     }

@@ -14,18 +14,29 @@ use crate::sink::Sink;
 pub struct Writer {
     shared: Arc<Shared>,
     stage: Stage,
+    /// Whether the version of an object is one of the whole store.
+    is_ordered: bool,
 }
 
 impl Writer {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, stage: Stage::default() }
+        Self { shared, stage: Stage::default(), is_ordered: true }
+    }
+
+    /// Objects come in no order of versions: only lists and bookmarks say which version the store has.
+    #[must_use]
+    pub fn unordered(mut self) -> Self {
+        self.is_ordered = false;
+        self
     }
 
     fn remove(&self, last: &Head, delta: impl FnOnce(Arc<Object>) -> Delta<Arc<Object>>) {
         let mut telling = self.shared.telling.lock();
         let old = {
             let mut state = self.shared.state.lock();
-            state.version = last.version().clone();
+            if self.is_ordered {
+                state.version = last.version().clone();
+            }
             state.remove(last.key())
         };
         match old {
@@ -78,7 +89,9 @@ impl Sink for Writer {
         let new = Arc::new(object);
         let old = {
             let mut state = self.shared.state.lock();
-            state.version = new.head.version().clone();
+            if self.is_ordered {
+                state.version = new.head.version().clone();
+            }
             state.put(&new)
         };
         match old {

@@ -19,7 +19,7 @@ use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_client::{Client, Config};
 use watchkeeper_core::{Collection, ObjectKey};
-use watchkeeper_testkit::{Fault, TestCluster, Verb};
+use watchkeeper_testkit::{Fault, Requests, TestCluster, Verb};
 use watchkeeper_wire::{Kind, decode};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -164,6 +164,73 @@ async fn a_collection_can_be_narrow_and_informers_of_it_are_their_own() {
     let another = factory.informer(&config_maps());
     assert!(!another.is_started() && everywhere.is_synced());
     assert_eq!(factory.collections().len(), 4);
+    factory.stop().await;
+    world.cluster.stop().await;
+}
+
+#[tokio::test]
+async fn several_namespaces_are_one_informer() {
+    let world = World::start().await;
+    let namespaces = [
+        world.cluster.namespace().to_owned(),
+        world.cluster.fresh_namespace().await.unwrap(),
+        world.cluster.fresh_namespace().await.unwrap(),
+        world.cluster.fresh_namespace().await.unwrap(),
+    ];
+    let maps =
+        |at: usize| world.client.dynamic(&"v1".parse().unwrap(), "configmaps").namespace(&namespaces[at]);
+    let create = async |at: usize, name: &str| {
+        let map = DynamicObject::new("v1", "ConfigMap", name);
+        maps(at).create(&map, &Default::default()).await.unwrap()
+    };
+    for at in 0..4 {
+        create(at, "before").await;
+    }
+    let factory = InformerFactory::new(world.client.clone());
+    let three = factory.informer(&config_maps().namespaces(&namespaces[..3]));
+    let reader = three.reader::<Value>(Keep::Encoded);
+    let mut changes = reader.changes(SubscriptionOptions::default());
+    factory.start();
+    factory.synced(PATIENCE).await.unwrap();
+
+    let expired =
+        world.cluster.faults().add(Fault::on(Verb::Watch).namespace(&namespaces[1]).expire().times(1));
+    world.cluster.faults().end_watches(&Requests::any());
+    expired.happened(1).await;
+    for at in 0..4 {
+        create(at, "after").await;
+        maps(at).delete("before", &Default::default()).await.unwrap();
+    }
+    let wanted: BTreeMap<String, Value> = world
+        .served()
+        .await
+        .into_iter()
+        .filter(|(key, _)| namespaces[..3].iter().any(|namespace| key.starts_with(namespace.as_str())))
+        .collect();
+    assert_eq!(wanted.len(), 3);
+    let mut seen = BTreeMap::new();
+    tokio::time::timeout(PATIENCE, async {
+        while seen != wanted || kept(three.store()) != wanted {
+            match changes.next().await.unwrap() {
+                Notification::Added { new, .. } | Notification::Updated { new, .. } => {
+                    let key = format!(
+                        "{}/{}",
+                        new["metadata"]["namespace"].as_str().unwrap(),
+                        new["metadata"]["name"].as_str().unwrap()
+                    );
+                    seen.insert(key, (*new).clone());
+                }
+                Notification::Deleted { last: gone } | Notification::DeletedWhileAway { last_seen: gone } => {
+                    let namespace = gone["metadata"]["namespace"].as_str().unwrap();
+                    seen.remove(&format!("{namespace}/{}", gone["metadata"]["name"].as_str().unwrap()));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    })
+    .await
+    .unwrap();
+    assert_eq!(reader.namespace(&namespaces[2]).list(&Default::default()).items.len(), 1);
     factory.stop().await;
     world.cluster.stop().await;
 }

@@ -10,4 +10,5 @@ mod stopping;
 mod story;
 mod streaming;
 mod transforming;
+mod union;
 mod watching;

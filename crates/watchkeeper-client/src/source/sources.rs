@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use watchkeeper_core::{Collection, ListWatch, Sources};
+use watchkeeper_core::{Collection, ListWatch, Sources, Union};
 use watchkeeper_wire::{Intake, Kind};
 
 use super::RestSource;
@@ -59,6 +59,9 @@ impl RestSources {
 
 impl Sources for RestSources {
     fn source(&self, collection: &Collection) -> Box<dyn ListWatch> {
+        if let Some(union) = Union::of_namespaces(collection, |one| self.source(one)) {
+            return Box::new(union);
+        }
         let kind = Kind::from(collection.kind());
         let rest = self.client.rest(&collection.group_version(), (self.content)(collection));
         let mut source = RestSource::new(rest, collection.resource(), kind)

@@ -15,6 +15,7 @@
 mod error;
 mod request;
 mod sources;
+mod union;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use futures_core::Stream;
 pub use error::{BoxError, ListError, WatchError};
 pub use request::{ListAt, ListRequest, WatchFrom, WatchRequest};
 pub use sources::{Collection, Sources};
+pub use union::Union;
 
 use crate::{Object, ResourceVersion, WatchEvent};
 
@@ -90,6 +92,13 @@ pub trait ListWatch: Send + Sync {
     fn sends_initial_events(&self) -> bool {
         true
     }
+
+    /// Whether events come in the order of their versions: who was told of one was told of all before it.
+    /// Where they do not, as of a [`Union`], only bookmarks say how far a watch has got. True unless
+    /// overridden.
+    fn is_ordered(&self) -> bool {
+        true
+    }
 }
 
 macro_rules! behind {
@@ -105,6 +114,10 @@ macro_rules! behind {
 
             fn sends_initial_events(&self) -> bool {
                 (**self).sends_initial_events()
+            }
+
+            fn is_ordered(&self) -> bool {
+                (**self).is_ordered()
             }
         }
     )+};

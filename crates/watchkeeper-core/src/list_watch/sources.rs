@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::ListWatch;
+use super::{ListWatch, Union};
 use crate::{FieldSelector, GroupVersion, GroupVersionKind, LabelSelector};
 
 /// Objects of one resource that can be listed and watched together.
@@ -12,6 +12,8 @@ use crate::{FieldSelector, GroupVersion, GroupVersionKind, LabelSelector};
 ///
 /// let shop = Collection::new("apps", "v1", "deployments", "Deployment").namespace("shop");
 /// assert_eq!(shop.to_string(), "deployments.v1.apps in shop");
+/// let both = shop.namespaces(["shop", "bank"]);
+/// assert_eq!(both.to_string(), "deployments.v1.apps in bank, shop");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Collection {
@@ -19,7 +21,8 @@ pub struct Collection {
     version: String,
     resource: String,
     kind: String,
-    namespace: Option<String>,
+    /// Sorted, each once; none for all of them.
+    namespaces: Vec<String>,
     labels: String,
     fields: String,
     is_metadata: bool,
@@ -33,7 +36,7 @@ impl Collection {
             version: version.to_owned(),
             resource: resource.to_owned(),
             kind: kind.to_owned(),
-            namespace: None,
+            namespaces: Vec::new(),
             labels: String::new(),
             fields: String::new(),
             is_metadata: false,
@@ -42,8 +45,19 @@ impl Collection {
 
     /// Only those of a namespace; an empty one stands for all of them.
     #[must_use]
-    pub fn namespace(mut self, namespace: &str) -> Self {
-        self.namespace = Some(namespace.to_owned()).filter(|namespace| !namespace.is_empty());
+    pub fn namespace(self, namespace: &str) -> Self {
+        self.namespaces([namespace])
+    }
+
+    /// Only those of some namespaces; an empty one among them, or none at all, stands for all of them.
+    #[must_use]
+    pub fn namespaces(mut self, namespaces: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.namespaces = namespaces.into_iter().map(Into::into).collect();
+        if self.namespaces.iter().any(String::is_empty) {
+            self.namespaces.clear();
+        }
+        self.namespaces.sort();
+        self.namespaces.dedup();
         self
     }
 
@@ -87,9 +101,25 @@ impl Collection {
         &self.resource
     }
 
-    /// The namespace; `None` for all of them.
+    /// The namespace, where it is one; `None` for all of them, and for several.
     pub fn in_namespace(&self) -> Option<&str> {
-        self.namespace.as_deref()
+        match &self.namespaces[..] {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
+
+    /// The namespaces, in order; none for all of them.
+    pub fn in_namespaces(&self) -> &[String] {
+        &self.namespaces
+    }
+
+    /// The same of each of its namespaces; itself where it is of one or of all.
+    pub fn split(&self) -> Vec<Self> {
+        match &self.namespaces[..] {
+            [] | [_] => vec![self.clone()],
+            several => several.iter().map(|namespace| self.clone().namespace(namespace)).collect(),
+        }
     }
 
     /// The label selector, as text; empty for everything.
@@ -114,8 +144,8 @@ impl fmt::Display for Collection {
         if !self.group.is_empty() {
             write!(f, ".{}", self.group)?;
         }
-        if let Some(namespace) = &self.namespace {
-            write!(f, " in {namespace}")?;
+        if !self.namespaces.is_empty() {
+            write!(f, " in {}", self.namespaces.join(", "))?;
         }
         for selector in [&self.labels, &self.fields].into_iter().filter(|selector| !selector.is_empty()) {
             write!(f, " with {selector}")?;
@@ -127,12 +157,36 @@ impl fmt::Display for Collection {
 /// Whoever can list and watch any collection: a client of an API server, the embedded server in process.
 pub trait Sources: Send + Sync {
     /// A collection, to list and to watch. Nothing is asked for yet.
+    ///
+    /// One of several namespaces is a [`Union`]: see [`Union::of_namespaces`].
     fn source(&self, collection: &Collection) -> Box<dyn ListWatch>;
 }
 
-/// A function that gives the sources.
+/// A function that gives the sources. It is never asked for several namespaces at once.
 impl<F: Fn(&Collection) -> Box<dyn ListWatch> + Send + Sync> Sources for F {
     fn source(&self, collection: &Collection) -> Box<dyn ListWatch> {
-        self(collection)
+        match Union::of_namespaces(collection, self) {
+            Some(union) => Box::new(union),
+            None => self(collection),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collection_is_the_same_however_its_namespaces_are_named() {
+        let pods = Collection::new("", "v1", "pods", "Pod");
+        let both = pods.clone().namespaces(["b", "a", "b"]);
+        assert_eq!(both, pods.clone().namespaces(["a", "b"]));
+        assert_eq!(both.in_namespaces(), ["a", "b"]);
+        assert_eq!((both.in_namespace(), pods.in_namespace()), (None, None));
+        assert_eq!(both.split(), [pods.clone().namespace("a"), pods.clone().namespace("b")]);
+        assert_eq!(pods.clone().namespaces(["a"]), pods.clone().namespace("a"));
+        for all in [pods.clone().namespaces(["a", ""]), pods.clone().namespaces([""; 0])] {
+            assert_eq!((all.split(), all.to_string()), (vec![pods.clone()], "pods.v1".to_owned()));
+        }
     }
 }

@@ -1,0 +1,160 @@
+//! Several collections as one.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use watchkeeper_cache::reflector::{WhenGone, Why};
+use watchkeeper_cache::{Informer, Reflector};
+use watchkeeper_core::{GroupResource, ListWatch, Status, Union};
+use watchkeeper_testkit::script::{List, Script, Watch, object};
+use watchkeeper_wire::Kind;
+
+use crate::story::{Heard, Hearsay, Recorder, asked};
+
+/// What became of two scripts.
+struct Both {
+    a: Vec<String>,
+    b: Vec<String>,
+    told: Vec<String>,
+    heard: Hearsay,
+    why: Why,
+}
+
+fn union(a: &Script, b: &Script) -> Union {
+    Union::of([a, b].map(|part| Box::new(part.clone()) as Box<dyn ListWatch>))
+}
+
+/// Plays both scripts to their ends to a reflector.
+async fn both(a: Script, b: Script) -> Both {
+    let (copy, heard) = (Recorder::default(), Heard::default());
+    let reflector = Reflector::new(union(&a, &b), copy.clone()).observer(heard.clone()).seed(1);
+    let played = join_all([a.played(), b.played()]);
+    let ended = reflector.when_gone(WhenGone::End).run(async { drop(played.await) });
+    let ended = tokio::time::timeout(Duration::from_secs(600), ended).await.expect("both are played");
+    assert_eq!((a.open(), b.open()), (0, 0), "what was asked for is not left behind");
+    let asked = |script: &Script| script.requests().iter().map(asked).collect();
+    Both { a: asked(&a), b: asked(&b), told: copy.notes(), heard: heard.now(), why: ended.why }
+}
+
+#[tokio::test(start_paused = true)]
+async fn initial_events_end_when_those_of_all_have_and_each_watch_goes_on_from_its_own_version() {
+    let wait = Duration::from_secs(2);
+    let a = Script::new().then(
+        Watch::new().added(object("a/x", 8)).initial_events_end(20).modified(object("a/x", 30)).stalls(),
+    );
+    let b = Script::new().then(
+        Watch::new()
+            .added(object("b/x", 5))
+            .wait(wait)
+            .initial_events_end(10)
+            .wait(wait)
+            .added(object("b/y", 12))
+            .wait(wait)
+            .bookmark(50)
+            .wait(wait),
+    );
+    let a = a.then(Watch::new().stalls());
+    let b = b.then(Watch::new().stalls());
+    let both = both(a, b).await;
+    assert_eq!(
+        both.told,
+        ["commit @10: a/x@30 b/x@5", "put b/y@12", "bookmark @12", "bookmark @30"],
+        "what changed meanwhile is staged, and the version is the lowest of both"
+    );
+    assert_eq!(both.a, ["stream", "watch rv=30"]);
+    assert_eq!(both.b, ["stream", "watch rv=50"], "not from that of the other");
+    assert_eq!(both.heard.versions, ["10", "12", "30"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_part_that_has_expired_has_all_asked_for_anew_and_none_goes_back_in_time() {
+    let first = |key: &str, version| Watch::new().added(object(key, version)).initial_events_end(version + 1);
+    let a = Script::new()
+        .then(first("a/x", 20).wait(Duration::from_secs(5)).fails(Status::expired("too old")))
+        .then(first("a/y", 60).stalls());
+    let b = Script::new().then(first("b/x", 40).stalls()).then(first("b/x", 40).stalls());
+    let both = both(a, b).await;
+    assert_eq!(both.told, ["commit @21: a/x@20 b/x@40", "commit @41: a/y@60 b/x@40"]);
+    assert_eq!(both.a, ["stream", "stream rv=21"]);
+    assert_eq!(both.b, ["stream", "stream rv=41"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_come_part_by_part_and_page_by_page_and_the_lowest_version_is_that_of_the_whole() {
+    let a = Script::new()
+        .without_initial_events()
+        .then(List::at(30).item(object("a/x", 8)).continues("more"))
+        .then(List::at(30).item(object("a/y", 9)))
+        .then(Watch::new().stalls());
+    let b = Script::new()
+        .without_initial_events()
+        .then(List::at(20).item(object("b/x", 5)))
+        .then(Watch::new().stalls());
+    let both = both(a, b).await;
+    assert_eq!(both.told, ["commit @20: a/x@8 a/y@9 b/x@5"]);
+    assert_eq!(both.a, ["list rv=0 limit=500", "list continue=more limit=500", "watch rv=30"]);
+    assert_eq!(both.b, ["list rv=0 limit=500", "watch rv=20"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_has_expired_has_all_listed_again_without_pages() {
+    let a = Script::new()
+        .without_initial_events()
+        .then(List::at(30).item(object("a/gone", 8)).continues("more"))
+        .list_fails(Status::expired("the page is too old"))
+        .then(List::at(40).item(object("a/y", 9)))
+        .then(Watch::new().stalls());
+    let b = Script::new()
+        .without_initial_events()
+        .then(List::at(41).item(object("b/x", 5)))
+        .then(Watch::new().stalls());
+    let both = both(a, b).await;
+    assert_eq!(both.told, ["commit @40: a/y@9 b/x@5"], "nothing of the first attempt is left");
+    assert_eq!(both.a, ["list rv=0 limit=500", "list continue=more limit=500", "list", "watch rv=40"]);
+    assert_eq!(both.b, ["list", "watch rv=41"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_part_that_is_forbidden_holds_up_all_until_it_is_not() {
+    let pods = GroupResource { group: String::new(), resource: "pods".into() };
+    let no = || Status::forbidden(Some(&pods), "", "not in b");
+    let there = |key: &str, version| Watch::new().added(object(key, version)).initial_events_end(version);
+    let a = Script::new()
+        .then(there("a/x", 8).stalls()) // dropped when the other is refused
+        .then(List::at(9).item(object("a/x", 8)))
+        .then(there("a/x", 8).stalls());
+    let b = Script::new().watch_fails(no()).list_fails(no()).then(there("b/x", 12).stalls());
+    let both = both(a, b).await;
+    assert_eq!(both.told, ["commit @8: a/x@8 b/x@12"], "nothing before");
+    let refused = ["watch: the server refused the watch: List", "list: the server refused the list: Relist"];
+    assert_eq!(both.heard.failures, refused);
+    assert_eq!(both.why, Why::Stopped);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_that_is_gone_is_gone_for_all() {
+    let widgets = GroupResource { group: "example.com".into(), resource: "widgets".into() };
+    let gone = || Status::not_found(&widgets, "");
+    let there = || Watch::new().initial_events_end(8).wait(Duration::from_secs(2));
+    let a = Script::new().then(there()).watch_fails(gone()).watch_fails(gone()).list_fails(gone());
+    let b = Script::new().then(there().stalls()).then(there().stalls()).then(there().stalls());
+    let both = both(a, b).await;
+    assert_eq!(both.why, Why::Gone(Box::new(gone())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn to_wait_for_a_version_is_to_wait_for_all_parts() {
+    let wait = Duration::from_secs(60);
+    let a = Script::new().then(Watch::new().initial_events_end(8).added(object("a/x", 30)).stalls());
+    let b = Script::new().then(Watch::new().initial_events_end(9).wait(wait).bookmark(31).stalls());
+    let informer = Informer::new(Kind::new("", "v1", "ConfigMap"), union(&a, &b));
+    informer.start();
+    assert!(informer.synced().await);
+    let begun = tokio::time::Instant::now();
+    informer.store().wait_for(&30.into()).await;
+    assert_eq!(begun.elapsed(), wait, "until then b may have had something of before");
+    let now = informer.store().snapshot();
+    assert_eq!((now.len(), now.version()), (1, &30.into()));
+    informer.stop().await;
+    assert_eq!((a.open(), b.open()), (0, 0));
+}
