@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 use serde_json::{Number, Value};
 
 use crate::document::{DOCUMENT_DEPTH, Document};
@@ -70,6 +70,10 @@ struct Builder {
 pub fn read(text: &str) -> Result<Yaml, String> {
     let mut builder =
         Builder { open: Vec::new(), anchors: HashMap::new(), nodes: 0, repeated: Vec::new(), root: None };
+    if text.contains(is_control) {
+        return Err("yaml: control characters are not allowed".to_owned());
+    }
+    let end = text.chars().count();
     let mut parser = Parser::new_from_str(text);
     while let Some(event) = parser.next_event() {
         let (event, span) = event.map_err(|error| shown(&error))?;
@@ -81,12 +85,14 @@ pub fn read(text: &str) -> Result<Yaml, String> {
                 builder.count(size(&node))?; // Y1
                 builder.add(node, Plain::Not, span.start.line(), 0)?;
             }
-            Event::Scalar(text, style, anchor, tag) => {
+            Event::Scalar(content, style, anchor, tag) => {
+                let gained = span.end.index() == end && gains_a_break(&content, style, span);
+                let content = &content[..content.len() - usize::from(gained)];
                 let plain = match (style, &tag) {
-                    (ScalarStyle::Plain, None) if text == "<<" => Plain::Merge,
+                    (ScalarStyle::Plain, None) if content == "<<" => Plain::Merge,
                     _ => Plain::Not,
                 };
-                let node = scalar(&text, style, tag.as_deref())?;
+                let node = scalar(content, style, tag.as_deref())?;
                 builder.count(1)?;
                 builder.add(node, plain, span.start.line(), anchor)?;
             }
@@ -99,6 +105,23 @@ pub fn read(text: &str) -> Result<Yaml, String> {
         }
     }
     Ok(Yaml { document: builder.root.unwrap_or(Document::Null), repeated: builder.repeated })
+}
+
+/// What YAML 1.1 does not take, not even in quotes.
+fn is_control(c: char) -> bool {
+    !matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..)
+}
+
+/// Whether the parser has ended the last line of a block text that the input ends in, where the input itself had
+/// not; Go leaves it as it is. The span of a text begins behind the indentation of its first line, and that of an
+/// empty one at its `|`.
+fn gains_a_break(content: &str, style: ScalarStyle, span: Span) -> bool {
+    let last_line_counts = match content.trim_end_matches('\n') {
+        "" => span.end.line() == span.start.line() + 1,
+        _ => span.end.col() >= span.start.col(),
+    };
+    let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+    is_block && content.ends_with('\n') && span.end.col() > 0 && last_line_counts
 }
 
 /// What a scalar is besides its value.
@@ -309,7 +332,7 @@ pub fn write(value: &Value) -> String {
         Value::Object(fields) if !fields.is_empty() => write_fields(fields, 0, &mut out),
         Value::Array(items) if !items.is_empty() => write_items(items, 0, &mut out),
         value => {
-            write_scalar(value, 0, &mut out);
+            write_scalar(value, 2, &mut out); // a line that begins with `...` would end the document
             out.push('\n');
         }
     }
@@ -403,8 +426,15 @@ fn write_text(text: &str, indent: Option<usize>, out: &mut String) {
         && !looks_like_a_date(text)
         && text != "<<"; // as a key it would merge
     if !printable || text.contains('\n') || !means_itself {
-        // JSON's strings are YAML's.
-        out.push_str(&Value::from(text).to_string());
+        // JSON's strings are YAML's, but YAML takes fewer characters as they are.
+        for c in Value::from(text).to_string().chars() {
+            match u32::from(c) {
+                _ if watchkeeper_core::is_printable(c) => out.push(c),
+                code @ ..=0xff => out.push_str(&format!("\\x{code:02X}")),
+                code @ ..=0xffff => out.push_str(&format!("\\u{code:04X}")),
+                code => out.push_str(&format!("\\U{code:08X}")),
+            }
+        }
         return;
     }
     let starts_plainly = match text.as_bytes() {
@@ -509,6 +539,58 @@ mod tests {
     }
 
     #[test]
+    fn a_block_text_ends_as_the_input_does() {
+        for (text, meaning) in [
+            ("|\n  x\n", "x\n"),
+            ("|\n  x", "x"),
+            ("|+\n  x", "x"),
+            ("|-\n  x", "x"),
+            (">\n  x\n  y", "x y"),
+            ("|\n  x\n ", "x\n"),
+            ("|\n  x\n  ", "x\n"),
+            ("|\n  x\n   ", "x\n "),
+            ("|+\n  x\n ", "x\n"),
+            ("|+\n  x\n  ", "x\n"),
+            ("|+\n  x\n   ", "x\n "),
+            ("|+\n  x\n\n", "x\n\n"),
+            ("|\n  x\r", "x\n"),
+            ("|\n  x\n# y", "x\n"),
+            ("|\n  x\n...", "x\n"),
+            ("|", ""),
+            ("|\n", ""),
+            ("|+\n  ", ""),
+            ("|+\n\n  ", "\n"),
+            ("|\n\n\n  ", ""),
+        ] {
+            assert_eq!(value(&format!("a: {text}")), json!({"a": meaning}), "{text:?}");
+            assert_eq!(value(text), json!(meaning), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_of_lines_does_not_end_the_document_that_it_is() {
+        for (text, written) in [
+            ("...\n", "|\n  ...\n"),
+            ("---\nx", "|-\n  ---\n  x\n"),
+            ("a\n\n", "|+\n  a\n\n"),
+            ("...", "'...'\n"),
+            ("--- a", "'--- a'\n"),
+        ] {
+            assert_eq!(write(&json!(text)), written);
+            assert_eq!(value(written), json!(text), "{written:?}");
+        }
+        assert_eq!(value("|\n...\n"), json!(""));
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_escaped() {
+        let text = "a\u{1}\u{7f}\u{85}\u{2028}\u{feff}\u{ffff}\u{e0001}\"\\\t\n";
+        let written = "\"a\\u0001\\x7F\\x85\\u2028\\uFEFF\\uFFFF\\U000E0001\\\"\\\\\\t\\n\"\n";
+        assert_eq!(write(&json!(text)), written);
+        assert_eq!(value(written), json!(text));
+    }
+
+    #[test]
     fn a_bomb_of_aliases_is_refused() {
         let mut text = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
         for level in 1..20 {
@@ -527,6 +609,9 @@ mod tests {
     #[test]
     fn broken_text_is_refused() {
         assert_eq!(read("a: b: c").unwrap_err(), "yaml: mapping values are not allowed in this context");
+        for text in ["a: b\0c", "a: 1\n\0", "a: \"\u{1}\"", "a: \u{7f}", "a: '\u{81}'", "a: \u{ffff}"] {
+            assert_eq!(read(text).unwrap_err(), "yaml: control characters are not allowed", "{text:?}");
+        }
         for text in ["a: [", "a: 'x", "*x", "a: b\n  c: d: e\n"] {
             assert!(read(text).is_err(), "{text}");
         }
@@ -552,7 +637,7 @@ mod tests {
             Just(Value::Null),
             any::<bool>().prop_map(Value::from),
             any::<i64>().prop_map(Value::from),
-            "[ -~\n\u{e4}\t]{0,12}".prop_map(Value::from),
+            "[ -~\n\u{e4}\t\u{7f}\u{85}\u{2028}\u{feff}.-]{0,12}".prop_map(Value::from),
             "(yes|0x1|1e3|~|- a|a: b|#x|---|2020-01-01|<<|=|a #b|:|\\?|'|\"| |)".prop_map(Value::from),
         ];
         leaf.prop_recursive(4, 24, 4, |inner| {
