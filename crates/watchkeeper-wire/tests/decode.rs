@@ -173,6 +173,32 @@ fn a_wrong_wire_type_is_refused() {
     assert_eq!(problem, Problem::WrongWireType { field: 1, found: 0 });
 }
 
+#[test]
+fn a_pointer_to_what_says_nothing_is_an_empty_message_and_null_in_json_as_in_go() {
+    let kind = Kind::new("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let of_items = |items: &str| {
+        let schema = format!(r#"{{"openAPIV3Schema":{{"items":{items}}}}}"#);
+        let object = format!(r#"{{"spec":{{"versions":[{{"schema":{schema}}}]}}}}"#);
+        transcode::to_protobuf(&Encoded::json(object.into_bytes()), &kind).unwrap()
+    };
+    // As Go writes a schema that has nothing but such items.
+    let schema = b"\x0a\x00\x12\x00\x22\x00\x2a\x00\x32\x00\x3a\x00\x50\x00\x60\x00\x7a\x00\x90\x01\x00\xc2\x01\x00\xa8\x02\x00\xb8\x02\x00\xc0\x02\x00";
+    for items in ["5", "[]", "true", r#""a""#] {
+        let message = of_items(items);
+        assert!(message.windows(schema.len()).any(|part| part == schema), "{items}: {message:?}");
+        let json: Value = decode(&Encoded::protobuf(message), &kind).unwrap();
+        let schema = &json["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+        assert_eq!(*schema, json!({"items": null}), "{items}");
+    }
+    assert!(!of_items("null").windows(3).any(|part| part == b"\xc2\x01\x00"));
+
+    let kind = Kind::new("", "v1", "ConfigMap");
+    let zero_time = json!({"metadata": {"deletionTimestamp": "0001-01-01T00:00:00Z"}});
+    let [_, message] = encodings(&kind, &zero_time);
+    let json: Value = decode(&message, &kind).unwrap();
+    assert_eq!(json["metadata"], json!({"deletionTimestamp": null}));
+}
+
 /// A schema that is as deep as asked.
 fn nested_schema(depth: usize) -> String {
     let open = r#"{"properties":{"a":"#.repeat(depth);
