@@ -12,6 +12,8 @@ const PAGE_SIZE: NonZeroU32 = NonZeroU32::new(500).expect("500 is not 0");
 pub(super) struct Position {
     /// Empty before the first list.
     version: ResourceVersion,
+    /// The last version after which a watch has expired.
+    expired: Option<ResourceVersion>,
     /// The server said that it cannot serve `version`: the next list is of the most recent state.
     unavailable: bool,
     /// A list of any version came in pages, which a server with a watch cache does not do: it may be asked for
@@ -40,6 +42,14 @@ impl Position {
     /// The version has expired, or is newer than the server knows.
     pub(super) fn is_unavailable(&mut self) {
         self.unavailable = true;
+    }
+
+    /// A watch after the version has expired. A list of that version or a newer one mends it. One of exactly that
+    /// version, which a list in pages is, does not: the next watch expires, too, and then the most recent state is
+    /// listed.
+    pub(super) fn has_expired(&mut self) {
+        self.unavailable |= self.expired.as_ref() == Some(&self.version);
+        self.expired = Some(self.version.clone());
     }
 
     /// A list of any version came in pages.

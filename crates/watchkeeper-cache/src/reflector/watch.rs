@@ -119,6 +119,9 @@ impl<S: Sink> Reflector<S> {
     /// The watch could not be opened. A server that is busy or away has not forgotten anything.
     fn watch_refused(&mut self, error: WatchError, patience: Patience) -> State {
         let delay = self.delay(error.status());
+        if let WatchError::Expired(_) = error {
+            self.position.has_expired();
+        }
         let (state, next) = match error {
             WatchError::ConnectionRefused(_) | WatchError::TooManyRequests(_) => {
                 (State::Watching { open: None, patience }, Next::Rewatch)
@@ -155,7 +158,10 @@ impl<S: Sink> Reflector<S> {
             }
             // The next list is of the last version: that it cannot be watched from does not mean that the
             // server has nothing as new.
-            WatchError::Expired(status) => tracing::debug!(reflector, error = %status, "a watch has expired"),
+            WatchError::Expired(status) => {
+                tracing::debug!(reflector, error = %status, "a watch has expired");
+                self.position.has_expired();
+            }
             error => match error.status() {
                 Some(status) => tracing::warn!(reflector, error = %status, "a watch has failed"),
                 None => tracing::warn!(reflector, %error, "a watch has failed"),

@@ -122,6 +122,28 @@ async fn an_explicit_page_size_is_of_all_pages_and_of_relists() {
     assert_eq!(story.told, ["commit @10: a@1 b@2", "commit @20: b@2"]);
 }
 
+/// As after a restart of a server whose memory begins later than the history of its store.
+#[tokio::test(start_paused = true)]
+async fn where_a_list_of_a_version_leads_to_a_watch_that_expires_again_the_most_recent_state_is_listed() {
+    let opens_and_expires = || script().then(List::at(10)).then(expires()).then(List::at(10)).then(expires());
+    let is_refused =
+        || script().then(List::at(10)).watch_fails(expired()).then(List::at(10)).watch_fails(expired());
+    for script in [opens_and_expires(), is_refused()] {
+        let script = script.then(List::at(20)).then(expires());
+        let story = story_of(&script, |it| it.page_size(five())).await;
+        let expected = [
+            "list rv=0 limit=5",
+            "watch rv=10",
+            "list rv=10 limit=5", // in pages: of exactly this version
+            "watch rv=10",
+            "list limit=5",
+            "watch rv=20",
+            "list rv=20 limit=5",
+        ];
+        assert_eq!(story.asked, expected);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn once_a_list_of_any_version_came_in_pages_relists_are_in_pages() {
     let story = story(
