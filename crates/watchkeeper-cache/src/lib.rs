@@ -24,7 +24,7 @@ pub mod source;
 pub mod store;
 pub mod transform;
 
-pub use informer::{Informer, InformerFactory};
+pub use informer::{FactoryBuilder, Informer, InformerFactory};
 pub use reader::{Keep, Notification, Reader};
 pub use reflector::Reflector;
 pub use sink::Sink;

@@ -18,4 +18,4 @@ pub use figures::Figures;
 pub use filter::Filter;
 pub(crate) use run::message;
 pub use run::{Handler, HandlerPanic};
-pub use subscription::{Subscription, SubscriptionOptions};
+pub use subscription::{Resync, Subscription, SubscriptionOptions};

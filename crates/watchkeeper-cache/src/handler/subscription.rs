@@ -23,9 +23,38 @@ pub struct SubscriptionOptions {
     pub filter: Filter,
     /// What the subscription is called in metrics and dumps; nothing by default.
     pub name: String,
-    /// How often every object is looked at again, changed or not; never by default. Shorter than a second is a
-    /// second.
-    pub resync: Option<Duration>,
+    /// How often every object is looked at again, changed or not.
+    pub resync: Resync,
+}
+
+/// How often every object is looked at again, changed or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Resync {
+    /// As the informer has it by default, and if it has nothing, never.
+    #[default]
+    Default,
+    /// Never, whatever the informer has.
+    Never,
+    /// This often. Shorter than a second is a second, except that zero is never.
+    Every(Duration),
+}
+
+impl Resync {
+    /// This one, or the other where it leaves it open.
+    #[must_use]
+    pub fn or(self, default: Self) -> Self {
+        match self {
+            Self::Default => default,
+            decided => decided,
+        }
+    }
+
+    fn period(self) -> Option<Duration> {
+        match self {
+            Self::Every(period) if !period.is_zero() => Some(period.max(SHORTEST_RESYNC)),
+            Self::Default | Self::Never | Self::Every(_) => None,
+        }
+    }
 }
 
 /// All objects, and then every change of them. Where several changes wait they become one.
@@ -35,12 +64,12 @@ pub struct SubscriptionOptions {
 pub struct Subscription {
     store: Store,
     queue: Arc<Queue>,
-    resync: Option<Resync>,
+    resync: Option<Again>,
     caught_up: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
-struct Resync {
+struct Again {
     period: Duration,
     next: Instant,
 }
@@ -102,10 +131,8 @@ impl Subscription {
             synced: Notify::new(),
         });
         store.subscribe(&queue);
-        let resync = options.resync.map(|period| {
-            let period = period.max(SHORTEST_RESYNC);
-            Resync { period, next: Instant::now() + period }
-        });
+        let resync = options.resync.period();
+        let resync = resync.map(|period| Again { period, next: Instant::now() + period });
         Self { store: store.clone(), queue, resync, caught_up: watch::Sender::new(false) }
     }
 

@@ -1,19 +1,26 @@
 //! Factory: one informer for each collection, whoever asks for it.
+//!
+//! - F1: there is at most one informer of a collection, and so one watch.
+//! - F2: an informer whose collection is gone ends, and is forgotten before anybody hears of it: who asks then
+//!   gets a new one.
+//! - F3: when the factory has stopped, no task of its informers is left, and none can be started.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use watchkeeper_core::{Collection, Sources};
+use tokio::sync::broadcast;
+use watchkeeper_core::{Collection, Sources, Union};
 
-use super::Informer;
+use super::builder::Settings;
+use super::ending::KEPT;
+use super::{Ending, Endings, FactoryBuilder, Informer};
 use crate::metrics::InformerMetrics;
-use crate::reflector::Reflector;
+use crate::reflector::{Reflector, WhenGone, Why};
 use crate::store::Writer;
-
-type Configure = dyn Fn(&Collection, Reflector<Writer>) -> Reflector<Writer> + Send + Sync;
 
 /// Informers of one server, at most one for each collection. Clones are of the same factory.
 ///
@@ -40,15 +47,17 @@ pub struct InformerFactory {
 
 struct Shared {
     sources: Box<dyn Sources>,
-    configure: Option<Box<Configure>>,
+    settings: Settings,
+    made: AtomicU64,
     inner: Mutex<Inner>,
 }
 
-#[derive(Default)]
 struct Inner {
-    informers: BTreeMap<Collection, Informer>,
+    /// With the number of each: one that has ended is not to be taken for its successor.
+    informers: BTreeMap<Collection, (u64, Informer)>,
     metrics: Option<InformerMetrics>,
-    is_stopped: bool,
+    /// `None` once the factory was stopped.
+    endings: Option<broadcast::Sender<Ending>>,
 }
 
 /// Not all informers had their first list in time.
@@ -64,7 +73,12 @@ pub struct NotSynced {
 impl InformerFactory {
     /// Of what these sources have.
     pub fn new(sources: impl Sources + 'static) -> Self {
-        Self::build(Box::new(sources), None)
+        Self::builder(sources).build()
+    }
+
+    /// Of what these sources have, as one likes.
+    pub fn builder(sources: impl Sources + 'static) -> FactoryBuilder {
+        FactoryBuilder::new(Box::new(sources))
     }
 
     /// Of what these sources have, with reflectors that are set up as one likes.
@@ -72,38 +86,78 @@ impl InformerFactory {
         sources: impl Sources + 'static,
         configure: impl Fn(&Collection, Reflector<Writer>) -> Reflector<Writer> + Send + Sync + 'static,
     ) -> Self {
-        Self::build(Box::new(sources), Some(Box::new(configure)))
+        Self::builder(sources).configure(configure).build()
     }
 
-    fn build(sources: Box<dyn Sources>, configure: Option<Box<Configure>>) -> Self {
-        Self { shared: Arc::new(Shared { sources, configure, inner: Mutex::default() }) }
+    pub(super) fn of(sources: Box<dyn Sources>, settings: Settings) -> Self {
+        let endings = Some(broadcast::Sender::new(KEPT));
+        let inner = Mutex::new(Inner { informers: BTreeMap::new(), metrics: None, endings });
+        Self { shared: Arc::new(Shared { sources, settings, made: AtomicU64::new(0), inner }) }
     }
 
-    /// The informer of a collection. The first to ask makes it; it is not started.
+    /// The informer of a collection, which is first made what it is [by default](FactoryBuilder::namespaces).
+    /// The first to ask makes it; it is not started.
+    ///
+    /// When its collection is not there any more, as when a custom resource definition was removed, it ends
+    /// unless it was [set up](FactoryBuilder::configure) otherwise: see [`endings`](Self::endings).
     pub fn informer(&self, collection: &Collection) -> Informer {
-        let mut inner = self.shared.inner.lock();
-        if let Some(informer) = inner.informers.get(collection) {
+        let collection = self.shared.settings.complete(collection);
+        if let Some((_, informer)) = self.shared.inner.lock().informers.get(&collection) {
             return informer.clone();
         }
-        let source = self.shared.sources.source(collection);
-        let informer = Informer::configured(collection.kind().into(), source, |reflector| {
-            let reflector = reflector.name(collection.to_string());
-            match &self.shared.configure {
+        let number = self.shared.made.fetch_add(1, Ordering::Relaxed);
+        let informer = self.make(&collection, number); // calls what is not ours: without the lock
+        let mut inner = self.shared.inner.lock();
+        if inner.endings.is_none() {
+            informer.forbid(); // F3
+            return informer;
+        }
+        let metrics = inner.metrics.clone();
+        let (made, first) = inner.informers.entry(collection).or_insert((number, informer)); // F1
+        if let Some(metrics) = metrics.filter(|_| *made == number) {
+            first.measure(&metrics);
+        }
+        first.clone()
+    }
+
+    fn make(&self, collection: &Collection, number: u64) -> Informer {
+        let Shared { sources, settings, .. } = &*self.shared;
+        let source = match Union::of_namespaces(collection, |one| sources.source(one)) {
+            Some(union) => Box::new(union),
+            None => sources.source(collection),
+        };
+        let configure = |reflector: Reflector<Writer>| {
+            let reflector = reflector.name(collection.to_string()).when_gone(WhenGone::End);
+            match &settings.configure {
                 Some(configure) => configure(collection, reflector),
                 None => reflector,
             }
-        });
-        if let Some(metrics) = &inner.metrics {
-            informer.measure(metrics);
-        }
-        inner.informers.insert(collection.clone(), informer.clone());
-        informer
+        };
+        let (factory, of) = (Arc::downgrade(&self.shared), collection.clone());
+        let when_ended = Box::new(move |why: &Why| forget(&factory, of, number, why));
+        let kind = collection.kind().into();
+        Informer::build(kind, source, configure, settings.resync(collection), Some(when_ended))
+    }
+
+    /// Informers that end, though nobody stops them, from now on: each is told of when the factory has
+    /// forgotten it (F2).
+    ///
+    /// ```no_run
+    /// # async fn example(factory: watchkeeper_cache::InformerFactory) {
+    /// let mut endings = factory.endings();
+    /// while let Some(ending) = endings.next().await {
+    ///     println!("{}: {}", ending.collection, ending.why);
+    /// }
+    /// # }
+    /// ```
+    pub fn endings(&self) -> Endings {
+        Endings::of(self.shared.inner.lock().endings.as_ref())
     }
 
     /// Has the informers counted that there are and will be: see [`Informer::measure`].
     pub fn measure(&self, metrics: &InformerMetrics) {
         let mut inner = self.shared.inner.lock();
-        inner.informers.values().for_each(|informer| informer.measure(metrics));
+        inner.informers.values().for_each(|(_, informer)| informer.measure(metrics));
         inner.metrics = Some(metrics.clone());
     }
 
@@ -114,9 +168,9 @@ impl InformerFactory {
     /// Outside of a tokio runtime.
     pub fn start(&self) {
         let inner = self.shared.inner.lock();
-        if !inner.is_stopped {
-            inner.informers.values().for_each(Informer::start);
-        }
+        let informers: Vec<_> = inner.informers.values().map(|(_, informer)| informer.clone()).collect();
+        drop(inner);
+        informers.iter().for_each(Informer::start);
     }
 
     /// Waits until all informers that were started have their first list.
@@ -126,8 +180,8 @@ impl InformerFactory {
     pub async fn synced(&self, patience: Duration) -> Result<(), NotSynced> {
         let started: Vec<_> = {
             let inner = self.shared.inner.lock();
-            let all = inner.informers.iter().filter(|(_, informer)| informer.is_started());
-            all.map(|(collection, informer)| (collection.clone(), informer.clone())).collect()
+            let all = inner.informers.iter().filter(|(_, (_, informer))| informer.is_started());
+            all.map(|(collection, (_, informer))| (collection.clone(), informer.clone())).collect()
         };
         let all = async {
             for (_, informer) in &started {
@@ -146,8 +200,9 @@ impl InformerFactory {
 
     /// Ends one informer, and forgets it: who asks for it then gets a new one.
     pub async fn stop_informer(&self, collection: &Collection) {
-        let informer = self.shared.inner.lock().informers.remove(collection);
-        if let Some(informer) = informer {
+        let collection = self.shared.settings.complete(collection);
+        let informer = self.shared.inner.lock().informers.remove(&collection);
+        if let Some((_, informer)) = informer {
             informer.stop().await;
         }
     }
@@ -156,8 +211,8 @@ impl InformerFactory {
     pub async fn stop(&self) {
         let informers: Vec<_> = {
             let mut inner = self.shared.inner.lock();
-            inner.is_stopped = true;
-            inner.informers.values().cloned().collect()
+            inner.endings = None;
+            inner.informers.values().map(|(_, informer)| informer.clone()).collect()
         };
         for informer in informers {
             informer.stop().await;
@@ -167,6 +222,24 @@ impl InformerFactory {
     /// The collections that have an informer.
     pub fn collections(&self) -> Vec<Collection> {
         self.shared.inner.lock().informers.keys().cloned().collect()
+    }
+}
+
+/// An informer has ended (F2). What was asked for meanwhile under the same name is another.
+fn forget(factory: &Weak<Shared>, collection: Collection, number: u64, why: &Why) {
+    let Some(factory) = factory.upgrade() else { return };
+    if *why == Why::Stopped {
+        return; // whoever stopped it knows
+    }
+    let mut inner = factory.inner.lock();
+    let is_same = inner.informers.get(&collection).is_some_and(|(at, _)| *at == number);
+    let forgotten = is_same.then(|| inner.informers.remove(&collection));
+    let endings = inner.endings.clone();
+    drop(inner);
+    drop(forgotten);
+    if let Some(endings) = endings {
+        tracing::warn!(%collection, %why, "an informer has ended");
+        let _ = endings.send(Ending::new(collection, why.clone())); // an error: nobody listens
     }
 }
 

@@ -7,22 +7,27 @@
 //! - I2: starting it twice is starting it once; stopped, it does not start again. Its store stays readable.
 //! - I3: [`stop`](Informer::stop) returns when its task has ended; dropping the last clone ends it too.
 
+mod builder;
+mod ending;
 mod factory;
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 use watchkeeper_core::{ListWatch, Object};
 use watchkeeper_wire::Kind;
 
-use crate::handler::{EveryEvent, Filter, Subscription, SubscriptionOptions};
+use crate::handler::{EveryEvent, Filter, Resync, Subscription, SubscriptionOptions};
 use crate::metrics::InformerMetrics;
 use crate::reader::{Keep, Reader};
 use crate::reflector::{Progress, Reflector, Why};
 use crate::store::{IndexBy, IndexExists, Store, Writer};
 
+pub use builder::FactoryBuilder;
+pub use ending::{Ending, Endings};
+use ending::{Told, WhenEnded};
 pub use factory::{InformerFactory, NotSynced};
 
 /// A copy of a collection that keeps itself up to date. Clones are of the same informer.
@@ -59,7 +64,9 @@ struct Shared {
     progress: watch::Receiver<Progress>,
     /// `None` once it was started.
     reflector: Mutex<Option<Box<Reflector<Writer>>>>,
-    task: Mutex<Option<AbortHandle>>,
+    task: Mutex<Option<JoinHandle<()>>>,
+    resync: Resync,
+    when_ended: Mutex<Option<WhenEnded>>,
     stop: watch::Sender<bool>,
     ended: watch::Sender<Option<Why>>,
 }
@@ -77,6 +84,16 @@ impl Informer {
         source: impl ListWatch + 'static,
         configure: impl FnOnce(Reflector<Writer>) -> Reflector<Writer>,
     ) -> Self {
+        Self::build(kind, source, configure, Resync::Default, None)
+    }
+
+    fn build(
+        kind: Kind,
+        source: impl ListWatch + 'static,
+        configure: impl FnOnce(Reflector<Writer>) -> Reflector<Writer>,
+        resync: Resync,
+        when_ended: Option<WhenEnded>,
+    ) -> Self {
         let (store, writer) = Store::new();
         let writer = if source.is_ordered() { writer } else { writer.unordered() };
         let name = kind.name().to_string();
@@ -89,6 +106,8 @@ impl Informer {
                 progress: reflector.progress(),
                 reflector: Mutex::new(Some(Box::new(reflector))),
                 task: Mutex::default(),
+                resync,
+                when_ended: Mutex::new(when_ended),
                 stop: watch::Sender::new(false),
                 ended: watch::Sender::new(None),
             }),
@@ -102,17 +121,17 @@ impl Informer {
     pub fn start(&self) {
         let Some(reflector) = self.shared.reflector.lock().take() else { return };
         let mut stop = self.shared.stop.subscribe();
-        let ended = self.shared.ended.clone();
-        let task = tokio::spawn(async move {
+        let told = Told::new(self.shared.ended.clone(), self.shared.when_ended.lock().take());
+        let mut task = self.shared.task.lock();
+        *task = Some(tokio::spawn(async move {
             let stop = async move {
                 // That nobody is left who could stop it is a reason to stop.
                 let _ = stop.wait_for(|stop| *stop).await;
             };
             let outcome = reflector.run(stop).await;
             drop(outcome.sink);
-            ended.send_replace(Some(outcome.why));
-        });
-        *self.shared.task.lock() = Some(task.abort_handle());
+            told.because(outcome.why);
+        }));
     }
 
     /// Whether it was started.
@@ -139,14 +158,24 @@ impl Informer {
     /// Ends it, and waits for its task to have ended. One that was never started cannot be started afterwards.
     pub async fn stop(&self) {
         self.shared.stop.send_replace(true);
+        self.forbid();
+        self.ended().await;
+        let task = self.shared.task.lock().take();
+        if let Some(task) = task {
+            let _ = task.await; // how it has ended was told
+        }
+    }
+
+    /// If it was not started it never is.
+    fn forbid(&self) {
         if self.shared.reflector.lock().take().is_some() {
             self.shared.ended.send_replace(Some(Why::Stopped));
         }
-        self.ended().await;
     }
 
     /// Waits until it has ended, and says why: it was stopped, or what it watches is not there any more (see
-    /// [`WhenGone::End`](crate::reflector::WhenGone::End)).
+    /// [`WhenGone::End`](crate::reflector::WhenGone::End)). Who has subscribed hears no more then, and the store
+    /// stays as it was.
     pub async fn ended(&self) -> Why {
         let mut ended = self.shared.ended.subscribe();
         match ended.wait_for(Option::is_some).await {
@@ -183,7 +212,7 @@ impl Informer {
 
     /// Its objects as `K`s.
     pub fn reader<K>(&self, keep: Keep) -> Reader<K> {
-        Reader::new(self.shared.store.clone(), self.shared.kind.clone(), keep)
+        Reader::new(self.shared.store.clone(), self.shared.kind.clone(), keep).resync(self.shared.resync)
     }
 
     /// Adds a way to find objects.
@@ -195,7 +224,8 @@ impl Informer {
     }
 
     /// All objects, and then every change of them.
-    pub fn subscribe(&self, options: SubscriptionOptions) -> Subscription {
+    pub fn subscribe(&self, mut options: SubscriptionOptions) -> Subscription {
+        options.resync = options.resync.or(self.shared.resync);
         Subscription::new(&self.shared.store, options)
     }
 

@@ -8,8 +8,9 @@ use watchkeeper_core::{LabelSelector, Object, ObjectKey, ResourceVersion};
 use watchkeeper_wire::{DecodeError, Kind, decode};
 
 use super::decoded::Decoded;
-use super::{Keep, Notifications};
-use crate::handler::{Subscription, SubscriptionOptions};
+use super::{Keep, Notification, Notifications, notification};
+use crate::delta::Delta;
+use crate::handler::{Filter, Resync, Subscription, SubscriptionOptions};
 use crate::store::{Snapshot, Store, UnknownIndex};
 
 /// The objects of a store as `K`s: any type that can be deserialized. Clones share what they keep.
@@ -47,6 +48,7 @@ pub struct Reader<K> {
     kind: Kind,
     namespace: Option<Arc<str>>,
     decoded: Option<Arc<Decoded<K>>>,
+    resync: Resync,
 }
 
 /// An object is there and is no `K`.
@@ -80,7 +82,14 @@ impl<K> Reader<K> {
             Keep::Encoded => None,
             Keep::Decoded => Some(Arc::default()),
         };
-        Self { store, kind, namespace: None, decoded }
+        Self { store, kind, namespace: None, decoded, resync: Resync::Default }
+    }
+
+    /// How often those who hear of changes look at every object again, where they do not say so themselves.
+    #[must_use]
+    pub fn resync(mut self, resync: Resync) -> Self {
+        self.resync = resync;
+        self
     }
 
     /// Only of one namespace; an empty one stands for all of them.
@@ -147,11 +156,22 @@ impl<K: DeserializeOwned> Reader<K> {
     }
 
     /// All objects, and then every change of them.
-    pub fn changes(&self, mut options: SubscriptionOptions) -> Notifications<K> {
+    pub fn changes(&self, options: SubscriptionOptions) -> Notifications<K> {
+        Notifications::new(self.subscribe(options), self.clone())
+    }
+
+    /// The same in bytes, each of which can be made a [`notification`](Self::notification) of.
+    pub fn subscribe(&self, mut options: SubscriptionOptions) -> Subscription {
+        options.resync = options.resync.or(self.resync);
         if let Some(namespace) = &self.namespace {
-            options.filter = options.filter.and(crate::handler::Filter::namespace(namespace));
+            options.filter = options.filter.and(Filter::namespace(namespace));
         }
-        Notifications::new(Subscription::new(&self.store, options), self.clone())
+        Subscription::new(&self.store, options)
+    }
+
+    /// What has happened, with the object as a `K`.
+    pub fn notification(&self, delta: Delta<Arc<Object>>) -> Notification<K> {
+        notification::decoded(self, delta)
     }
 
     pub(super) fn decode(&self, object: &Arc<Object>, now: &Snapshot) -> Result<Arc<K>, Undecodable> {
@@ -198,6 +218,7 @@ impl<K> Clone for Reader<K> {
             kind: self.kind.clone(),
             namespace: self.namespace.clone(),
             decoded: self.decoded.clone(),
+            resync: self.resync,
         }
     }
 }

@@ -66,7 +66,7 @@ impl<K: DeserializeOwned> Notifications<K> {
     /// handled.
     pub async fn next(&mut self) -> Option<Notification<K>> {
         let delta = self.subscription.next().await?;
-        Some(self.decoded(delta))
+        Some(self.reader.notification(delta))
     }
 
     /// Becomes true when all that was there at the beginning has been handled.
@@ -78,26 +78,29 @@ impl<K: DeserializeOwned> Notifications<K> {
     pub fn subscription(&self) -> &Subscription {
         &self.subscription
     }
+}
 
-    fn decoded(&self, delta: Delta<Arc<Object>>) -> Notification<K> {
-        match self.try_decoded(&delta) {
-            Ok(notification) => notification,
-            Err(error) => Notification::Undecodable { key: error.key.clone(), error, delta },
-        }
+pub(super) fn decoded<K: DeserializeOwned>(reader: &Reader<K>, delta: Delta<Arc<Object>>) -> Notification<K> {
+    match try_decoded(reader, &delta) {
+        Ok(notification) => notification,
+        Err(error) => Notification::Undecodable { key: error.key.clone(), error, delta },
     }
+}
 
-    fn try_decoded(&self, delta: &Delta<Arc<Object>>) -> Result<Notification<K>, Undecodable> {
-        let now = self.reader.store().snapshot();
-        let current = |object| self.reader.decode(object, &now);
-        let former = |object| self.reader.decode_alone(object);
-        Ok(match delta {
-            Delta::Added { new, initial } => Notification::Added { new: current(new)?, initial: *initial },
-            Delta::Updated { old, new } => Notification::Updated { old: former(old)?, new: current(new)? },
-            Delta::Deleted { last: Some(last), .. } => Notification::Deleted { last: former(last)? },
-            Delta::Deleted { old, .. } => Notification::DeletedWhileAway { last_seen: former(old)? },
-            Delta::Resync(object) => Notification::Resync(current(object)?),
-        })
-    }
+fn try_decoded<K: DeserializeOwned>(
+    reader: &Reader<K>,
+    delta: &Delta<Arc<Object>>,
+) -> Result<Notification<K>, Undecodable> {
+    let now = reader.store().snapshot();
+    let current = |object| reader.decode(object, &now);
+    let former = |object| reader.decode_alone(object);
+    Ok(match delta {
+        Delta::Added { new, initial } => Notification::Added { new: current(new)?, initial: *initial },
+        Delta::Updated { old, new } => Notification::Updated { old: former(old)?, new: current(new)? },
+        Delta::Deleted { last: Some(last), .. } => Notification::Deleted { last: former(last)? },
+        Delta::Deleted { old, .. } => Notification::DeletedWhileAway { last_seen: former(old)? },
+        Delta::Resync(object) => Notification::Resync(current(object)?),
+    })
 }
 
 #[cfg(test)]

@@ -34,4 +34,16 @@ pub enum Why {
     Stopped,
     /// The collection is not there any more, and this is what the server says: see [`WhenGone`].
     Gone(Box<Status>),
+    /// Something that it was given, as its observer, has panicked.
+    Panicked,
+}
+
+impl std::fmt::Display for Why {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Stopped => f.write_str("it was stopped"),
+            Self::Gone(status) => write!(f, "the collection is gone: {status}"),
+            Self::Panicked => f.write_str("it has panicked"),
+        }
+    }
 }

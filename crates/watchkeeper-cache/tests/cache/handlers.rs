@@ -7,7 +7,9 @@ use crate::objects::{Build, object};
 use futures_util::FutureExt as _;
 use parking_lot::Mutex;
 use watchkeeper_cache::delta::Delta;
-use watchkeeper_cache::handler::{EveryEvent, Filter, Handler, Heard, Subscription, SubscriptionOptions};
+use watchkeeper_cache::handler::{
+    EveryEvent, Filter, Handler, Heard, Resync, Subscription, SubscriptionOptions,
+};
 use watchkeeper_cache::{Sink as _, Store};
 use watchkeeper_core::Object;
 
@@ -160,7 +162,7 @@ async fn each_looks_again_in_its_own_time() {
     writer.stage(object("x", "b", 1));
     writer.commit(1.into());
     let every = |seconds| {
-        let resync = Some(Duration::from_secs(seconds));
+        let resync = Resync::Every(Duration::from_secs(seconds));
         Subscription::new(&store, SubscriptionOptions { resync, ..SubscriptionOptions::default() })
     };
     let (mut never, mut two, mut three) = (subscribe(&store), every(2), every(3));

@@ -26,6 +26,7 @@ pub struct Collection {
     labels: String,
     fields: String,
     is_metadata: bool,
+    is_cluster_scoped: bool,
 }
 
 impl Collection {
@@ -40,6 +41,7 @@ impl Collection {
             labels: String::new(),
             fields: String::new(),
             is_metadata: false,
+            is_cluster_scoped: false,
         }
     }
 
@@ -79,6 +81,14 @@ impl Collection {
     #[must_use]
     pub fn metadata_only(mut self) -> Self {
         self.is_metadata = true;
+        self
+    }
+
+    /// Its objects are in no namespace. For whoever would otherwise make it one of the namespaces that are his by
+    /// default; to a source it says nothing.
+    #[must_use]
+    pub fn cluster_scoped(mut self, is_cluster_scoped: bool) -> Self {
+        self.is_cluster_scoped = is_cluster_scoped;
         self
     }
 
@@ -130,6 +140,11 @@ impl Collection {
     /// The field selector, as text; empty for everything.
     pub fn field_selector(&self) -> &str {
         &self.fields
+    }
+
+    /// Whether its objects are known to be in no namespace.
+    pub fn is_cluster_scoped(&self) -> bool {
+        self.is_cluster_scoped
     }
 
     /// Whether only metadata is wanted.

@@ -1,0 +1,295 @@
+//! What the informers of a factory have in common, how they begin and how they end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use watchkeeper_cache::delta::Delta;
+use watchkeeper_cache::handler::{Handler, Resync, Subscription, SubscriptionOptions};
+use watchkeeper_cache::reflector::{Failure, Next, Observer, WhenGone, Why};
+use watchkeeper_cache::{InformerFactory, Keep};
+use watchkeeper_client::dynamic::DynamicObject;
+use watchkeeper_core::{Collection, GroupResource, ListWatch, ResourceVersion, Status};
+use watchkeeper_testkit::script::{Script, Watch, object};
+use watchkeeper_testkit::{Fault, Requests, Verb};
+
+use crate::{PATIENCE, World, config_maps};
+
+fn pods() -> Collection {
+    Collection::new("", "v1", "pods", "Pod")
+}
+
+fn nodes() -> Collection {
+    Collection::new("", "v1", "nodes", "Node")
+}
+
+/// Gives the same script for every collection, and notes which were asked for.
+fn noting(
+    script: &Script,
+    asked: &Arc<Mutex<Vec<String>>>,
+) -> impl Fn(&Collection) -> Box<dyn ListWatch> + Send + Sync + 'static {
+    let (script, asked) = (script.clone(), asked.clone());
+    move |collection| {
+        let metadata = if collection.is_metadata_only() { " (metadata)" } else { "" };
+        asked.lock().push(format!("{collection}{metadata}"));
+        Box::new(script.clone())
+    }
+}
+
+#[tokio::test]
+async fn what_a_collection_does_not_say_is_as_the_factory_has_it() {
+    let asked = Arc::default();
+    let factory = InformerFactory::builder(noting(&Script::new(), &asked))
+        .namespaces(["shop", "bank"])
+        .labels("app=web".parse().unwrap())
+        .fields("metadata.name=a".parse().unwrap())
+        .build();
+    factory.informer(&pods());
+    factory.informer(&pods().namespaces(["bank", "shop"])); // the same
+    factory.informer(&pods().namespace("mine").labels(&"tier=db".parse().unwrap()));
+    factory.informer(&nodes().cluster_scoped(true));
+    factory.informer(&nodes().cluster_scoped(true)); // the same
+    let expected = [
+        "pods.v1 in bank with app=web with metadata.name=a",
+        "pods.v1 in shop with app=web with metadata.name=a",
+        "pods.v1 in mine with tier=db with metadata.name=a",
+        "nodes.v1 with app=web with metadata.name=a",
+    ];
+    assert_eq!(*asked.lock(), expected);
+    assert_eq!(factory.collections().len(), 3);
+
+    asked.lock().clear();
+    let heads = InformerFactory::builder(noting(&Script::new(), &asked)).metadata_only().build();
+    assert_eq!(heads.informer(&pods()).kind().kind(), "PartialObjectMetadata");
+    assert_eq!(*asked.lock(), ["pods.v1 (metadata)"]);
+}
+
+#[tokio::test]
+async fn what_is_selected_by_default_holds_for_lists_and_for_watches() {
+    let world = World::start().await;
+    let elsewhere = world.cluster.fresh_namespace().await.unwrap();
+    world.create("a", "web").await;
+    world.create("b", "db").await;
+    let factory = InformerFactory::builder(world.client.clone())
+        .namespaces([world.cluster.namespace()])
+        .labels("app=web".parse().unwrap())
+        .build();
+    let maps = factory.informer(&config_maps());
+    factory.start();
+    factory.synced(PATIENCE).await.unwrap();
+    let names = || -> Vec<String> {
+        maps.store().snapshot().iter().map(|map| map.head.key().name().to_owned()).collect()
+    };
+    assert_eq!(names(), ["a"]);
+    world.create("c", "db").await;
+    let mut other = DynamicObject::new("v1", "ConfigMap", "d");
+    other.set(&["metadata", "labels", "app"], "web".into());
+    let there = world.client.dynamic(&"v1".parse().unwrap(), "configmaps").namespace(&elsewhere);
+    there.create(&other, &Default::default()).await.unwrap();
+    let last: ResourceVersion = world.create("e", "web").await.resource_version().into();
+    tokio::time::timeout(PATIENCE, maps.store().wait_for(&last)).await.unwrap();
+    assert_eq!(names(), ["a", "e"]);
+    factory.stop().await;
+    world.cluster.stop().await;
+}
+
+async fn looked_again(subscription: &mut Subscription) -> usize {
+    let mut count = 0;
+    let _ = tokio::time::timeout(Duration::from_secs(24), async {
+        while let Some(delta) = subscription.next().await {
+            count += usize::from(matches!(delta, Delta::Resync(_)));
+        }
+    })
+    .await;
+    count
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_says_nothing_looks_again_as_the_factory_has_it_for_the_resource_or_for_all() {
+    let there = Watch::new().added(object("x/a", 1)).initial_events_end(2).stalls();
+    let sources = |script: Script| move |_: &Collection| Box::new(script.clone()) as Box<dyn ListWatch>;
+    let with = |resync| SubscriptionOptions { resync, ..SubscriptionOptions::default() };
+    let build = |there: Watch| {
+        InformerFactory::builder(sources(Script::new().then(there)))
+            .resync(Duration::from_secs(10))
+            .resync_of("", "nodes", Resync::Never)
+    };
+    let factory = build(there).build();
+    let maps = factory.informer(&config_maps());
+    let mut default = maps.subscribe(with(Resync::Default));
+    let mut own = maps.subscribe(with(Resync::Every(Duration::from_secs(5))));
+    let mut never = maps.subscribe(with(Resync::Never));
+    let mut zero = maps.subscribe(with(Resync::Every(Duration::ZERO)));
+    let mut read = maps.reader::<Value>(Keep::Encoded).subscribe(with(Resync::Default));
+    factory.start();
+    factory.synced(PATIENCE).await.unwrap();
+    let counts = tokio::join!(
+        looked_again(&mut default),
+        looked_again(&mut own),
+        looked_again(&mut never),
+        looked_again(&mut zero),
+        looked_again(&mut read),
+    );
+    assert_eq!(counts, (2, 4, 0, 0, 2));
+
+    let factory = build(Watch::new().added(object("n1", 1)).initial_events_end(2).stalls()).build();
+    let mut nodes = factory.informer(&nodes()).subscribe(with(Resync::Default));
+    factory.start();
+    factory.synced(PATIENCE).await.unwrap();
+    assert_eq!(looked_again(&mut nodes).await, 0);
+}
+
+#[tokio::test]
+async fn an_informer_whose_resource_is_gone_ends_and_the_next_who_asks_gets_a_new_one() {
+    let world = World::start().await;
+    world.create("a", "web").await;
+    let factory = InformerFactory::new(world.client.clone());
+    let mut endings = factory.endings();
+    let maps = factory.informer(&config_maps());
+    let others = factory.informer(&Collection::new("", "v1", "secrets", "Secret"));
+    let mut changes = maps.subscribe(SubscriptionOptions::default());
+    factory.start();
+    factory.synced(PATIENCE).await.unwrap();
+    let kept = maps.store().snapshot().len();
+
+    let faults = world.cluster.faults();
+    let gone =
+        [Verb::List, Verb::Watch].map(|verb| faults.add(Fault::on(verb).resource("configmaps").answer(404)));
+    faults.end_watches(&Requests::any());
+    let ending = tokio::time::timeout(PATIENCE, endings.next()).await.unwrap().unwrap();
+    assert_eq!(ending.collection, config_maps());
+    assert!(matches!(&ending.why, Why::Gone(status) if status.is_not_found()), "{}", ending.why);
+    assert_eq!(maps.ended().await, ending.why);
+    while changes.next().await.is_some() {}
+    assert!(kept > 0 && maps.store().snapshot().len() == kept, "it stays readable");
+    let requests = gone[0].hits() + gone[1].hits();
+    assert!(requests <= 5, "{requests}");
+
+    let again = factory.informer(&config_maps());
+    assert!(!again.is_started() && !again.is_synced());
+    for rule in gone {
+        rule.remove();
+    }
+    factory.start();
+    factory.synced(PATIENCE).await.unwrap();
+    assert_eq!(again.store().snapshot().len(), kept);
+    let created = world.create("b", "web").await;
+    tokio::time::timeout(PATIENCE, again.store().wait_for(&created.resource_version().into())).await.unwrap();
+    assert!(others.is_synced() && factory.collections().len() == 2);
+
+    factory.stop().await;
+    assert_eq!(endings.next().await, None, "nothing else ended by itself");
+    world.cluster.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_factory_can_be_told_to_wait_for_a_resource_that_is_gone() {
+    let widgets = GroupResource { group: "example.com".into(), resource: "widgets".into() };
+    let gone = || Status::not_found(&widgets, "");
+    let there = |version| Watch::new().added(object("x/a", version)).initial_events_end(version);
+    let script = Script::new()
+        .then(there(1).wait(Duration::from_secs(2)).fails(gone()))
+        .watch_fails(gone())
+        .list_fails(gone())
+        .then(there(9).stalls());
+    let sources = {
+        let script = script.clone();
+        move |_: &Collection| Box::new(script.clone()) as Box<dyn ListWatch>
+    };
+    let factory =
+        InformerFactory::configured(sources, |_, reflector| reflector.when_gone(WhenGone::KeepTrying));
+    let mut endings = factory.endings();
+    let pods = factory.informer(&pods());
+    factory.start();
+    pods.store().wait_for(&9.into()).await;
+    factory.stop().await;
+    assert_eq!(endings.next().await, None);
+}
+
+/// Panics when it hears of a failure.
+struct Nervous;
+
+impl Observer for Nervous {
+    fn failed(&mut self, _: &str, _: &Failure, _: Next, _: Duration) {
+        panic!("a failure");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_informer_that_panics_ends_and_holds_up_nobody() {
+    let no = || Status::forbidden(None, "", "no");
+    let sources = move |_: &Collection| {
+        Box::new(Script::new().watch_fails(no()).list_fails(no())) as Box<dyn ListWatch>
+    };
+    let factory = InformerFactory::configured(sources, |_, reflector| reflector.observer(Nervous));
+    let mut endings = factory.endings();
+    let pods_informer = factory.informer(&pods());
+    factory.start();
+    assert_eq!(pods_informer.ended().await, Why::Panicked);
+    assert!(!pods_informer.synced().await);
+    let ending = endings.next().await.unwrap();
+    assert_eq!((ending.collection, ending.why), (pods(), Why::Panicked));
+    factory.stop().await;
+}
+
+#[tokio::test]
+async fn when_a_factory_has_stopped_no_task_is_left_and_none_can_be_started() {
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let before = tasks();
+    let sources = |_: &Collection| {
+        let there = Watch::new().added(object("x/a", 1)).initial_events_end(2).stalls();
+        Box::new(Script::new().then(there)) as Box<dyn ListWatch>
+    };
+    let factory = InformerFactory::new(sources);
+    let informers: Vec<_> =
+        (0..5).map(|number| factory.informer(&pods().namespace(&number.to_string()))).collect();
+    let handlers: Vec<_> = informers
+        .iter()
+        .map(|informer| Handler::start(informer.subscribe(SubscriptionOptions::default()), drop))
+        .collect();
+    let late = factory.informer(&nodes());
+    factory.start();
+    factory.start();
+    assert_eq!(tasks() - before, 11, "one for each informer however often it was started, and the handlers");
+    factory.synced(PATIENCE).await.unwrap();
+    factory.stop_informer(&nodes()).await;
+    assert_eq!(tasks() - before, 10, "one informer can be stopped alone");
+    assert_eq!(late.ended().await, Why::Stopped);
+
+    factory.stop().await;
+    for handler in handlers {
+        handler.finished().await;
+    }
+    assert_eq!(tasks(), before);
+    factory.start();
+    late.start();
+    let never = factory.informer(&pods());
+    never.start();
+    assert_eq!((tasks(), never.ended().await), (before, Why::Stopped));
+    assert_eq!(factory.endings().next().await, None);
+    factory.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_informer_can_be_waited_for_alone() {
+    let sources = |collection: &Collection| {
+        let watch = Watch::new().added(object("x/a", 1));
+        let watch = match collection.resource() {
+            "pods" => watch.initial_events_end(2).stalls(),
+            _ => watch.stalls(),
+        };
+        Box::new(Script::new().then(watch)) as Box<dyn ListWatch>
+    };
+    let factory = InformerFactory::new(sources);
+    let (pods_informer, nodes_informer) = (factory.informer(&pods()), factory.informer(&nodes()));
+    let unasked = factory.synced(PATIENCE).await;
+    assert_eq!(unasked, Ok(()), "what was not started is not waited for");
+    factory.start();
+    assert!(pods_informer.synced().await);
+    assert_eq!(factory.synced(PATIENCE).await.unwrap_err().collections, [nodes()]);
+    let waiting = nodes_informer.clone();
+    let waiting = tokio::spawn(async move { waiting.synced().await });
+    factory.stop().await;
+    assert!(!waiting.await.unwrap(), "it will not be");
+}
