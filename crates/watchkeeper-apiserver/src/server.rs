@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::accounts::StoredAccounts;
 use crate::api::Api;
 use crate::first_objects;
-use crate::read::{Messages, Reader, Scope, StoreSource, View};
+use crate::read::{Messages, StoreSource, StoreSources};
 
 pub use crate::first_objects::NAMESPACES;
 
@@ -262,10 +262,12 @@ impl ApiServer {
         resource: &str,
         namespace: Option<&str>,
     ) -> Option<StoreSource> {
-        let resource = self.registry.get(group, version, resource)?.clone();
-        let view = View::of(&self.registry, &resource);
-        let scope = Scope { resource, namespace: namespace.map(str::to_owned), name: None, view };
-        Some(StoreSource::new(Reader::new(self.store.clone()), scope))
+        self.sources().of(group, version, resource, namespace)
+    }
+
+    /// All its collections, for informers of this process.
+    pub fn sources(&self) -> StoreSources {
+        StoreSources::new(self.registry.clone(), self.store.clone())
     }
 
     /// Stops, and returns once everything has ended (S2). If dropped half-way, what is left is cut off.

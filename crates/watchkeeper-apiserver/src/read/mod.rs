@@ -8,7 +8,7 @@
 //! | one object | [`Reader::get`] |
 //! | a collection, or a page of it | [`Reader::list`], which gives a [`Page`] |
 //! | changes | [`Reader::watch`], which gives a [`Following`] |
-//! | any of it in process | [`StoreSource`], a [`ListWatch`](watchkeeper_core::ListWatch) |
+//! | any of it in process | [`StoreSource`], a [`ListWatch`](watchkeeper_core::ListWatch), of [`StoreSources`] |
 //!
 //! - L1: all pages of a list are of one revision, that of the first, unless a page has expired and the
 //!   client goes on all the same.
@@ -23,6 +23,7 @@ mod messages;
 mod page;
 mod selection;
 mod source;
+mod sources;
 mod token;
 mod view;
 mod watch_body;
@@ -43,6 +44,7 @@ pub use messages::{GENERATION_BYTES, Messages};
 pub use page::Page;
 pub use selection::Selection;
 pub use source::StoreSource;
+pub use sources::StoreSources;
 pub use token::{ContinueToken, TokenError};
 pub use view::View;
 pub(crate) use watch_body::error_frame;

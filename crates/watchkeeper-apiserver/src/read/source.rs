@@ -3,15 +3,17 @@
 //! From: the store of this process.
 //! To:   a reflector of this process.
 
+use crate::convert::metadata_alone;
 use crate::http::{ListOptions, Query};
-use crate::store::Told;
+use crate::store::{Stored, Told};
 use futures_util::{StreamExt as _, stream};
+use serde_json::json;
 use watchkeeper_core::{
-    Bookmark, ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, Status, WatchError,
-    WatchEvent, WatchOpening, WatchRequest,
+    Bookmark, Encoded, ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, Object, Status,
+    WatchError, WatchEvent, WatchOpening, WatchRequest,
 };
 
-use super::{Following, Reader, Scope, Step};
+use super::{Reader, Scope, Step};
 
 /// A collection of a store, or a namespace or a selection of it.
 #[derive(Clone)]
@@ -19,12 +21,13 @@ pub struct StoreSource {
     reader: Reader,
     scope: Scope,
     selectors: Vec<(&'static str, String)>,
+    is_metadata: bool,
 }
 
 impl StoreSource {
     /// All objects of a scope.
     pub fn new(reader: Reader, scope: Scope) -> Self {
-        Self { reader, scope, selectors: Vec::new() }
+        Self { reader, scope, selectors: Vec::new(), is_metadata: false }
     }
 
     /// Only objects with these labels: `app=web`.
@@ -39,6 +42,27 @@ impl StoreSource {
     pub fn fields(mut self, selector: impl Into<String>) -> Self {
         self.selectors.push(("fieldSelector", selector.into()));
         self
+    }
+
+    /// Only their metadata.
+    #[must_use]
+    pub fn metadata_only(mut self) -> Self {
+        self.is_metadata = true;
+        self
+    }
+
+    /// An object as this resource shows it: mostly the bytes of the store, which nothing is copied of.
+    fn shown(&self, stored: &Stored) -> Result<Object, Status> {
+        let Scope { resource, view, .. } = &self.scope;
+        if view.is_verbatim() && !self.is_metadata {
+            return Ok(stored.object().clone());
+        }
+        let mut value = view.value(stored)?;
+        if self.is_metadata {
+            value = json!({"metadata": metadata_alone(&resource.group, &resource.kind, &value["metadata"])});
+        }
+        let head = stored.object().head.clone();
+        Ok(Object { head, encoded: Encoded::json(value.to_string().into_bytes()) })
     }
 
     fn options(&self, query: Vec<(&'static str, String)>) -> Result<ListOptions, Status> {
@@ -76,8 +100,9 @@ impl ListWatch for StoreSource {
                         continue_token: page.continue_token,
                         remaining: page.remaining,
                     };
-                    let items = page.items.into_iter().map(|stored| ListPart::Item(stored.object().clone()));
-                    items.chain([ListPart::End(end)]).map(Ok).collect()
+                    let items = page.items.iter().map(|stored| source.shown(stored).map(ListPart::Item));
+                    let end = std::iter::once(Ok(ListPart::End(end)));
+                    items.chain(end).map(|part| part.map_err(ListError::from)).collect()
                 }
             }
         };
@@ -89,34 +114,35 @@ impl ListWatch for StoreSource {
         Box::pin(async move {
             let options = source.options(request.query()).map_err(WatchError::from)?;
             let following = source.reader.watch(&source.scope, &options).await.map_err(WatchError::from)?;
-            let steps = stream::unfold(following, |mut following: Following| async move {
+            let steps = stream::unfold((source, following), |(source, mut following)| async move {
                 let step = following.next().await?;
-                Some((stream::iter(events(step)), following))
+                Some((stream::iter(source.events(step)), (source, following)))
             });
             Ok(steps.flatten().boxed())
         })
     }
 }
 
-fn events(step: Step) -> Vec<Result<WatchEvent, WatchError>> {
-    match step {
-        Step::Initial(items) => {
-            items.into_iter().map(|stored| Ok(WatchEvent::Added(stored.object().clone()))).collect()
+impl StoreSource {
+    fn events(&self, step: Step) -> Vec<Result<WatchEvent, WatchError>> {
+        let shown = |stored: &Stored| self.shown(stored).map_err(WatchError::from);
+        match step {
+            Step::Initial(items) => items.iter().map(|stored| shown(stored).map(WatchEvent::Added)).collect(),
+            Step::Changes(notices) => notices
+                .into_iter()
+                .filter_map(|notice| {
+                    let object = shown(notice.event.state(notice.told.shown())?);
+                    Some(object.map(match notice.told {
+                        Told::Added => WatchEvent::Added,
+                        Told::Modified => WatchEvent::Modified,
+                        Told::Deleted => WatchEvent::Deleted,
+                    }))
+                })
+                .collect(),
+            Step::Bookmark { revision, initial_events_end } => {
+                vec![Ok(WatchEvent::Bookmark(Bookmark { version: revision.into(), initial_events_end }))]
+            }
+            Step::Failed(status) => vec![Err(WatchError::from(*status))],
         }
-        Step::Changes(notices) => notices
-            .into_iter()
-            .filter_map(|notice| {
-                let object = notice.event.state(notice.told.shown())?.object().clone();
-                Some(Ok(match notice.told {
-                    Told::Added => WatchEvent::Added(object),
-                    Told::Modified => WatchEvent::Modified(object),
-                    Told::Deleted => WatchEvent::Deleted(object),
-                }))
-            })
-            .collect(),
-        Step::Bookmark { revision, initial_events_end } => {
-            vec![Ok(WatchEvent::Bookmark(Bookmark { version: revision.into(), initial_events_end }))]
-        }
-        Step::Failed(status) => vec![Err(WatchError::from(*status))],
     }
 }

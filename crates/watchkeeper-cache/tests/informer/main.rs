@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod factory;
+mod in_process;
 mod intake;
 mod metrics;
 

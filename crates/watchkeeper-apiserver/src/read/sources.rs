@@ -1,0 +1,78 @@
+//! Sources: every collection of the store, for informers of this process.
+//!
+//! From: the store and the registry of a server.
+//! To:   an informer factory, without a connection in between.
+
+use std::sync::Arc;
+
+use crate::http::no_such_resource;
+use crate::registry::Registry;
+use crate::store::Store;
+use futures_util::{StreamExt as _, stream};
+use watchkeeper_core::{
+    Collection, ListRequest, ListStream, ListWatch, Sources, Union, WatchOpening, WatchRequest,
+};
+
+use super::{Reader, Scope, StoreSource, View};
+
+/// The collections of a server, for who is in its process: see
+/// [`ApiServer::sources`](crate::server::ApiServer::sources). Clones are of the same server.
+///
+/// Objects are those of the store: their bytes are shared with it and nothing is cut out of them, not even
+/// `managedFields`. No fault that is asked for concerns them.
+#[derive(Clone)]
+pub struct StoreSources {
+    registry: Arc<Registry>,
+    store: Arc<dyn Store>,
+}
+
+impl StoreSources {
+    /// Of the resources of a registry, in a store.
+    pub fn new(registry: Arc<Registry>, store: Arc<dyn Store>) -> Self {
+        Self { registry, store }
+    }
+
+    /// The objects of a resource; `None` where there is no such resource.
+    pub fn of(
+        &self,
+        group: &str,
+        version: &str,
+        resource: &str,
+        namespace: Option<&str>,
+    ) -> Option<StoreSource> {
+        let resource = self.registry.get(group, version, resource)?.clone();
+        let view = View::of(&self.registry, &resource);
+        let scope = Scope { resource, namespace: namespace.map(str::to_owned), name: None, view };
+        Some(StoreSource::new(Reader::new(self.store.clone()), scope))
+    }
+}
+
+/// A resource that there is not is answered by 404, as over the wire.
+impl Sources for StoreSources {
+    fn source(&self, collection: &Collection) -> Box<dyn ListWatch> {
+        if let Some(union) = Union::of_namespaces(collection, |one| self.source(one)) {
+            return Box::new(union);
+        }
+        let at = collection.group_version();
+        let found = self.of(&at.group, &at.version, collection.resource(), collection.in_namespace());
+        let Some(mut source) = found else { return Box::new(Absent) };
+        source = source.labels(collection.label_selector()).fields(collection.field_selector());
+        if collection.is_metadata_only() {
+            source = source.metadata_only();
+        }
+        Box::new(source)
+    }
+}
+
+/// What there is not.
+struct Absent;
+
+impl ListWatch for Absent {
+    fn list(&self, _: ListRequest) -> ListStream {
+        stream::iter([Err(no_such_resource().into())]).boxed()
+    }
+
+    fn watch(&self, _: WatchRequest) -> WatchOpening {
+        Box::pin(std::future::ready(Err(no_such_resource().into())))
+    }
+}
