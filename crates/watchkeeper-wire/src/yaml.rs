@@ -22,6 +22,10 @@ pub const YAML_NODES: usize = 4 << 20;
 /// How many repeated keys are told.
 pub const REPEATED_KEYS: usize = 100;
 
+/// A key that is longer, or has lines, is written behind a `?`: Go does it, and no reader need look
+/// further than 1024 characters for the colon of one that is not.
+const SIMPLE_KEY: usize = 128;
+
 /// A document, and the keys that are in a mapping twice.
 #[derive(Debug, PartialEq)]
 pub struct Yaml {
@@ -346,6 +350,15 @@ fn write_fields(fields: &serde_json::Map<String, Value>, indent: usize, out: &mu
         if position > 0 {
             out.extend(std::iter::repeat_n(' ', indent));
         }
+        if name.len() > SIMPLE_KEY || name.contains('\n') {
+            out.push_str("? ");
+            write_text(name, Some(indent + 2), out);
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', indent));
+            out.push_str(": ");
+            write_entry(&fields[name], indent + 2, out);
+            continue;
+        }
         write_text(name, None, out);
         out.push(':');
         match &fields[name] {
@@ -375,13 +388,18 @@ fn write_items(items: &[Value], indent: usize, out: &mut String) {
             out.extend(std::iter::repeat_n(' ', indent));
         }
         out.push_str("- ");
-        match item {
-            Value::Object(fields) if !fields.is_empty() => write_fields(fields, indent + 2, out),
-            Value::Array(items) if !items.is_empty() => write_items(items, indent + 2, out),
-            value => {
-                write_scalar(value, indent + 2, out);
-                out.push('\n');
-            }
+        write_entry(item, indent + 2, out);
+    }
+}
+
+/// Writes what stands behind `- ` or `: `, and begins on that line.
+fn write_entry(value: &Value, indent: usize, out: &mut String) {
+    match value {
+        Value::Object(fields) if !fields.is_empty() => write_fields(fields, indent, out),
+        Value::Array(items) if !items.is_empty() => write_items(items, indent, out),
+        value => {
+            write_scalar(value, indent, out);
+            out.push('\n');
         }
     }
 }
@@ -583,6 +601,20 @@ mod tests {
     }
 
     #[test]
+    fn long_keys_and_keys_of_lines_are_written_as_go_writes_them() {
+        let long = "k".repeat(SIMPLE_KEY + 1);
+        let fields = json!({"a\nb\n": 1, &long[1..]: "x", "o": {&long: {"c": "d", "e": [1, {"f": 2}]}}});
+        let written = format!(
+            "? |\n  a\n  b\n: 1\n{}: x\no:\n  ? {long}\n  : c: d\n    e:\n    - 1\n    - f: 2\n",
+            &long[1..]
+        );
+        assert_eq!(write(&fields), written);
+        assert_eq!(value(&written), fields);
+        let list = json!([{"k".repeat(2000): ["c", {"d": "x\ny"}]}]);
+        assert_eq!(value(&write(&list)), list);
+    }
+
+    #[test]
     fn what_cannot_be_seen_is_escaped() {
         let text = "a\u{1}\u{7f}\u{85}\u{2028}\u{feff}\u{ffff}\u{e0001}\"\\\t\n";
         let written = "\"a\\u0001\\x7F\\x85\\u2028\\uFEFF\\uFFFF\\U000E0001\\\"\\\\\\t\\n\"\n";
@@ -643,7 +675,7 @@ mod tests {
         leaf.prop_recursive(4, 24, 4, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-                prop::collection::btree_map("[ -~]{0,5}", inner, 0..4)
+                prop::collection::btree_map("[ -~\n]{0,5}|k{129}", inner, 0..4)
                     .prop_map(|fields| Value::Object(fields.into_iter().collect())),
             ]
         })
