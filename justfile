@@ -26,9 +26,9 @@ oracle:
 tables:
     cd oracle && go run ./cmd/tables ../crates/watchkeeper-wire/tables/kinds.txt
 
-# Every fuzz target for so many seconds.
+# Every fuzz target from a new seed, for so many seconds.
 fuzz seconds="60":
-    fuzz/run {{seconds}}
+    fuzz/run --explore {{seconds}}
 
 # The codecs beside serde_json, as ratios in one run.
 bench:
