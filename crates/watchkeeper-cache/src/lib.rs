@@ -13,6 +13,7 @@
 //! one.
 
 pub mod delta;
+mod expiring;
 pub mod handler;
 pub mod informer;
 mod map;
@@ -23,7 +24,9 @@ mod sink;
 pub mod source;
 pub mod store;
 pub mod transform;
+pub mod wait;
 
+pub use expiring::Expiring;
 pub use informer::{FactoryBuilder, Informer, InformerFactory};
 pub use reader::{Keep, Notification, Reader};
 pub use reflector::Reflector;

@@ -4,3 +4,4 @@
 mod handlers;
 mod objects;
 mod store;
+mod wait;

@@ -1,0 +1,177 @@
+//! Waiting: for a condition, and for every event after a version.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use watchkeeper_cache::Informer;
+use watchkeeper_cache::delta::Delta;
+use watchkeeper_cache::wait::{NoVersion, RetryWatcher, Seen, WaitError, until};
+use watchkeeper_core::{ObjectKey, ResourceVersion, Status, WatchError};
+use watchkeeper_testkit::script::{List, Script, Watch, object};
+use watchkeeper_wire::Kind;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn informer(script: &Script) -> Informer {
+    Informer::new(Kind::new("", "v1", "ConfigMap"), script.clone())
+}
+
+fn three_changes() -> Script {
+    let changes = Watch::new().wait(SECOND).modified(object("a", 3)).added(object("c", 4));
+    Script::new()
+        .without_initial_events()
+        .then(List::at(2).items([object("a", 1), object("b", 2)]))
+        .then(changes.wait(SECOND).deleted(object("b", 5)).stalls())
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_true_already_is_answered_from_the_store() {
+    let script = three_changes();
+    let maps = informer(&script);
+    let count = until(&maps, None, |seen| match seen {
+        Seen::State(all) => Ok::<_, Infallible>(Some(all.len())),
+        Seen::Change(_) => panic!("there is nothing to wait for"),
+    });
+    assert_eq!(count.await.unwrap(), 2);
+    maps.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_condition_sees_the_state_once_and_then_every_change_until_it_is_met() {
+    let script = three_changes();
+    let maps = informer(&script);
+    maps.start();
+    assert!(maps.synced().await);
+    let mut seen_so_far = Vec::new();
+    let gone = until(&maps, Some(10 * SECOND), |seen| {
+        Ok::<_, Infallible>(match seen {
+            Seen::State(all) => {
+                seen_so_far.push(format!("{} objects", all.len()));
+                None
+            }
+            Seen::Change(Delta::Deleted { old, .. }) => Some(old.head.key().to_string()),
+            Seen::Change(change) => {
+                seen_so_far.push(change.newest().head.key().to_string());
+                None
+            }
+        })
+    });
+    assert_eq!(gone.await.unwrap(), "b");
+    assert_eq!(seen_so_far, ["2 objects", "a", "c"]);
+    assert_eq!(maps.store().handlers().len(), 0, "nothing is left behind");
+    maps.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_too_long_or_is_told_that_it_is_in_vain_gets_an_error() {
+    let maps = informer(&three_changes());
+    let begun = Instant::now();
+    let never = until(&maps, Some(7 * SECOND), |_| Ok::<Option<()>, Infallible>(None)).await;
+    assert!(matches!(never, Err(WaitError::Timeout { after }) if after == 7 * SECOND));
+    assert_eq!(begun.elapsed(), 7 * SECOND);
+
+    let b = ObjectKey::cluster("b");
+    let vain = until(&maps, None, |seen| match seen {
+        Seen::State(all) if all.get(&b).is_none() => Err("b is gone"),
+        _ => Ok(None::<()>),
+    });
+    assert!(matches!(vain.await, Err(WaitError::Condition("b is gone"))));
+
+    maps.stop().await;
+    let ended = until(&maps, None, |_| Ok::<Option<()>, Infallible>(None)).await;
+    assert!(matches!(ended, Err(WaitError::Ended)));
+    let never_synced = informer(&Script::new().then(Watch::new().stalls()));
+    never_synced.stop().await;
+    let ended = until(&never_synced, None, |_| Ok::<Option<()>, Infallible>(None)).await;
+    assert!(matches!(ended, Err(WaitError::Ended)));
+}
+
+/// What a watcher says to its end: `a@3`, and the error that ends it.
+async fn watched(script: &Script, after: u64) -> Vec<String> {
+    let mut watcher = RetryWatcher::new(script.clone(), after.into()).unwrap();
+    let mut said = Vec::new();
+    while let Some(event) = watcher.next().await {
+        said.push(match event {
+            Ok(event) => format!("{} {}", event.kind(), event.version()),
+            Err(error) => error.to_string(),
+        });
+    }
+    assert!(watcher.next().await.is_none());
+    said
+}
+
+fn froms(script: &Script) -> Vec<String> {
+    let requests = script.requests();
+    requests.iter().map(|request| from(&request.to_string())).collect()
+}
+
+/// `watch ?watch=true&resourceVersion=10&allowWatchBookmarks=true` is `10`.
+fn from(request: &str) -> String {
+    assert!(
+        request.contains("allowWatchBookmarks=true") && !request.contains("sendInitialEvents"),
+        "{request}"
+    );
+    let (_, version) = request.split_once("resourceVersion=").unwrap();
+    version.chars().take_while(char::is_ascii_digit).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watcher_goes_on_from_the_last_version_until_that_has_expired() {
+    let script = Script::new()
+        .then(Watch::new().added(object("a", 12)).modified(object("a", 17))) // closed
+        .watch_fails(WatchError::ConnectionRefused("nobody".into()))
+        .then(Watch::new().bookmark(30).fails(WatchError::Interrupted("cut".into())))
+        .then(Watch::new().deleted(object("a", 42)).fails(Status::internal_error("oh")))
+        .watch_fails(Status::too_many_requests("busy", 5 * SECOND))
+        .then(Watch::new().fails(Status::expired("too old")));
+    let begun = Instant::now();
+    assert_eq!(
+        watched(&script, 10).await,
+        ["ADDED 12", "MODIFIED 17", "DELETED 42", "the version has left the server's history"]
+    );
+    assert_eq!(froms(&script), ["10", "17", "17", "30", "42", "42"]);
+    // A second between two, and five where the server asks for it.
+    assert_eq!(begun.elapsed(), 9 * SECOND);
+    assert_eq!(script.open(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watcher_ends_where_no_other_watch_would_do_better() {
+    let table: [(WatchError, &str); 4] = [
+        (Status::forbidden(None, "", "no").into(), "the server refused the watch"),
+        (Status::unauthorized("who?").into(), "the server refused the watch"),
+        (Status::expired("too old").into(), "the version has left the server's history"),
+        (WatchError::Malformed("no JSON".into()), "the stream is not made of watch events"),
+    ];
+    for (error, text) in table {
+        assert_eq!(watched(&Script::new().watch_fails(error), 10).await, [text]);
+    }
+    let nameless = watchkeeper_core::Object {
+        head: watchkeeper_core::HeadBuilder::default().name("a").finish(),
+        encoded: watchkeeper_core::Encoded::json(*b"{}"),
+    };
+    let script = Script::new().then(Watch::new().added(nameless).stalls());
+    assert_eq!(watched(&script, 10).await, ["the stream is not made of watch events"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watcher_that_is_asked_half_way_loses_nothing() {
+    let script = Script::new().then(
+        Watch::new().wait(3 * SECOND).added(object("a", 12)).wait(3 * SECOND).added(object("b", 13)).stalls(),
+    );
+    let mut watcher = RetryWatcher::new(script.clone(), 10.into()).unwrap();
+    let mut versions = Vec::new();
+    for _ in 0..8 {
+        if let Ok(Some(Ok(event))) = tokio::time::timeout(SECOND, watcher.next()).await {
+            versions.push(event.version().to_string());
+        }
+    }
+    assert_eq!((versions, watcher.version().clone()), (vec!["12".to_owned(), "13".to_owned()], 13.into()));
+    drop(watcher);
+    assert_eq!((script.requests().len(), script.open()), (1, 0));
+    for version in ["", "0"] {
+        let version = ResourceVersion::from(version);
+        assert_eq!(RetryWatcher::new(script.clone(), version.clone()).unwrap_err(), NoVersion { version });
+    }
+}
