@@ -23,7 +23,7 @@ use crate::handler::{EveryEvent, Filter, Resync, Subscription, SubscriptionOptio
 use crate::metrics::InformerMetrics;
 use crate::reader::{Keep, Reader};
 use crate::reflector::{Progress, Reflector, Why};
-use crate::store::{IndexBy, IndexExists, Store, Writer};
+use crate::store::{Dump, IndexBy, IndexExists, Store, Writer};
 
 pub use builder::FactoryBuilder;
 pub use ending::{Ending, Endings};
@@ -193,6 +193,19 @@ impl Informer {
     /// What it is called in logs and metrics: what its reflector is called.
     pub fn name(&self) -> &str {
         &self.shared.name
+    }
+
+    /// All that is known of it, as a text; with the bodies of its objects if one asks for
+    /// [those](Dump::bodies) of its [kind](Self::kind).
+    pub fn dump(&self) -> Dump {
+        let phase = match (self.is_started(), self.shared.ended.borrow().is_some()) {
+            (_, true) => "ended".to_owned(),
+            (false, _) => "not started".to_owned(),
+            (true, _) => format!("{:?}", self.shared.progress.borrow().phase).to_lowercase(),
+        };
+        let mut dump = self.shared.store.dump();
+        dump.title = Some(format!("{}: {phase}", self.shared.name));
+        dump
     }
 
     /// How far it has got, for who wants to show it.

@@ -9,6 +9,7 @@
 //! - S3: who hears of a change finds it in the store, or a newer state.
 //! - S4: who subscribes hears of every object once, and then of every change.
 
+mod dump;
 mod index;
 mod indexer;
 mod postings;
@@ -31,6 +32,7 @@ use crate::handler::Figures;
 use index::Index;
 use state::State;
 
+pub use dump::Dump;
 pub use index::{ByField, ByView, IndexBy, IndexExists, UnknownIndex};
 pub use indexer::Indexer;
 pub use sizes::Sizes;
@@ -163,6 +165,12 @@ impl Store {
 
     pub(crate) fn downgrade(&self) -> WeakStore {
         WeakStore { shared: Arc::downgrade(&self.shared) }
+    }
+
+    /// All that is known of it, as a text.
+    pub fn dump(&self) -> Dump {
+        let (is_synced, state) = (self.is_synced(), self.snapshot());
+        Dump { title: None, is_synced, state, handlers: self.handlers(), bodies: None }
     }
 
     /// How those are doing who hear of its changes.

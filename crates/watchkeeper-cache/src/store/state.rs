@@ -52,6 +52,13 @@ impl State {
         Sizes { objects: self.objects().len(), entries, indexes, ..self.sizes }
     }
 
+    /// The name of every index, and how many values and entries it has.
+    pub(super) fn index_counts(&self) -> impl Iterator<Item = (&str, usize, usize)> {
+        let own = [("by label", &self.labels), ("by owner", &self.owners)];
+        let all = own.into_iter().chain(self.table.postings());
+        all.map(|(name, postings)| (name, postings.values().count(), postings.len()))
+    }
+
     /// Labels and owners seldom change: where they do not, nothing is written down.
     fn index(&mut self, key: &ObjectKey, old: Option<&Object>, new: Option<&Object>) {
         let labels = |object: Option<&Object>| -> Vec<String> {

@@ -79,6 +79,11 @@ impl<T> Table<T> {
         Ok(self.index(name)?.values())
     }
 
+    /// The indexes by name.
+    pub(super) fn postings(&self) -> impl Iterator<Item = (&str, &Postings)> {
+        self.indexes.iter().map(|(index, postings)| (&*index.name, postings))
+    }
+
     /// The bytes that the indexes take, roughly.
     pub(super) fn index_bytes(&self) -> usize {
         self.indexes.iter().map(|(_, postings)| postings.heap_bytes()).sum()

@@ -1,6 +1,7 @@
 //! Informers over a real server of this process, by way of the client.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod dump;
 mod factory;
 mod in_process;
 mod intake;

@@ -1,0 +1,84 @@
+//! What is written of an informer for who looks for a fault.
+
+use std::time::Duration;
+
+use watchkeeper_cache::Informer;
+use watchkeeper_cache::handler::SubscriptionOptions;
+use watchkeeper_core::{Encoded, HeadBuilder, Object};
+use watchkeeper_testkit::script::{List, Script, Watch, object};
+use watchkeeper_wire::{Kind, transcode};
+
+#[tokio::test(start_paused = true)]
+async fn a_dump_shows_objects_sizes_indexes_and_who_is_behind() {
+    let script = Script::new()
+        .without_initial_events()
+        .then(List::at(9).items([object("x/a", 7), object("x/b", 8)]))
+        .then(Watch::new().stalls());
+    let maps = Informer::configured(Kind::new("", "v1", "ConfigMap"), script.clone(), |reflector| {
+        reflector.name("maps")
+    });
+    maps.add_index("first", |object: &Object| vec![object.head.key().name()[..1].to_owned()]).unwrap();
+    assert!(
+        maps.dump()
+            .to_string()
+            .starts_with("maps: not started: not synced, at version (none)\n0 objects, 0 ")
+    );
+    let slow = maps.subscribe(SubscriptionOptions { name: "slow".into(), ..SubscriptionOptions::default() });
+    maps.start();
+    script.played().await;
+    tokio::time::advance(Duration::from_secs(3)).await;
+
+    let sizes = maps.store().snapshot().sizes();
+    let length = maps.store().snapshot().iter().next().unwrap().encoded.body.len();
+    let expected = format!(
+        "maps: watching: synced, at version 9
+2 objects, {} bytes: bodies {}, heads {}, entries {}, indexes {}
+index by label: 0 values, 0 entries
+index by owner: 0 values, 0 entries
+index first: 2 values, 2 entries
+handler slow: 2 pending for 3s, 0 coalesced, 0 dropped, 0 panics
+x/a at 7, {length} bytes of JSON
+x/b at 8, {length} bytes of JSON
+",
+        sizes.total(),
+        sizes.bodies,
+        sizes.heads,
+        sizes.entries,
+        sizes.indexes
+    );
+    assert_eq!(maps.dump().to_string(), expected);
+    let with_bodies = maps.dump().bodies(maps.kind().clone()).to_string();
+    assert!(with_bodies.contains("    metadata:\n      name: a\n"), "{with_bodies}");
+    drop(slow);
+    maps.stop().await;
+    assert!(maps.dump().to_string().starts_with("maps: ended: synced"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dump_never_shows_what_is_secret() {
+    let kind = Kind::new("", "v1", "Secret");
+    let json = br#"{"metadata":{"name":"s","labels":{"app":"web"},"annotations":{"last-applied":"{\"data\":{\"key\":\"aHVudGVyMg==\"}}"}},
+        "data":{"key":"aHVudGVyMg=="},"stringData":{"other":"hunter2"},"type":"Opaque"}"#;
+    let of = |name: &str, encoded: Encoded| {
+        let head = HeadBuilder::default().name(name).version("1").uid(name).finish();
+        Object { head, encoded }
+    };
+    let plain = Encoded::json(*json);
+    let proto = Encoded::protobuf(transcode::to_protobuf(&plain, &kind).unwrap());
+    let broken = Encoded::json(*b"{\"data\":hunter2");
+    let script = Script::new()
+        .without_initial_events()
+        .then(List::at(1).items([of("broken", broken), of("json", plain), of("protobuf", proto)]))
+        .then(Watch::new().stalls());
+    let secrets = Informer::new(kind.clone(), script.clone());
+    secrets.start();
+    script.played().await;
+    let text = secrets.dump().bodies(kind).to_string();
+    assert!(!text.contains("aHVudGVyMg") && !text.contains("hunter2"), "{text}");
+    for shown in
+        ["key: <12 bytes>", "other: <7 bytes>", "type: Opaque", "app: web", "    it cannot be read\n"]
+    {
+        assert!(text.contains(shown), "{shown} in {text}");
+    }
+    secrets.stop().await;
+}
