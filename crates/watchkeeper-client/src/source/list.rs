@@ -2,7 +2,7 @@
 
 use futures_util::stream;
 use watchkeeper_core::{BoxError, Encoding, ListEnd, ListError, ListPart, ListStream};
-use watchkeeper_wire::ListSplitter;
+use watchkeeper_wire::{self as wire, ListSplitter};
 
 use super::read::{Read as _, Reading};
 use crate::rest::{Request, RequestError};
@@ -45,6 +45,7 @@ pub(super) fn open(request: Request, reading: Reading) -> ListStream {
                         }
                         None => {
                             let end = split.finish().map_err(|error| ListError::Interrupted(error.into()))?;
+                            is_list(&end).map_err(ListError::Malformed)?;
                             let remaining = end.remaining.and_then(|count| u64::try_from(count).ok());
                             let end = ListEnd {
                                 version: end.version,
@@ -71,5 +72,40 @@ fn failed(error: RequestError) -> ListError {
             ListError::ConnectionRefused(error.into())
         }
         other => ListError::Interrupted(other.into()),
+    }
+}
+
+/// A table has no items, and would pass for a list of none.
+fn is_list(end: &wire::ListEnd) -> Result<(), BoxError> {
+    match (end.api_version.split_once('/'), &*end.kind) {
+        (Some(("meta.k8s.io", _)), "Table") | (None, "Status") => Err(format!("it is a {}", end.kind).into()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_and_a_status_are_no_lists() {
+        let end = |api_version: &str, kind: &str| wire::ListEnd {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            ..wire::ListEnd::default()
+        };
+        for (api_version, kind) in
+            [("meta.k8s.io/v1", "Table"), ("meta.k8s.io/v1beta1", "Table"), ("v1", "Status")]
+        {
+            assert!(is_list(&end(api_version, kind)).is_err(), "{kind} of {api_version}");
+        }
+        for (api_version, kind) in [
+            ("v1", "PodList"),
+            ("example.com/v1", "Table"),
+            ("meta.k8s.io/v1", "PartialObjectMetadataList"),
+            ("", ""),
+        ] {
+            assert!(is_list(&end(api_version, kind)).is_ok(), "{kind} of {api_version}");
+        }
     }
 }
