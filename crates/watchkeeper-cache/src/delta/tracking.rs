@@ -131,3 +131,86 @@ impl<K: Hash + Eq, T: Incarnation + Clone> Known<K, T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A state: of which object, and what it is like.
+    #[derive(Debug, Clone, PartialEq)]
+    struct Lamp(u8, &'static str);
+
+    impl Incarnation for Lamp {
+        fn is_same_as(&self, other: &Self) -> bool {
+            self.0 == other.0
+        }
+    }
+
+    fn all(queue: &TrackingQueue<&'static str, Lamp>) -> Vec<(&'static str, Delta<Lamp>)> {
+        std::iter::from_fn(|| queue.queue.try_pop()).collect()
+    }
+
+    fn gone(old: Lamp) -> Delta<Lamp> {
+        Delta::Deleted { old, last: None }
+    }
+
+    #[test]
+    fn what_nobody_knew_is_not_told_to_be_gone() {
+        let queue = TrackingQueue::default();
+        queue.delete("hall", Lamp(1, "on"));
+        queue.replace([("yard", Lamp(2, "on"))]);
+        queue.replace([]);
+        queue.delete("yard", Lamp(2, "off"));
+        assert_eq!(all(&queue), [], "the consumer never saw it come");
+    }
+
+    #[test]
+    fn several_empty_lists_are_one_deletion_with_the_newest_state_that_was_seen() {
+        let queue = TrackingQueue::default();
+        queue.put("hall", Lamp(1, "on"));
+        all(&queue);
+        queue.put("hall", Lamp(1, "dim"));
+        queue.delete("hall", Lamp(1, "dim"));
+        queue.put("hall", Lamp(1, "off"));
+        for _ in 0..3 {
+            queue.replace([]);
+        }
+        assert_eq!(all(&queue), [("hall", gone(Lamp(1, "on")))]);
+        queue.replace([]);
+        assert_eq!(all(&queue), []);
+    }
+
+    #[test]
+    fn a_list_after_a_deletion_keeps_both_if_the_object_is_another() {
+        let queue = TrackingQueue::default();
+        queue.replace([("hall", Lamp(1, "on"))]);
+        all(&queue);
+        queue.delete("hall", Lamp(1, "off"));
+        queue.replace([("hall", Lamp(2, "on"))]);
+        let deleted = Delta::Deleted { old: Lamp(1, "on"), last: Some(Lamp(1, "off")) };
+        let added = Delta::Added { new: Lamp(2, "on"), initial: false };
+        assert_eq!(all(&queue), [("hall", deleted), ("hall", added)]);
+    }
+
+    #[test]
+    fn who_is_handled_and_changes_again_waits_behind_the_others() {
+        let queue = TrackingQueue::default();
+        queue.put("hall", Lamp(1, "on"));
+        queue.put("yard", Lamp(2, "on"));
+        let (first, _) = queue.queue.try_pop().unwrap();
+        queue.put(first, Lamp(1, "off"));
+        let order: Vec<_> = all(&queue).into_iter().map(|(key, _)| key).collect();
+        assert_eq!((first, order), ("hall", vec!["yard", "hall"]));
+    }
+
+    #[test]
+    fn a_resync_is_of_what_is_known_and_does_not_wait_already() {
+        let queue = TrackingQueue::default();
+        queue.replace([("hall", Lamp(1, "on")), ("yard", Lamp(2, "on"))]);
+        all(&queue);
+        queue.put("hall", Lamp(1, "off"));
+        queue.resync();
+        let updated = Delta::Updated { old: Lamp(1, "on"), new: Lamp(1, "off") };
+        assert_eq!(all(&queue), [("hall", updated), ("yard", Delta::Resync(Lamp(2, "on")))]);
+    }
+}

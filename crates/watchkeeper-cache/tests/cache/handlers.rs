@@ -1,6 +1,7 @@
 //! Handlers: what they hear, and that nobody suffers from another.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::objects::{Build, object};
@@ -284,4 +285,105 @@ async fn who_wants_every_event_gets_it_or_is_told_how_many_are_missing() {
     events.next().await;
     events.next().await;
     assert_eq!(events.next().await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resync_is_at_most_every_second_and_never_unless_asked_for() {
+    let (store, mut writer) = Store::new();
+    writer.put(object("x", "a", 1));
+    let resync = Resync::Every(Duration::from_millis(1));
+    let options = SubscriptionOptions { resync, ..SubscriptionOptions::default() };
+    let (mut eager, mut never) = (Subscription::new(&store, options), subscribe(&store));
+    assert_eq!((heard(&mut eager).len(), heard(&mut never).len()), (1, 1));
+    tokio::time::advance(Duration::from_millis(999)).await;
+    assert_eq!(heard(&mut eager), [""; 0]);
+    tokio::time::advance(Duration::from_millis(1)).await;
+    assert_eq!(heard(&mut eager), ["resync x/a@1"]);
+    tokio::time::advance(Duration::from_secs(100_000)).await;
+    assert_eq!(heard(&mut never), [""; 0]);
+}
+
+#[tokio::test]
+async fn who_unsubscribes_hears_nothing_more_and_is_forgotten() {
+    let (store, mut writer) = Store::new();
+    let calls = Arc::new(Mutex::new(0));
+    let counting = || {
+        let calls = calls.clone();
+        move |_| *calls.lock() += 1
+    };
+    let first = Handler::start(subscribe(&store), counting());
+    let second = Handler::start(subscribe(&store), counting());
+    let (third, every) = (subscribe(&store), EveryEvent::new(&store, Filter::default(), 9));
+    assert_eq!(store.handlers().len(), 4);
+    drop(third);
+    drop(every);
+    assert_eq!(store.handlers().len(), 2);
+    drop(first); // without a wait for its task, which is given up where it waits
+    second.stop().await;
+    while !store.handlers().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    writer.put(object("x", "a", 1));
+    let last = Handler::start(subscribe(&store), counting());
+    drop(writer);
+    last.finished().await;
+    assert_eq!((*calls.lock(), Arc::strong_count(&calls)), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn whoever_comes_and_goes_each_hears_everything_once_and_in_order() {
+    let (store, mut writer) = Store::new();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let readers: Vec<_> = (0..8)
+        .map(|reader| {
+            let (store, is_over) = (store.clone(), is_over.clone());
+            tokio::spawn(async move {
+                loop {
+                    // In the end everybody stays.
+                    let stays = if is_over.load(Ordering::SeqCst) { usize::MAX } else { 1 + reader * 37 };
+                    let mut subscription = subscribe(&store);
+                    let mut known = std::collections::BTreeMap::<String, u64>::new();
+                    for _ in 0..stays {
+                        let Some(delta) = subscription.next().await else {
+                            let now = store.snapshot();
+                            let kept = |object: &Arc<Object>| {
+                                (object.head.key().to_string(), object.head.version().as_u64().unwrap())
+                            };
+                            assert_eq!(known, now.iter().map(kept).collect());
+                            return;
+                        };
+                        let (key, newest) = (delta.newest().head.key().to_string(), delta.newest());
+                        let version = newest.head.version().as_u64().unwrap();
+                        let before = match &delta {
+                            Delta::Deleted { .. } => known.remove(&key),
+                            _ => known.insert(key, version),
+                        };
+                        let told = match &delta {
+                            Delta::Added { .. } => None,
+                            Delta::Updated { old, .. } | Delta::Deleted { old, .. } => {
+                                Some(old.head.version().as_u64().unwrap())
+                            }
+                            Delta::Resync(_) => panic!("nobody asked for it"),
+                        };
+                        assert_eq!(before, told, "{}", show(&delta));
+                    }
+                }
+            })
+        })
+        .collect();
+    for version in 1..=20_000_u64 {
+        let name = (version * 7 % 101).to_string();
+        match version % 5 {
+            0 => writer.delete(object("x", &name, version)),
+            _ => writer.put(object("x", &name, version)),
+        }
+        if version % 64 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    is_over.store(true, Ordering::SeqCst);
+    drop(writer);
+    for reader in readers {
+        reader.await.unwrap();
+    }
 }

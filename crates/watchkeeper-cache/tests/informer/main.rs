@@ -5,6 +5,7 @@ mod dump;
 mod factory;
 mod in_process;
 mod intake;
+mod lifecycle;
 mod metrics;
 
 use std::collections::BTreeMap;

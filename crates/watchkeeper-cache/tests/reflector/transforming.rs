@@ -125,3 +125,25 @@ async fn a_transform_that_panics_or_changes_what_an_object_is_fails() {
     ];
     assert_eq!(story.heard.untransformed, expected);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_transform_that_strips_the_metadata_of_the_body_does_not_hide_the_version() {
+    let script = Script::new()
+        .without_initial_events()
+        .then(List::at(2).item(object("a", 1)))
+        .then(Watch::new().modified(object("a", 3)).deleted(object("a", 4)).stalls());
+    let (store, writer) = Store::new();
+    let mut seen = EveryEvent::new(&store, Filter::default(), 100);
+    let reflector = Reflector::new(script.clone(), writer).transform(|object| {
+        object.encoded = Encoded::json(*b"{}");
+        Ok(())
+    });
+    reflector.run(script.played()).await;
+    assert_eq!(store.snapshot().version(), &4.into());
+    let mut versions = Vec::new();
+    while let Some(Heard::Event(delta)) = seen.next().await {
+        assert_eq!(&*delta.newest().encoded.body, b"{}");
+        versions.push(delta.newest().head.version().to_string());
+    }
+    assert_eq!(versions, ["1", "3", "4"]);
+}
