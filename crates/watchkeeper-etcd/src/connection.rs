@@ -26,9 +26,10 @@ const PING_AFTER: Duration = Duration::from_secs(20);
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// After so long a connection is known to be dead (N1).
 pub const DEAD_AFTER: Duration = Duration::from_secs(PING_AFTER.as_secs() + PING_TIMEOUT.as_secs());
-/// How much may be under way to us, of one answer and of all.
+/// How much may be under way to us, of one answer and of all: watches that nobody reads must not keep others from
+/// being answered.
 const STREAM_WINDOW: u32 = 2 << 20;
-const CONNECTION_WINDOW: u32 = 8 << 20;
+const CONNECTION_WINDOW: u32 = 64 << 20;
 
 /// Where an etcd listens.
 #[derive(Debug, Clone)]

@@ -86,7 +86,7 @@ impl Error {
     pub(crate) fn wants_token(&self) -> bool {
         match self {
             Self::Unauthenticated { .. } => true,
-            Self::Refused { message, .. } => message.contains(OLD_AUTH) || message.contains(NO_USER),
+            Self::Refused { message, .. } => message.contains(OLD_AUTH),
             _ => false,
         }
     }
@@ -97,9 +97,10 @@ impl Error {
             _ if message.contains(COMPACTED) => Self::Compacted { first: None },
             _ if message.contains(FUTURE) => Self::FutureRevision,
             5 if message.contains(NO_LEASE) => Self::LeaseNotFound,
+            _ if message.contains(NO_USER) => Self::Unauthenticated { message },
             7 => Self::Denied { message },
             8 => Self::Busy { message },
-            14 => Self::Unavailable { message },
+            1 | 4 | 14 => Self::Unavailable { message }, // cancelled, too late, unavailable
             16 => Self::Unauthenticated { message },
             _ => Self::Refused { code, message },
         }
@@ -141,7 +142,9 @@ mod tests {
         assert!(matches!(of(5, "something else"), Error::Refused { code: 5, .. }));
         assert!(matches!(of(7, DENIED), Error::Denied { .. }));
         assert!(matches!(of(8, "too many requests"), Error::Busy { .. }));
-        assert!(of(14, NO_LEADER).is_unavailable());
+        for code in [1, 4, 14] {
+            assert!(of(code, NO_LEADER).is_unavailable());
+        }
         for (code, message) in [(16, BAD_TOKEN), (3, OLD_AUTH), (3, NO_USER)] {
             assert!(of(code, message).wants_token(), "{message}");
         }
