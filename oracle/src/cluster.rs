@@ -98,7 +98,7 @@ impl Builder {
         };
 
         let begun = Instant::now();
-        let mut etcd = start("etcd", server::etcd(path, ports))?;
+        let mut etcd = start("etcd", server::etcd(path, &ports.etcd_url(), &ports.etcd_peer_url()))?;
         until(&mut etcd, async || answers(&etcd_client, "/health").await).await?;
 
         let arguments = server::apiserver(path, ports, self.controller_manager, &self.apiserver_args);
@@ -280,12 +280,12 @@ async fn answers(server: &Client, path: &str) -> Result<(), String> {
     }
 }
 
-fn get(path: &str, accept: &str) -> Request<Bytes> {
+pub(crate) fn get(path: &str, accept: &str) -> Request<Bytes> {
     Request::get(path).header(ACCEPT, accept).body(Bytes::new()).expect("the paths here are paths")
 }
 
 /// An error with its causes, for a message.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source())
         .map(ToString::to_string)
         .collect::<Vec<_>>()

@@ -1,6 +1,7 @@
 //! Oracle: the real things that Watchkeeper is checked against.
 //!
 //! - [`Cluster`] is a real kube-apiserver on a real etcd, gone with the test that started it.
+//! - [`EtcdServer`] is a real etcd alone, which can be killed and started again.
 //! - [`Binaries`] are those two, kubectl, kube-controller-manager and the Go programs under `cmd/`, at the
 //!   versions that `go.mod` pins; they are built when they are first needed and cached outside the checkout.
 //! - [`testdata()`] and [`random_objects`] are objects in the forms that Go gives them, for the codecs.
@@ -12,6 +13,7 @@ mod binaries;
 mod certificates;
 mod client;
 mod cluster;
+mod etcd;
 mod kubeconfig;
 mod objects;
 mod process;
@@ -24,6 +26,7 @@ mod words;
 pub use binaries::{Binaries, BuildError};
 pub use client::{Client, RequestError};
 pub use cluster::{Builder, Cluster};
+pub use etcd::{EtcdBuilder, EtcdServer};
 pub use objects::{OfJson, RandomObject, RandomObjects, random_objects};
 pub use readiness::StartError;
 pub use records::RecordError;

@@ -56,11 +56,15 @@ impl Process {
         Ok(children.split_whitespace().next().and_then(|id| id.parse().ok()))
     }
 
-    /// Kills the server and leaves the directory as it is. It goes a moment after this returns: with keeper, whose
-    /// death the kernel tells it of.
+    /// Kills the server as it stands. Its directory stays, unlike when the process is dropped while it runs.
     pub(crate) fn kill(&mut self) -> io::Result<()> {
-        self.keeper.kill()?;
-        self.keeper.wait().map(drop)
+        let pipe = self.keeper.stdin.take(); // which waiting would close, and that would remove the directory
+        if let Some(server) = self.id()? {
+            Command::new("kill").args(["-KILL", &server.to_string()]).status()?;
+        }
+        self.keeper.wait()?;
+        drop(pipe);
+        Ok(())
     }
 
     /// How the server ended, if it has.

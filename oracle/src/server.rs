@@ -21,19 +21,29 @@ pub(crate) struct Ports {
 
 impl Ports {
     pub(crate) fn choose() -> io::Result<Self> {
-        // All are held until all are chosen, or one would be chosen twice.
-        let held: [_; 3] = std::array::from_fn(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
-        let [etcd, etcd_peer, apiserver] = held.map(|held| Ok::<_, io::Error>(held?.local_addr()?.port()));
-        Ok(Self { etcd: etcd?, etcd_peer: etcd_peer?, apiserver: apiserver? })
+        let [etcd, etcd_peer, apiserver] = free_ports()?;
+        Ok(Self { etcd, etcd_peer, apiserver })
     }
 
     pub(crate) fn etcd_url(self) -> String {
         format!("http://127.0.0.1:{}", self.etcd)
     }
 
+    pub(crate) fn etcd_peer_url(self) -> String {
+        format!("http://127.0.0.1:{}", self.etcd_peer)
+    }
+
     pub(crate) fn apiserver_url(self) -> String {
         format!("https://127.0.0.1:{}", self.apiserver)
     }
+}
+
+/// Ports that are free now, and all different.
+pub(crate) fn free_ports() -> io::Result<[u16; 3]> {
+    // All are held until all are chosen, or one would be chosen twice.
+    let held: [_; 3] = std::array::from_fn(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
+    let [a, b, c] = held.map(|held| Ok::<_, io::Error>(held?.local_addr()?.port()));
+    Ok([a?, b?, c?])
 }
 
 /// Writes the files that the servers and their users read.
@@ -47,17 +57,17 @@ pub(crate) fn write_files(directory: &Path, ports: Ports, secrets: &Certificates
         ("tokens.csv", format!("{},admin,admin,\"system:masters\"\n", secrets.token)),
         ("kubeconfig", kubeconfig::render(&ports.apiserver_url(), secrets)),
     ];
-    for (name, content) in files {
-        let mut file =
-            OpenOptions::new().write(true).create_new(true).mode(0o600).open(directory.join(name))?;
-        file.write_all(content.as_bytes())?;
-    }
-    Ok(())
+    files.iter().try_for_each(|(name, content)| write_file(directory, name, content))
 }
 
-pub(crate) fn etcd(directory: &Path, ports: Ports) -> Vec<String> {
+/// Writes a file that nobody else may read.
+pub(crate) fn write_file(directory: &Path, name: &str, content: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(directory.join(name))?;
+    file.write_all(content.as_bytes())
+}
+
+pub(crate) fn etcd(directory: &Path, client: &str, peer: &str) -> Vec<String> {
     let data = directory.join("etcd").display().to_string();
-    let (client, peer) = (ports.etcd_url(), format!("http://127.0.0.1:{}", ports.etcd_peer));
     vec![
         "--name=oracle".to_owned(),
         format!("--data-dir={data}"),

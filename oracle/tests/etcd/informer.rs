@@ -1,0 +1,280 @@
+//! Informers: what they hold is what a range shows, whatever happens to the connection, to etcd and to its history.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use watchkeeper_cache::delta::Delta;
+use watchkeeper_cache::handler::{Filter, Heard};
+use watchkeeper_cache::reflector::{Backoff, Observer};
+use watchkeeper_cache::{Informer, Keep, Reflector};
+use watchkeeper_core::{LabelSelector, ListWatch as _, WatchEvent, WatchFrom, WatchRequest};
+use watchkeeper_etcd::{ChangeKind, Delete, Etcd, EtcdSource, Put, Txn, Watch};
+use watchkeeper_oracle::EtcdServer;
+use watchkeeper_testkit::{FaultProxy, Trouble};
+use watchkeeper_wire::Kind;
+
+use super::{client, gateway_range, held, put, soon};
+
+#[derive(Clone, Default)]
+struct Lists(Arc<AtomicU64>);
+
+impl Lists {
+    fn so_far(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl Observer for Lists {
+    fn list_ends(&mut self, _: Duration, _: u64) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+async fn start(source: EtcdSource) -> (Informer, Lists) {
+    let lists = Lists::default();
+    let observer = lists.clone();
+    let kind = Kind::new("example.com", "v1", "Value");
+    // What goes wrong here goes wrong often, and the usual delays would grow to half a minute.
+    let backoff =
+        Backoff { base: Duration::from_millis(100), cap: Duration::from_millis(500), ..Backoff::default() };
+    let configure = |reflector: Reflector<_>| reflector.observer(observer).backoff(backoff);
+    let informer = Informer::configured(kind, source, configure);
+    informer.start();
+    assert!(soon("the first list", informer.synced()).await);
+    (informer, lists)
+}
+
+/// A wire that can break, and a client at its end.
+async fn through_proxy(server: &EtcdServer) -> (FaultProxy, Etcd) {
+    let address = server.url().strip_prefix("http://").unwrap().parse().unwrap();
+    let proxy = FaultProxy::start(address).await.unwrap();
+    let etcd = Etcd::builder([proxy.url(server.url())]).build().unwrap();
+    (proxy, etcd)
+}
+
+/// Waits until the informer has seen a revision, and sees what it holds then: nothing is written meanwhile.
+async fn agrees(informer: &Informer, server: &EtcdServer, revision: u64) {
+    soon("the last write", informer.store().wait_for(&revision.into())).await;
+    let snapshot = informer.store().snapshot();
+    assert_eq!(held(snapshot.iter().map(|object| &**object)), gateway_range(server, 0).await);
+}
+
+/// Writes of every sort. Returns the last revision.
+async fn write(etcd: &Etcd, turn: u64) -> u64 {
+    for number in 0..30 {
+        put(etcd, &format!("/c/shop/o{number}"), turn).await;
+        put(etcd, &format!("/c/{turn}-{number}"), turn).await;
+    }
+    // Several keys at one revision, and a key that goes and comes back.
+    let txn = (0..20).map(|number| Put::new(format!("/c/bulk/o{number}"), format!(r#"{{"turn":{turn}}}"#)));
+    etcd.txn(txn.fold(Txn::new(), Txn::then)).await.unwrap();
+    etcd.delete(Delete::key("/c/shop/o3")).await.unwrap();
+    put(etcd, "/c/shop/o3", turn + 1000).await;
+    etcd.delete(Delete::prefix(format!("/c/{turn}-1"))).await.unwrap();
+    etcd.put(Put::new("/d/elsewhere", "{}")).await.unwrap();
+    put(etcd, "/c/last", turn).await
+}
+
+#[tokio::test]
+async fn an_informer_is_what_a_range_shows_object_by_object() {
+    let server = EtcdServer::start().await.unwrap();
+    let etcd = client(&server);
+    let revision = write(&etcd, 1).await;
+    let (informer, lists) = start(EtcdSource::new(etcd.clone(), "/c/")).await;
+    agrees(&informer, &server, revision).await;
+    for turn in 2..6 {
+        let revision = write(&etcd, turn).await;
+        agrees(&informer, &server, revision).await;
+    }
+    assert_eq!(lists.so_far(), 1);
+    let reader = informer.reader::<serde_json::Value>(Keep::Encoded);
+    assert_eq!(reader.get("shop/o3").unwrap().unwrap()["turn"], 1005);
+    informer.stop().await;
+}
+
+#[tokio::test]
+async fn after_a_lost_connection_it_goes_on_and_after_a_compaction_it_lists_again() {
+    let server = EtcdServer::start().await.unwrap();
+    let etcd = client(&server);
+    write(&etcd, 1).await;
+    let (proxy, through) = through_proxy(&server).await;
+    let (informer, lists) = start(EtcdSource::new(through, "/c/")).await;
+
+    for (turn, compacts, expected) in [(2, false, 1), (3, true, 2), (4, false, 2), (5, true, 3)] {
+        // The watch has brought something, so that its end is not taken for a refusal.
+        let revision = put(&etcd, "/c/marker", turn).await;
+        soon("the marker", informer.store().wait_for(&revision.into())).await;
+        proxy.refuse().await.unwrap();
+        assert!(proxy.now(Trouble::reset()) > 0);
+        let revision = write(&etcd, turn).await;
+        if compacts {
+            etcd.compact(i64::try_from(revision).unwrap()).await.unwrap();
+        }
+        proxy.accept().await.unwrap();
+        agrees(&informer, &server, revision).await;
+        assert_eq!(lists.so_far(), expected, "in turn {turn}");
+    }
+    informer.stop().await;
+}
+
+#[tokio::test]
+async fn an_etcd_that_is_killed_and_started_again_is_followed_further() {
+    let mut server = EtcdServer::start().await.unwrap();
+    let etcd = client(&server);
+    write(&etcd, 1).await;
+    let (informer, lists) = start(EtcdSource::new(etcd.clone(), "/c/")).await;
+    for turn in 2..4 {
+        let revision = put(&etcd, "/c/marker", turn).await;
+        soon("the marker", informer.store().wait_for(&revision.into())).await;
+        server.kill().unwrap();
+        assert!(etcd.put(Put::new("/c/lost", "{}")).await.unwrap_err().is_unavailable());
+        server.restart().await.unwrap();
+        let revision = write(&etcd, turn).await;
+        agrees(&informer, &server, revision).await;
+    }
+    assert_eq!(lists.so_far(), 1, "nothing was forgotten");
+    informer.stop().await;
+}
+
+#[tokio::test]
+async fn the_end_of_a_lease_is_heard_as_a_deletion() {
+    let server = EtcdServer::start().await.unwrap();
+    let etcd = client(&server);
+    let lease = etcd.lease_grant(Duration::from_secs(1)).await.unwrap();
+    let written = etcd.put(Put::new("/c/shop/leased", r#"{"turn":1}"#).lease(lease.id)).await.unwrap();
+    let (informer, _) = start(EtcdSource::new(etcd, "/c/")).await;
+    let mut events = informer.every_event(Filter::default(), 100);
+    let deleted = soon("the end of the lease", async {
+        loop {
+            match events.next().await.unwrap() {
+                Heard::Event(Delta::Deleted { old, last }) => return (old, last.unwrap()),
+                Heard::Event(_) => {}
+                Heard::Missed(_) => panic!("there are few"),
+            }
+        }
+    })
+    .await;
+    let (old, last) = deleted;
+    assert_eq!(last.head.key().to_string(), "shop/leased");
+    assert_eq!(last.encoded, old.encoded, "its last state");
+    assert_eq!(last.head.uid(), written.header.revision.to_string());
+    assert!(last.head.version().as_u64().unwrap() > old.head.version().as_u64().unwrap());
+    assert!(gateway_range(&server, 0).await.is_empty());
+    informer.stop().await;
+}
+
+#[tokio::test]
+async fn bookmarks_keep_an_idle_prefix_up_with_the_others() {
+    let server = EtcdServer::start().await.unwrap();
+    let etcd = client(&server);
+    put(&etcd, "/c/quiet", 1).await;
+    let (proxy, through) = through_proxy(&server).await;
+    let source = EtcdSource::new(through, "/c/").progress_every(Duration::from_millis(50));
+    let (informer, lists) = start(source).await;
+    let mut revision = 0;
+    for turn in 0..3 {
+        revision = put(&etcd, "/d/noisy", turn).await;
+        soon("a bookmark", informer.store().wait_for(&revision.into())).await;
+    }
+    // What is forgotten up to there is not missed.
+    etcd.compact(i64::try_from(revision).unwrap()).await.unwrap();
+    assert!(proxy.now(Trouble::reset()) > 0);
+    let revision = put(&etcd, "/c/quiet", 2).await;
+    agrees(&informer, &server, revision).await;
+    assert_eq!(lists.so_far(), 1);
+    informer.stop().await;
+}
+
+#[tokio::test]
+async fn etcd_itself_tells_how_far_it_has_got() {
+    let server = EtcdServer::builder().arg("--watch-progress-notify-interval=100ms").start().await.unwrap();
+    let etcd = client(&server);
+    put(&etcd, "/c/quiet", 1).await;
+    let source = EtcdSource::new(etcd.clone(), "/c/").progress_every(Duration::from_secs(3600));
+    let (informer, _) = start(source).await;
+    let revision = put(&etcd, "/d/noisy", 1).await;
+    soon("a bookmark", informer.store().wait_for(&revision.into())).await;
+    informer.stop().await;
+}
+
+#[tokio::test]
+async fn a_revision_that_comes_in_fragments_is_told_whole() {
+    let server = EtcdServer::start().await.unwrap();
+    let etcd = client(&server);
+    let value = format!(r#"{{"text":"{}"}}"#, "x".repeat(20_000));
+    let mut revision = 0;
+    for number in 0..200 {
+        let put = Put::new(format!("/c/o{number:03}"), value.clone());
+        revision = etcd.put(put).await.unwrap().header.revision;
+    }
+    let mut plain = etcd.watch(&Watch::prefix("/c/").from(revision + 1).previous()).await.unwrap();
+    let after = WatchFrom::After(u64::try_from(revision).unwrap().into());
+    let mut events = EtcdSource::new(etcd.clone(), "/c/").watch(WatchRequest::new(after)).await.unwrap();
+
+    let deleted = etcd.delete(Delete::prefix("/c/")).await.unwrap();
+    assert_eq!(deleted.deleted, 200);
+    let first = soon("the first fragment", plain.next()).await.unwrap();
+    assert!(first.fragment && first.changes.len() < 200, "it comes in fragments");
+    assert_eq!(first.changes[0].kind, ChangeKind::Delete);
+    let end = u64::try_from(deleted.header.revision).unwrap();
+    for number in 0..200 {
+        let event = soon("a deletion", events.next()).await.unwrap().unwrap();
+        let WatchEvent::Deleted(object) = &event else { panic!("{event:?}") };
+        assert_eq!(object.head.key().to_string(), format!("o{number:03}"));
+        assert_eq!(object.head.version(), &end.into());
+        assert_eq!(&*object.encoded.body, value.as_bytes());
+    }
+}
+
+#[tokio::test]
+async fn values_that_cannot_be_read_are_reported_and_are_no_objects() {
+    let server = EtcdServer::start().await.unwrap();
+    let etcd = client(&server);
+    etcd.put(Put::new("/c/torn", "no JSON")).await.unwrap();
+    put(&etcd, "/c/whole", 1).await;
+    let reported = Arc::new(AtomicU64::new(0));
+    let hear = reported.clone();
+    let source = EtcdSource::new(etcd.clone(), "/c/").on_skipped(move |skipped| {
+        assert!(skipped.kv.value.starts_with(b"no JSON"), "{skipped:?}");
+        hear.fetch_add(1, Ordering::SeqCst);
+    });
+    let (informer, _) = start(source).await;
+    let names = || {
+        let all = informer.store().snapshot();
+        all.iter().map(|object| object.head.key().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!((names(), reported.load(Ordering::SeqCst)), (vec!["whole".to_owned()], 1));
+    put(&etcd, "/c/torn", 2).await;
+    etcd.put(Put::new("/c/whole", "no JSON either")).await.unwrap();
+    let revision = put(&etcd, "/c/last", 2).await;
+    soon("the last write", informer.store().wait_for(&revision.into())).await;
+    assert_eq!((names(), reported.load(Ordering::SeqCst)), (vec!["last".to_owned(), "torn".to_owned()], 2));
+    informer.stop().await;
+}
+
+#[tokio::test]
+async fn labels_in_json_select_objects_while_they_have_them() {
+    let server = EtcdServer::start().await.unwrap();
+    let etcd = client(&server);
+    let paint = async |name: &str, colour: &str| {
+        let value = format!(r#"{{"metadata":{{"labels":{{"colour":"{colour}"}}}}}}"#);
+        etcd.put(Put::new(format!("/c/{name}"), value)).await.unwrap().header.revision
+    };
+    paint("a", "red").await;
+    paint("b", "blue").await;
+    paint("c", "red").await;
+    let reds: LabelSelector = "colour=red".parse().unwrap();
+    let (informer, _) = start(EtcdSource::new(etcd.clone(), "/c/").labels(reds)).await;
+    let names = || {
+        let all = informer.store().snapshot();
+        all.iter().map(|object| object.head.key().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(), ["a", "c"]);
+    paint("a", "blue").await;
+    let revision = paint("b", "red").await;
+    soon("the last write", informer.store().wait_for(&u64::try_from(revision).unwrap().into())).await;
+    assert_eq!(names(), ["b", "c"]);
+    informer.stop().await;
+}
