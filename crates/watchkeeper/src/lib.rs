@@ -10,6 +10,7 @@
 //! | [`cache`] | informers: an indexed copy of what a server has, readers of any type, handlers of changes |
 //! | [`metrics`] | counters, gauges and histograms, and the page that Prometheus scrapes |
 //! | [`apiserver`] | an API server in memory, in this process or over the wire |
+//! | `etcd` | a small etcd client, and informers over any prefix of an etcd. With the feature `etcd`, which is off by default |
 //! | `kinds` | every built-in kind as its Rust type: `Api<K>` and the ClientSet. With the feature `kinds`, which is off by default: the types take long to compile |
 //!
 //! ```
@@ -27,6 +28,8 @@ pub use watchkeeper_apiserver as apiserver;
 pub use watchkeeper_cache as cache;
 pub use watchkeeper_client as client;
 pub use watchkeeper_core as core;
+#[cfg(feature = "etcd")]
+pub use watchkeeper_etcd as etcd;
 #[cfg(feature = "kinds")]
 pub use watchkeeper_kinds as kinds;
 pub use watchkeeper_metrics as metrics;
