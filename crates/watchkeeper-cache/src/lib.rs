@@ -16,6 +16,7 @@ pub mod delta;
 mod expiring;
 pub mod handler;
 pub mod informer;
+mod lock;
 mod map;
 pub mod metrics;
 pub mod reader;

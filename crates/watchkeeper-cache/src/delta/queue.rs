@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
-use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::pending::Pending;
 use super::{Delta, Incarnation};
+use crate::lock::Mutex;
 
 /// Deltas by key, each key once, in order. It takes no more memory than twice what its consumer knows and what
 /// there is.

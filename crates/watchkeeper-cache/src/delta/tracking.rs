@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
-use parking_lot::Mutex;
-
 use super::{Delta, DeltaQueue, Incarnation};
+use crate::lock::Mutex;
 
 /// A [`DeltaQueue`] for whoever has objects and no store: it remembers what was put, and so knows what is new,
 /// what has changed and what a list does not have any more.

@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use watchkeeper_core::Object;
 
 use super::{Figures, Filter};
 use crate::delta::Delta;
+use crate::lock::Mutex;
 use crate::store::{Store, Subscriber};
 
 /// What one hears who wants every event.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until};
 use watchkeeper_core::{Object, ObjectKey};
 
 use super::{Figures, Filter};
 use crate::delta::{Delta, DeltaQueue};
+use crate::lock::Mutex;
 use crate::store::{Store, Subscriber};
 
 /// A resync is not asked for more often than this.

@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use watchkeeper_core::{Collection, Sources, Union};
 
 use super::builder::Settings;
 use super::ending::KEPT;
 use super::{Ending, Endings, FactoryBuilder, Informer};
+use crate::lock::Mutex;
 use crate::metrics::InformerMetrics;
 use crate::reflector::{Reflector, WhenGone, Why};
 use crate::store::Writer;

@@ -13,13 +13,13 @@ mod factory;
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use watchkeeper_core::{ListWatch, Object};
 use watchkeeper_wire::Kind;
 
 use crate::handler::{EveryEvent, Filter, Resync, Subscription, SubscriptionOptions};
+use crate::lock::Mutex;
 use crate::metrics::InformerMetrics;
 use crate::reader::{Keep, Reader};
 use crate::reflector::{Progress, Reflector, Why};

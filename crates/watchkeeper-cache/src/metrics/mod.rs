@@ -12,7 +12,7 @@ mod observer;
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use crate::lock::Mutex;
 use watchkeeper_core::ResourceVersion;
 use watchkeeper_metrics::{Counter, Family, Gauge, Histogram, RegisterError, Registry, Sort};
 

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use watchkeeper_core::{Object, ObjectKey};
 
+use crate::lock::Mutex;
 use crate::store::Snapshot;
 
 /// How many copies of objects that are gone may stay before they are looked for.

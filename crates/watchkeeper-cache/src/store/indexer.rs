@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use watchkeeper_core::ObjectKey;
 
 use super::index::{Index, IndexBy, IndexExists, UnknownIndex};
 use super::table::Table;
+use crate::lock::Mutex;
 
 /// Objects of any type by key, and by whatever else they are to be found. It is shared by reference; readers
 /// hold up nobody.

@@ -23,12 +23,12 @@ mod writer;
 
 use std::sync::{Arc, Weak};
 
-use parking_lot::Mutex;
 use tokio::sync::Notify;
 use watchkeeper_core::{Object, ResourceVersion};
 
 use crate::delta::Delta;
 use crate::handler::Figures;
+use crate::lock::Mutex;
 use index::Index;
 use state::State;
 

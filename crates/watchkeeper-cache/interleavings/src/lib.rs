@@ -1,0 +1,42 @@
+//! The cache with locks that shuttle schedules.
+//!
+//! From: the files of `watchkeeper-cache`, all but `lock.rs`.
+//! To:   the tests of this package, which run them in many interleavings.
+//!
+//! Threads change where a lock is taken, and where a future waits. What wakes futures is tokio's, as it is in
+//! life: it does not block, and so needs no scheduling.
+
+#[path = "../../src/delta/mod.rs"]
+pub mod delta;
+#[path = "../../src/expiring.rs"]
+mod expiring;
+#[path = "../../src/handler/mod.rs"]
+pub mod handler;
+#[path = "../../src/informer/mod.rs"]
+pub mod informer;
+mod lock;
+#[path = "../../src/map.rs"]
+mod map;
+#[path = "../../src/metrics/mod.rs"]
+pub mod metrics;
+#[path = "../../src/reader/mod.rs"]
+pub mod reader;
+#[path = "../../src/reflector/mod.rs"]
+pub mod reflector;
+#[path = "../../src/sink.rs"]
+mod sink;
+#[path = "../../src/source/mod.rs"]
+pub mod source;
+#[path = "../../src/store/mod.rs"]
+pub mod store;
+#[path = "../../src/transform.rs"]
+pub mod transform;
+#[path = "../../src/wait/mod.rs"]
+pub mod wait;
+
+pub use expiring::Expiring;
+pub use informer::{FactoryBuilder, Informer, InformerFactory};
+pub use reader::{Keep, Notification, Reader};
+pub use reflector::Reflector;
+pub use sink::Sink;
+pub use store::{Indexer, Snapshot, Store};

@@ -1,0 +1,107 @@
+//! Who begins to hear, hears and looks again while others write.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use shuttle::future::block_on;
+use shuttle::thread;
+use watchkeeper_cache_interleavings::delta::Delta;
+use watchkeeper_cache_interleavings::handler::{
+    EveryEvent, Filter, Heard, Subscription, SubscriptionOptions,
+};
+use watchkeeper_cache_interleavings::store::Writer;
+use watchkeeper_cache_interleavings::{Sink as _, Store};
+use watchkeeper_core::{Object, ObjectKey};
+
+use crate::interleave;
+use crate::objects::{Follower, object, state};
+
+/// Additions, changes, deletions, a list, and an object in the place of another.
+fn write(writer: &mut Writer) {
+    writer.put(object("a", "a", 1));
+    writer.put(object("b", "b", 2));
+    writer.put(object("a", "a", 3));
+    writer.delete(object("a", "a", 4));
+    writer.begin();
+    writer.stage(object("a", "another", 5));
+    writer.stage(object("c", "c", 6));
+    writer.commit(7.into());
+    writer.put(object("c", "c", 8));
+}
+
+fn key(delta: &Delta<Arc<Object>>) -> ObjectKey {
+    delta.newest().head.key().clone()
+}
+
+/// What was heard is in the store, or something newer is.
+fn assert_readable(store: &Store, delta: &Delta<Arc<Object>>) {
+    let now = store.snapshot();
+    let heard = delta.newest().head.version().as_u64();
+    match (now.get(&key(delta)), delta) {
+        (Some(_), Delta::Deleted { last: None, .. }) => {}
+        (Some(found), _) => assert!(found.head.version().as_u64() >= heard, "{delta:?} {found:?}"),
+        (None, _) => assert!(now.version().as_u64() >= heard, "{delta:?}"),
+    }
+}
+
+fn assert_same(follower: &Follower<ObjectKey, Arc<Object>>, store: &Store) {
+    let now = store.snapshot();
+    let held: BTreeMap<_, _> = now.iter().map(|it| (it.head.key().clone(), state(it))).collect();
+    let known: BTreeMap<_, _> = follower.known.iter().map(|(key, it)| (key.clone(), state(it))).collect();
+    assert_eq!(known, held);
+}
+
+#[test]
+fn who_subscribes_hears_of_everything_once_whenever_he_comes() {
+    interleave(|| {
+        let (store, mut writer) = Store::new();
+        let hearing = thread::spawn(move || {
+            let mut subscription = Subscription::new(&store, SubscriptionOptions::default());
+            let mut follower = Follower::default();
+            while let Some(delta) = block_on(subscription.next()) {
+                assert_readable(&store, &delta);
+                follower.hear(key(&delta), delta);
+            }
+            assert_same(&follower, &store);
+            assert!(subscription.is_caught_up());
+        });
+        write(&mut writer);
+        drop(writer);
+        hearing.join().unwrap();
+    });
+}
+
+#[test]
+fn who_wants_every_event_hears_of_each_once_whenever_he_comes() {
+    interleave(|| {
+        let (store, mut writer) = Store::new();
+        let hearing = thread::spawn(move || {
+            let mut events = EveryEvent::new(&store, Filter::default(), 100);
+            let mut follower = Follower::default();
+            while let Some(Heard::Event(delta)) = block_on(events.next()) {
+                assert_readable(&store, &delta);
+                follower.hear(key(&delta), delta);
+            }
+            assert_same(&follower, &store);
+        });
+        write(&mut writer);
+        drop(writer);
+        hearing.join().unwrap();
+    });
+}
+
+#[test]
+fn who_waits_for_the_first_list_to_be_handled_is_told() {
+    interleave(|| {
+        let (store, mut writer) = Store::new();
+        let mut subscription = Subscription::new(&store, SubscriptionOptions::default());
+        let mut caught_up = subscription.caught_up();
+        let hearing = thread::spawn(move || while block_on(subscription.next()).is_some() {});
+        writer.begin();
+        writer.stage(object("a", "a", 1));
+        writer.commit(2.into());
+        block_on(caught_up.wait_for(|caught_up| *caught_up)).unwrap();
+        drop(writer);
+        hearing.join().unwrap();
+    });
+}

@@ -1,0 +1,39 @@
+//! Who waits until the store has got so far. Where a wakeup is missed nobody can go on, and that fails.
+
+use shuttle::future::block_on;
+use shuttle::thread;
+use watchkeeper_cache_interleavings::{Sink as _, Store};
+use watchkeeper_core::Bookmark;
+
+use crate::interleave;
+use crate::objects::object;
+
+#[test]
+fn who_waits_for_a_version_or_for_the_first_list_is_woken() {
+    interleave(|| {
+        let (store, mut writer) = Store::new();
+        let waiting = [1, 3, 4, 5, 6].map(|version| {
+            let store = store.clone();
+            thread::spawn(move || {
+                block_on(store.wait_for(&version.into()));
+                let now = store.snapshot();
+                assert!(now.version().as_u64() >= Some(version), "{} before {version}", now.version());
+            })
+        });
+        let first_list = thread::spawn(move || {
+            block_on(store.synced());
+            assert!(store.is_synced() && !store.snapshot().is_empty());
+        });
+        writer.begin();
+        writer.stage(object("a", "a", 1));
+        writer.commit(1.into());
+        writer.put(object("b", "b", 3));
+        writer.put(object("a", "a", 4));
+        writer.delete(object("b", "b", 5));
+        writer.bookmark(&Bookmark { version: 6.into(), initial_events_end: false });
+        for waiting in waiting {
+            waiting.join().unwrap();
+        }
+        first_list.join().unwrap();
+    });
+}
