@@ -156,6 +156,11 @@ impl Subscription {
         }
     }
 
+    /// Has every object looked at again now, but for those of which something is pending.
+    pub fn resync(&self) {
+        self.store.resync(&*self.queue);
+    }
+
     /// Whether all that was there at the beginning has been handled.
     pub fn is_caught_up(&self) -> bool {
         *self.caught_up.borrow()
@@ -194,10 +199,9 @@ impl Subscription {
     }
 
     fn look_again(&mut self) {
-        let Some(resync) = &mut self.resync else { return };
-        resync.next = Instant::now() + resync.period;
-        let now = self.store.snapshot();
-        let seen = now.iter().filter(|object| self.queue.filter.passes(object));
-        self.queue.deltas.resync(seen.map(|object| (object.head.key().clone(), object.clone())));
+        if let Some(resync) = &mut self.resync {
+            resync.next = Instant::now() + resync.period;
+        }
+        self.resync();
     }
 }

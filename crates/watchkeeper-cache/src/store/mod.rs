@@ -182,13 +182,7 @@ impl Store {
     /// Has somebody hear of everything: first of what is there now, then of what changes.
     pub(crate) fn subscribe(&self, subscriber: &Arc<impl Subscriber + 'static>) {
         let mut telling = self.shared.telling.lock();
-        let state = self.shared.state.lock().clone();
-        let present: Vec<_> = state
-            .objects()
-            .iter()
-            .map(|(_, object)| Delta::Added { new: object.clone(), initial: true })
-            .collect();
-        subscriber.hear(&present);
+        subscriber.hear(&self.present(|new| Delta::Added { new, initial: true }));
         if telling.is_synced {
             subscriber.synced();
         }
@@ -197,6 +191,18 @@ impl Store {
         }
         let subscriber: Weak<dyn Subscriber> = Arc::downgrade(subscriber) as Weak<dyn Subscriber>;
         telling.subscribers.push(subscriber);
+    }
+
+    /// Has somebody look again at everything that is there. Nothing changes meanwhile: what he is told of is what he
+    /// knows, or will hear of before.
+    pub(crate) fn resync(&self, subscriber: &impl Subscriber) {
+        let _telling = self.shared.telling.lock();
+        subscriber.hear(&self.present(Delta::Resync));
+    }
+
+    fn present(&self, delta: impl Fn(Arc<Object>) -> Delta<Arc<Object>>) -> Vec<Delta<Arc<Object>>> {
+        let state = self.shared.state.lock().clone();
+        state.objects().iter().map(|(_, object)| delta(object.clone())).collect()
     }
 
     async fn until(&self, condition: impl Fn() -> bool) {

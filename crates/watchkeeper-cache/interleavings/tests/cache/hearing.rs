@@ -91,6 +91,28 @@ fn who_wants_every_event_hears_of_each_once_whenever_he_comes() {
 }
 
 #[test]
+fn who_looks_again_looks_at_what_he_knows() {
+    interleave(|| {
+        let (store, mut writer) = Store::new();
+        let hearing = thread::spawn(move || {
+            let mut subscription = Subscription::new(&store, SubscriptionOptions::default());
+            let mut follower = Follower::default();
+            subscription.resync();
+            while let Some(delta) = block_on(subscription.next()) {
+                if !matches!(delta, Delta::Resync(_)) {
+                    subscription.resync();
+                }
+                follower.hear(key(&delta), delta);
+            }
+            assert_same(&follower, &store);
+        });
+        write(&mut writer);
+        drop(writer);
+        hearing.join().unwrap();
+    });
+}
+
+#[test]
 fn who_waits_for_the_first_list_to_be_handled_is_told() {
     interleave(|| {
         let (store, mut writer) = Store::new();
