@@ -4,6 +4,7 @@
 //! workloads and does the timing.
 
 pub mod client;
+pub mod informer;
 pub mod measure;
 pub mod pods;
 pub mod server;

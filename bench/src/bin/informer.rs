@@ -7,20 +7,21 @@
 //! cargo run --release -p watchkeeper-bench --bin informer -- --kubeconfig PATH --resource pods --events 10000
 //! ```
 
-use std::fs;
+use std::hint::black_box;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::{Parser, ValueEnum};
 use k8s_openapi::api::core::v1::Pod;
 use watchkeeper_bench::client::Spent;
+use watchkeeper_bench::informer::{Events, Memory, Report, Selected, Sync};
 use watchkeeper_bench::server::Outcome;
 use watchkeeper_cache::delta::Delta;
 use watchkeeper_cache::handler::{EveryEvent, Filter, Heard, SubscriptionOptions};
 use watchkeeper_cache::store::ByField;
-use watchkeeper_cache::{Informer, Keep};
+use watchkeeper_cache::{Informer, Keep, Reader};
 use watchkeeper_client::discovery::RestMapper;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::rest::Content;
@@ -31,6 +32,8 @@ use watchkeeper_core::{Collection, LabelSelector, Sources as _};
 const REST: Duration = Duration::from_secs(2);
 /// How many events may wait to be counted.
 const EVENTS: usize = 1 << 16;
+/// How often to list by a label.
+const LISTS: usize = 1001;
 
 /// Measures an informer: CPU and memory to fill, to hold and to follow
 #[derive(Parser)]
@@ -47,6 +50,9 @@ struct Arguments {
     /// What is kept of an object
     #[arg(long, value_enum, default_value = "encoded")]
     keep: Kept,
+    /// A label by which to list in the end
+    #[arg(long, value_name = "SELECTOR")]
+    select: Option<LabelSelector>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -59,7 +65,9 @@ enum Kept {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match measure(Arguments::parse()).await {
+    // In a task, as in a program that does more than one thing: the thread of `main` is none of the runtime's,
+    // and every event that it is woken for costs a change of threads.
+    match tokio::spawn(measure(Arguments::parse())).await.map_err(Into::into).flatten() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("informer: {error}");
@@ -98,18 +106,22 @@ async fn measure(arguments: Arguments) -> Outcome<()> {
     });
     let count = objects.store().snapshot().len();
     let cost = spent.since()?;
-    let (wall, cpu) = (cost.wall.as_secs_f64(), cost.cpu.as_secs_f64());
-    println!("watchkeeper sync objects={count} wall={wall:.3}s cpu={cpu:.3}s {}", memory()?);
+    let memory = Memory::read()?;
+    let sync = Sync { objects: count, wall: cost.wall, cpu: cost.cpu, memory };
+    println!("watchkeeper {}", Report::Sync(sync));
 
     tokio::time::sleep(REST).await;
     skip_what_waits(&mut counted).await;
-    println!("watchkeeper steady {}", memory()?);
+    println!("watchkeeper {}", Report::Steady(Memory::read()?));
     if let Some(events) = arguments.events {
         let spent = Spent::now()?;
         count_updates(&mut counted, events).await?;
         let cost = spent.since()?;
-        let (wall, cpu) = (cost.wall.as_secs_f64(), cost.cpu.as_secs_f64());
-        println!("watchkeeper events={events} wall={wall:.3}s cpu={cpu:.3}s");
+        let events = Events { count: events, wall: cost.wall, cpu: cost.cpu };
+        println!("watchkeeper {}", Report::Events(events));
+    }
+    if let Some(labels) = &arguments.select {
+        println!("watchkeeper {}", Report::Select(select(&reader, labels)));
     }
     following.abort();
     objects.stop().await;
@@ -147,9 +159,15 @@ async fn count_updates(events: &mut EveryEvent, mut left: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// The peak and the present resident size, as the kernel words them.
-fn memory() -> Outcome<String> {
-    let status = fs::read_to_string("/proc/self/status")?;
-    let sizes = status.lines().filter(|line| line.starts_with("VmHWM:") || line.starts_with("VmRSS:"));
-    Ok(sizes.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join(" "))
+/// Lists by a label over and over: half of the lists take longer than this.
+fn select(reader: &Reader<Pod>, labels: &LabelSelector) -> Selected {
+    let mut times = Vec::with_capacity(LISTS);
+    let mut objects = 0;
+    for _ in 0..LISTS {
+        let begun = Instant::now();
+        objects = black_box(reader.list(labels)).items.len();
+        times.push(begun.elapsed());
+    }
+    times.sort_unstable();
+    Selected { objects, each: times[LISTS / 2] }
 }

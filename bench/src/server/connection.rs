@@ -45,7 +45,8 @@ impl Connection {
         Ok(Self { sender, authorization: endpoint.authorization.clone(), address: endpoint.address.clone() })
     }
 
-    /// Sends a request with JSON, or with nothing, and returns the answer once its head is there.
+    /// Sends a request with JSON, or with nothing, and returns the answer once its head is there. A patch is an
+    /// apply.
     ///
     /// # Errors
     /// Where the connection is gone.
@@ -57,6 +58,10 @@ impl Connection {
         body: Bytes,
     ) -> Outcome<Response<Incoming>> {
         let mut sender = self.sender.clone();
+        let content = match method {
+            Method::PATCH => "application/apply-patch+yaml",
+            _ => "application/json",
+        };
         let uri = Uri::builder().scheme("https").authority(&*self.address).path_and_query(path).build()?;
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
@@ -64,7 +69,7 @@ impl Connection {
         let headers = request.headers_mut();
         headers.insert(AUTHORIZATION, self.authorization.clone());
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content));
         sender.ready().await?;
         Ok(sender.send_request(request).await?)
     }

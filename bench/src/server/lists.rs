@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt as _;
-use watchkeeper_core::Encoding;
-use watchkeeper_wire::{Limits, ListSplitter};
+use watchkeeper_core::{Encoding, HeadBuilder};
+use watchkeeper_wire::protobuf::{self, Cut};
+use watchkeeper_wire::{Intake, Kind, Limits, ListSplitter, json, schema};
 
 use super::{Connection, Endpoint, Outcome};
 
@@ -102,4 +103,43 @@ pub async fn check_list(endpoint: &Endpoint, form: ListForm, pods: usize) -> Out
         true => Ok(bytes / count.max(1)),
         false => Err(format!("{count} pods are listed of {pods} that were created").into()),
     }
+}
+
+/// How large a list is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ListSize {
+    /// How many items it has.
+    pub items: usize,
+    /// The bytes of all items.
+    pub bytes: usize,
+    /// Those without managed fields.
+    pub kept: usize,
+}
+
+/// Lists once, untimed, and measures what has come.
+///
+/// # Errors
+/// Where the answer is no list of pods.
+pub async fn measure_list(endpoint: &Endpoint, form: ListForm) -> Outcome<ListSize> {
+    let connection = Connection::open(endpoint).await?;
+    let mut body = connection.send(Method::GET, PODS, form.accept(), Bytes::new()).await?.into_body();
+    let intake = Intake::default();
+    let message = Kind::new("", "v1", "Pod").message().ok_or("pods have protobuf")?;
+    let cut = Cut::compile(schema::builtin(), message, &intake.cut)?;
+    let (mut split, mut head, mut size) = (form.splitter(), HeadBuilder::default(), ListSize::default());
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame?.into_data() else { continue };
+        split.push(data);
+        while let Some(item) = split.next()? {
+            let object = match form {
+                ListForm::Json => json::read_object(item, &intake, &mut head)?,
+                ListForm::Protobuf => protobuf::read_object(item, intake.annotations, &cut, &mut head)?,
+            };
+            size.items += 1;
+            size.bytes += item.len();
+            size.kept += object.encoded.body.len();
+        }
+    }
+    split.finish()?;
+    Ok(size)
 }

@@ -24,7 +24,7 @@ pub use connection::Connection;
 pub use creates::Creates;
 pub use endpoint::Endpoint;
 pub use fan_out::FanOut;
-pub use lists::{ListForm, check_list, time_list};
+pub use lists::{ListForm, ListSize, check_list, measure_list, time_list};
 pub use own::OwnServer;
 pub use population::{Population, namespace};
 pub use usage::{Usage, resident_megabytes};

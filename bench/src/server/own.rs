@@ -71,6 +71,11 @@ impl OwnServer {
         self.kubeconfig.exists() && asked.await.is_ok()
     }
 
+    /// The file that says where it listens.
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
     /// Where it listens.
     ///
     /// # Errors
