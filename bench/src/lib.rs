@@ -8,3 +8,4 @@ pub mod informer;
 pub mod measure;
 pub mod pods;
 pub mod server;
+pub mod store;

@@ -1,0 +1,69 @@
+//! Tables: objects by key, by label and by value, without any lock. What the rivals share.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use watchkeeper_core::{Object, ObjectKey};
+
+use super::shelf::indexed;
+
+/// As client-go's `threadSafeMap` has it, with an index of labels besides.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tables {
+    objects: HashMap<ObjectKey, Arc<Object>>,
+    labels: HashMap<String, HashSet<ObjectKey>>,
+    values: HashMap<String, HashSet<ObjectKey>>,
+}
+
+impl Tables {
+    pub(super) fn get(&self, key: &ObjectKey) -> Option<Arc<Object>> {
+        self.objects.get(key).cloned()
+    }
+
+    pub(super) fn with_label(&self, key: &str, value: &str) -> Vec<Arc<Object>> {
+        self.found(self.labels.get(&format!("{key}={value}")))
+    }
+
+    pub(super) fn with_value(&self, value: &str) -> Vec<Arc<Object>> {
+        self.found(self.values.get(value))
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Object>> {
+        self.objects.values()
+    }
+
+    pub(super) fn put(&mut self, object: &Arc<Object>) {
+        let key = object.head.key().clone();
+        for (label, value) in object.head.labels() {
+            self.labels.entry(format!("{label}={value}")).or_default().insert(key.clone());
+        }
+        self.values.entry(indexed(object).to_owned()).or_default().insert(key.clone());
+        let Some(old) = self.objects.insert(key, object.clone()) else { return };
+        for (key, value) in old.head.labels().filter(|(key, value)| object.head.label(key) != Some(value)) {
+            forget(&mut self.labels, &format!("{key}={value}"), old.head.key());
+        }
+        if indexed(&old) != indexed(object) {
+            forget(&mut self.values, indexed(&old), old.head.key());
+        }
+    }
+
+    fn found(&self, keys: Option<&HashSet<ObjectKey>>) -> Vec<Arc<Object>> {
+        keys.into_iter().flatten().filter_map(|key| self.get(key)).collect()
+    }
+}
+
+impl FromIterator<Arc<Object>> for Tables {
+    fn from_iter<I: IntoIterator<Item = Arc<Object>>>(objects: I) -> Self {
+        let mut tables = Self::default();
+        objects.into_iter().for_each(|object| tables.put(&object));
+        tables
+    }
+}
+
+fn forget(index: &mut HashMap<String, HashSet<ObjectKey>>, value: &str, key: &ObjectKey) {
+    let Some(keys) = index.get_mut(value) else { return };
+    keys.remove(key);
+    if keys.is_empty() {
+        index.remove(value);
+    }
+}
