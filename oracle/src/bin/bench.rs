@@ -1,7 +1,8 @@
-//! Compares Watchkeeper with its peers, at the real server: `bench [server|client] [ARGUMENT...]`.
+//! Compares Watchkeeper with its peers, at the real server: `bench [server|client|informer] [ARGUMENT...]`.
 //!
 //! - `server`, which may be left out: our API server beside kube-apiserver with etcd.
 //! - `client`: our client beside client-go and kube-client.
+//! - `informer`: our informer beside client-go's and kube-rs's.
 //!
 //! Builds for release what is measured and the loader (of `watchkeeper-bench`), starts kube-apiserver with
 //! etcd, and has the loader measure; arguments are the loader's. What it prints is in `docs/benchmarks.md`.
@@ -22,6 +23,7 @@ use watchkeeper_oracle::{Binaries, Cluster};
 enum Question {
     Server,
     Client,
+    Informer,
 }
 
 #[tokio::main]
@@ -31,8 +33,9 @@ async fn main() -> ExitCode {
     let question = match word.as_ref().map(|word| word.to_string_lossy()).as_deref() {
         None | Some("server") => Question::Server,
         Some("client") => Question::Client,
+        Some("informer") => Question::Informer,
         Some(word) => {
-            eprintln!("error: {word:?} is neither \"server\" nor \"client\"");
+            eprintln!("error: {word:?} is none of \"server\", \"client\" and \"informer\"");
             return ExitCode::FAILURE;
         }
     };
@@ -61,6 +64,11 @@ async fn compare(
             let peers = [("watchkeeper-oracle", "kube_client")];
             (build(workspace, &ours).await?, build(&oracle, &peers).await?)
         }
+        Question::Informer => {
+            let ours = ["informer", "floor", "informers"].map(|name| ("watchkeeper-bench", name));
+            let peers = [("watchkeeper-oracle", "kube_informer")];
+            (build(workspace, &ours).await?, build(&oracle, &peers).await?)
+        }
     };
     let cluster = Cluster::start().await?;
     let directory = TempDir::with_prefix("watchkeeper-bench-")?;
@@ -86,6 +94,16 @@ async fn compare(
                 .arg(binaries.path("client"))
                 .arg("--kube-client")
                 .arg(peers.join("kube_client"));
+        }
+        Question::Informer => {
+            loader
+                .arg(release.join("informers"))
+                .arg("--kubeconfig")
+                .arg(cluster.kubeconfig())
+                .arg("--client-go")
+                .arg(binaries.path("informer"))
+                .arg("--kube-rs")
+                .arg(peers.join("kube_informer"));
         }
     }
     let mut loader = loader
