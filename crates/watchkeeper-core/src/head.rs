@@ -186,6 +186,8 @@ impl fmt::Debug for Head {
 /// ```
 #[derive(Debug, Default)]
 pub struct HeadBuilder {
+    /// What becomes the key and the version, which have a text of their own.
+    identity: String,
     text: String,
     namespace: Span,
     name: Span,
@@ -202,25 +204,25 @@ pub struct HeadBuilder {
 impl HeadBuilder {
     /// Sets the name.
     pub fn name(&mut self, text: &str) -> &mut Self {
-        self.name = self.append(text);
+        self.name = append(&mut self.identity, text);
         self
     }
 
     /// Sets the namespace; empty means none.
     pub fn namespace(&mut self, text: &str) -> &mut Self {
-        self.namespace = self.append(text);
+        self.namespace = append(&mut self.identity, text);
         self
     }
 
     /// Sets the resource version.
     pub fn version(&mut self, text: &str) -> &mut Self {
-        self.version = self.append(text);
+        self.version = append(&mut self.identity, text);
         self
     }
 
     /// Sets the uid.
     pub fn uid(&mut self, text: &str) -> &mut Self {
-        self.uid = self.append(text);
+        self.uid = append(&mut self.text, text);
         self
     }
 
@@ -244,14 +246,14 @@ impl HeadBuilder {
 
     /// Adds a label.
     pub fn label(&mut self, key: &str, value: &str) -> &mut Self {
-        let pair = (self.append(key), self.append(value));
+        let pair = (append(&mut self.text, key), append(&mut self.text, value));
         self.labels.push(pair);
         self
     }
 
     /// Adds an annotation.
     pub fn annotation(&mut self, key: &str, value: &str) -> &mut Self {
-        let pair = (self.append(key), self.append(value));
+        let pair = (append(&mut self.text, key), append(&mut self.text, value));
         self.annotations.push(pair);
         self
     }
@@ -259,10 +261,10 @@ impl HeadBuilder {
     /// Adds an owner.
     pub fn owner(&mut self, owner: &Owner<'_>) -> &mut Self {
         let spans = OwnerSpans {
-            api_version: self.append(owner.api_version),
-            kind: self.append(owner.kind),
-            name: self.append(owner.name),
-            uid: self.append(owner.uid),
+            api_version: append(&mut self.text, owner.api_version),
+            kind: append(&mut self.text, owner.kind),
+            name: append(&mut self.text, owner.name),
+            uid: append(&mut self.text, owner.uid),
             controller: owner.controller,
         };
         self.owners.push(spans);
@@ -271,7 +273,7 @@ impl HeadBuilder {
 
     /// The head of what was collected. The builder is empty afterwards.
     pub fn finish(&mut self) -> Head {
-        let part = |span: Span| &self.text[span.start as usize..span.end as usize];
+        let part = |span: Span| &self.identity[span.start as usize..span.end as usize];
         let pairs: Box<[(Span, Span)]> = match self.annotations.len() {
             0 => self.labels.as_slice().into(),
             _ => [self.labels.as_slice(), self.annotations.as_slice()].concat().into(),
@@ -294,6 +296,7 @@ impl HeadBuilder {
 
     /// Forgets what was collected, and keeps the memory for the next head.
     pub fn clear(&mut self) {
+        self.identity.clear();
         self.text.clear();
         self.labels.clear();
         self.annotations.clear();
@@ -301,13 +304,13 @@ impl HeadBuilder {
         (self.namespace, self.name, self.version, self.uid) = Default::default();
         (self.generation, self.created, self.deleted) = (0, None, None);
     }
+}
 
-    fn append(&mut self, text: &str) -> Span {
-        let at = |length: usize| u32::try_from(length).expect("a body is far smaller than 4 GiB");
-        let start = at(self.text.len());
-        self.text.push_str(text);
-        Span { start, end: at(self.text.len()) }
-    }
+fn append(to: &mut String, text: &str) -> Span {
+    let at = |length: usize| u32::try_from(length).expect("a body is far smaller than 4 GiB");
+    let start = at(to.len());
+    to.push_str(text);
+    Span { start, end: at(to.len()) }
 }
 
 #[cfg(test)]
@@ -392,6 +395,8 @@ mod tests {
         assert_eq!(empty.heap_bytes(), 2 * size_of::<usize>());
         let labelled = HeadBuilder::default().label("app", "web").finish();
         assert_eq!(labelled.heap_bytes() - empty.heap_bytes(), "appweb".len() + 2 * size_of::<Span>());
+        let named = HeadBuilder::default().namespace("shop").name("web-0").version("17").finish();
+        assert_eq!(named.heap_bytes() - empty.heap_bytes(), "shop/web-0".len());
     }
 
     proptest! {
