@@ -8,12 +8,16 @@
 //! - M2: no node is empty or has more than [`WIDTH`] entries; all leaves are at one depth.
 //! - M3: a node that lost entries is joined with a neighbour where both fit into one, so that a map that was
 //!   large once does not stay so.
+//! - M4: a node has room for a few entries more than it has, and never for more than [`WIDTH`]: in a store that
+//!   room is most of what an index costs.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// How many entries a node has at most.
 const WIDTH: usize = 64;
+/// By how many entries the room of a node grows.
+const STEP: usize = 8;
 /// Two neighbours that have no more than this together become one (M3).
 const JOINED: usize = WIDTH * 3 / 4;
 
@@ -155,8 +159,8 @@ fn insert<K: Ord + Clone, V: Clone>(
         Node::Leaf(entries) => match entries.binary_search_by(|(other, _)| other.cmp(&key)) {
             Ok(at) => (Some(std::mem::replace(&mut entries[at].1, value)), None),
             Err(at) => {
-                entries.insert(at, (key, value));
-                (None, split(entries, at).map(|right| (right[0].0.clone(), Arc::new(Node::Leaf(right)))))
+                let right = insert_at(entries, at, (key, value));
+                (None, right.map(|right| (right[0].0.clone(), Arc::new(Node::Leaf(right)))))
             }
         },
         Node::Branch(children) => {
@@ -166,23 +170,40 @@ fn insert<K: Ord + Clone, V: Clone>(
             }
             let (old, right) = insert(&mut children[at].1, key, value);
             let Some(right) = right else { return (old, None) };
-            children.insert(at + 1, right);
-            let right = split(children, at + 1);
+            let right = insert_at(children, at + 1, right);
             (old, right.map(|right| (right[0].0.clone(), Arc::new(Node::Branch(right)))))
         }
     }
 }
 
-/// The right part of what has become too long (M2). What grows at its end is left full: lists come in order.
-fn split<E>(entries: &mut Vec<E>, inserted: usize) -> Option<Vec<E>> {
-    if entries.len() <= WIDTH {
+/// Inserts an entry. Where there are too many then, the right part is returned (M2). What grows at its end is left
+/// full: lists come in order. A node is split before it grows, so that it never has room for more than it may
+/// have (M4).
+fn insert_at<E>(entries: &mut Vec<E>, at: usize, entry: E) -> Option<Vec<E>> {
+    if entries.len() < WIDTH {
+        make_room(entries);
+        entries.insert(at, entry);
         return None;
     }
-    let at = match inserted + 1 == entries.len() {
-        true => inserted,
-        false => entries.len() / 2,
+    if at == WIDTH {
+        return Some(vec![entry]);
+    }
+    let mut right = entries.split_off(WIDTH / 2);
+    let (half, at) = match at.checked_sub(WIDTH / 2) {
+        Some(at) => (&mut right, at),
+        None => (&mut *entries, at),
     };
-    Some(entries.split_off(at))
+    make_room(half);
+    half.insert(at, entry);
+    entries.shrink_to(WIDTH / 2 + STEP);
+    Some(right)
+}
+
+/// Room for one more, and for a few that may follow it.
+fn make_room<E>(entries: &mut Vec<E>) {
+    if entries.len() == entries.capacity() {
+        entries.reserve_exact(STEP.min(WIDTH - entries.len()));
+    }
 }
 
 fn remove<K: Ord + Clone, V: Clone>(node: &mut Arc<Node<K, V>>, key: &K) -> Option<V> {
@@ -213,10 +234,15 @@ fn join<K: Clone, V: Clone>(children: &mut Vec<Child<K, V>>, at: usize) {
     };
     let (_, right) = children.remove(left + 1);
     match (Arc::make_mut(&mut children[left].1), Arc::unwrap_or_clone(right)) {
-        (Node::Leaf(left), Node::Leaf(right)) => left.extend(right),
-        (Node::Branch(left), Node::Branch(right)) => left.extend(right),
+        (Node::Leaf(left), Node::Leaf(right)) => append(left, right),
+        (Node::Branch(left), Node::Branch(right)) => append(left, right),
         _ => unreachable!("M2: neighbours are at one depth"),
     }
+}
+
+fn append<E>(left: &mut Vec<E>, right: Vec<E>) {
+    left.reserve_exact(right.len()); // M4
+    left.extend(right);
 }
 
 impl<K, V> Node<K, V> {
@@ -268,6 +294,7 @@ mod tests {
     fn check<K: Ord + std::fmt::Debug, V>(map: &Map<K, V>) {
         fn depth<K: Ord + std::fmt::Debug, V>(node: &Node<K, V>, smallest: Option<&K>) -> usize {
             assert!((1..=WIDTH).contains(&node.len()), "M2");
+            assert!(node.capacity() <= WIDTH, "M4");
             match node {
                 Node::Leaf(entries) => {
                     assert!(entries.is_sorted_by(|one, two| one.0 < two.0), "M1");
@@ -286,6 +313,32 @@ mod tests {
         if let Some(root) = &map.root {
             depth(root, None);
         }
+    }
+
+    impl<K, V> Node<K, V> {
+        fn capacity(&self) -> usize {
+            match self {
+                Self::Leaf(entries) => entries.capacity(),
+                Self::Branch(children) => children.capacity(),
+            }
+        }
+    }
+
+    #[test]
+    fn what_comes_in_no_order_leaves_little_room_unused() {
+        let mut map = Map::default();
+        for number in 0..10_000_u32 {
+            map.insert(number.wrapping_mul(2_654_435_761), ());
+        }
+        fn room(node: &Node<u32, ()>) -> usize {
+            match node {
+                Node::Leaf(entries) => entries.capacity(),
+                Node::Branch(children) => children.iter().map(|(_, child)| room(child)).sum(),
+            }
+        }
+        check(&map);
+        let room = room(map.root.as_deref().unwrap());
+        assert!(room < 10_000 + 10_000 / 4, "{room}");
     }
 
     #[test]
