@@ -4,7 +4,7 @@
 //! To:   one reflector, and so one store, and whoever hears of it.
 //!
 //! - U1: of each part the union knows how far it has got. A watch goes on from there, part by part, whatever
-//!   version the reflector names.
+//!   version the reflector names; that version is where parts begin of which it knows nothing yet.
 //! - U2: the version of the whole is the lowest of its parts: all that happened up to it has been told. What
 //!   is newer than it may have been told too, of some parts.
 //! - U3: a list or a watch of the whole is one of every part. Where one fails the whole does, with its error:

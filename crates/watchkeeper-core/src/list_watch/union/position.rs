@@ -38,6 +38,16 @@ impl Positions {
         }
     }
 
+    /// The whole is watched from here: so are the parts of which nothing is known yet.
+    pub(super) fn begin(&mut self, from: &WatchFrom) {
+        if let WatchFrom::After(version) = from
+            && *version != ResourceVersion::ANY
+        {
+            let unknown = self.parts.iter_mut().filter(|own| own.is_empty());
+            unknown.for_each(|own| *own = version.clone());
+        }
+    }
+
     /// Where the watch of a part begins, where the whole begins here.
     pub(super) fn watch_from(&self, part: usize, from: &WatchFrom) -> WatchFrom {
         match from {

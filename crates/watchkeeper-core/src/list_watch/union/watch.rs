@@ -28,7 +28,8 @@ enum Phase {
 
 pub(super) async fn open(union: Union, request: WatchRequest) -> Result<WatchStream, WatchError> {
     let openings: Vec<_> = {
-        let positions = union.positions();
+        let mut positions = union.positions();
+        positions.begin(&request.from);
         let requests = (0..union.parts.len()).map(|part| {
             let from = positions.watch_from(part, &request.from);
             union.parts[part].watch(WatchRequest { from, ..request.clone() })
