@@ -102,10 +102,11 @@ impl<S: Sink> Reflector<S> {
     fn put(&mut self, object: Object) {
         match self.transformed(object) {
             Ok(object) => self.sink.put(object),
-            Err(head) => {
+            Err(head) if self.source.is_ordered() => {
                 let version = head.version().clone();
                 self.sink.bookmark(&Bookmark { version, initial_events_end: false });
             }
+            Err(_) => {}
         }
     }
 

@@ -57,7 +57,8 @@ impl RetryWatcher {
         Ok(Self { source: Box::new(source), version: after, open: None, not_before, has_ended: false })
     }
 
-    /// The last version that was seen: events after it are still to come.
+    /// The last version that was seen: events after it are still to come. Where a source is
+    /// [not ordered](ListWatch::is_ordered) it is that of the last bookmark.
     pub fn version(&self) -> &ResourceVersion {
         &self.version
     }
@@ -89,8 +90,11 @@ impl RetryWatcher {
                     return Some(Err(WatchError::Malformed("an event has no version".into())));
                 }
                 Some(Ok(event)) => {
-                    self.version = event.version().clone();
-                    if !matches!(event, WatchEvent::Bookmark(_)) {
+                    let is_bookmark = matches!(event, WatchEvent::Bookmark(_));
+                    if is_bookmark || self.source.is_ordered() {
+                        self.version = event.version().clone();
+                    }
+                    if !is_bookmark {
                         return Some(Ok(event));
                     }
                 }

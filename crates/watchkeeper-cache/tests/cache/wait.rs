@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use watchkeeper_cache::Informer;
 use watchkeeper_cache::delta::Delta;
 use watchkeeper_cache::wait::{NoVersion, RetryWatcher, Seen, WaitError, until};
-use watchkeeper_core::{ObjectKey, ResourceVersion, Status, WatchError};
+use watchkeeper_core::{ListWatch, ObjectKey, ResourceVersion, Status, Union, WatchError};
 use watchkeeper_testkit::script::{List, Script, Watch, object};
 use watchkeeper_wire::Kind;
 
@@ -174,4 +174,21 @@ async fn a_watcher_that_is_asked_half_way_loses_nothing() {
         let version = ResourceVersion::from(version);
         assert_eq!(RetryWatcher::new(script.clone(), version.clone()).unwrap_err(), NoVersion { version });
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watcher_of_several_collections_goes_on_in_each_from_where_it_was() {
+    let a =
+        Script::new().then(Watch::new().added(object("a/x", 30)).wait(SECOND)).then(Watch::new().stalls());
+    let b = Script::new()
+        .then(Watch::new().wait(2 * SECOND).added(object("b/x", 12)).stalls())
+        .then(Watch::new().added(object("b/x", 12)).stalls());
+    let parts = [&a, &b].map(|part| Box::new(part.clone()) as Box<dyn ListWatch>);
+    let mut watcher = RetryWatcher::new(Union::of(parts), 10.into()).unwrap();
+    let mut names = Vec::new();
+    for _ in 0..2 {
+        names.push(watcher.next().await.unwrap().unwrap().version().to_string());
+    }
+    assert_eq!(names, ["30", "12"]);
+    assert_eq!((froms(&a), froms(&b)), (vec!["10".to_owned(), "30".to_owned()], vec!["10".to_owned(); 2]));
 }

@@ -158,3 +158,22 @@ async fn to_wait_for_a_version_is_to_wait_for_all_parts() {
     informer.stop().await;
     assert_eq!((a.open(), b.open()), (0, 0));
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_cannot_be_transformed_does_not_say_how_far_the_whole_has_got() {
+    let a = Script::new()
+        .without_initial_events()
+        .then(List::at(20).item(object("a/x", 8)))
+        .then(Watch::new().modified(object("a/x", 30)).deleted(object("a/x", 31)).stalls());
+    let b = Script::new().without_initial_events().then(List::at(10)).then(Watch::new().stalls());
+    let maps = Informer::configured(Kind::new("", "v1", "ConfigMap"), union(&a, &b), |reflector| {
+        reflector.transform(|object| match object.head.version().as_u64() {
+            Some(30..) => Err("it is bad".into()),
+            _ => Ok(()),
+        })
+    });
+    maps.start();
+    join_all([a.played(), b.played()]).await;
+    assert_eq!((maps.store().snapshot().len(), maps.store().snapshot().version()), (0, &10.into()));
+    maps.stop().await;
+}
