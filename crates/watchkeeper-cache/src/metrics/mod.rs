@@ -1,7 +1,6 @@
 //! Metrics: what informers count, for whoever scrapes it.
 //!
-//! From: reflectors, as their [`Observer`](crate::reflector::Observer); stores and handlers, which are asked when
-//!       the page is written.
+//! From: reflectors, as their [`Observer`]; stores and handlers, which are asked when the page is written.
 //! To:   a [`Registry`], under client-go's names where it has one.
 //!
 //! - N1: an informer that is not measured counts nothing that costs anything.

@@ -156,7 +156,7 @@ impl<S: Sink> Reflector<S> {
     }
 
     /// What is made of every object that is accepted before the sink gets it, once each time that it arrives:
-    /// see [`transform`](crate::transform). What several make of it is made one after the other.
+    /// see [`transform`]. What several make of it is made one after the other.
     #[must_use]
     pub fn transform(
         mut self,
