@@ -3,7 +3,8 @@
 //! From: a [`Client`], which knows no kind.
 //! To:   programs that want a [`Pod`](k8s_openapi::api::core::v1::Pod) and not a tree of values.
 //!
-//! A [`ClientSet`] has every built-in resource by its name, an [`Api`] the objects of any type. Of a
+//! A [`ClientSet`] has every built-in resource by its name, an [`Api`] the objects of any type; a
+//! [`TypedFactory`] has the informers of either. Of a
 //! [`DynamicObject`](watchkeeper_client::dynamic::DynamicObject) a type can be made, and back:
 //!
 //! ```
@@ -26,12 +27,14 @@
 mod api;
 pub mod apply;
 mod clientset;
+mod factory;
 #[cfg(feature = "kube")]
 mod kube;
 mod subresources;
 
 pub use api::Api;
 pub use clientset::*;
+pub use factory::*;
 pub use k8s_openapi;
 #[cfg(feature = "kube")]
 pub use kube::kube_client;

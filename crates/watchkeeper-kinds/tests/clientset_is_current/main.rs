@@ -1,28 +1,37 @@
-//! The ClientSet that is committed is the one that the tables of resources give.
+//! The ClientSet and the typed factory that are committed are those that the tables of resources give.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod informers;
 mod render;
 mod table;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 #[test]
 fn the_committed_clientset_is_current() {
+    is_current("src/clientset/generated", &render::files());
+}
+
+#[test]
+fn the_committed_factory_is_current() {
+    is_current("src/factory/generated", &informers::files());
+}
+
+/// The files are as committed, and the folder has no others.
+fn is_current(folder: &str, files: &BTreeMap<String, String>) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let files = render::files();
-    let folder = root.join("src/clientset/generated");
-    let committed: BTreeSet<String> = fs::read_dir(&folder)
+    let committed: BTreeSet<String> = fs::read_dir(root.join(folder))
         .into_iter()
         .flatten()
-        .map(|entry| format!("src/clientset/generated/{}", entry.unwrap().file_name().display()))
+        .map(|entry| format!("{folder}/{}", entry.unwrap().file_name().display()))
         .collect();
     let surplus = committed.iter().filter(|path| !files.contains_key(*path));
     if std::env::var_os("WATCHKEEPER_WRITE").is_some() {
-        fs::create_dir_all(&folder).unwrap();
+        fs::create_dir_all(root.join(folder)).unwrap();
         surplus.for_each(|path| fs::remove_file(root.join(path)).unwrap());
-        for (path, text) in &files {
+        for (path, text) in files {
             fs::write(root.join(path), text).unwrap();
         }
         return;

@@ -65,6 +65,12 @@ fn read(path: &Path, embedded: bool) -> Vec<Resource> {
 }
 
 impl Resource {
+    /// Whether it can be listed and watched.
+    pub(crate) fn is_watched(&self) -> bool {
+        let has = |verb| self.verbs.split(',').any(|it| it == verb);
+        self.verbs == "all" || (has("list") && has("watch"))
+    }
+
     /// `core`, `apps`, `rbac`: the group in client-go's words.
     pub(crate) fn group_word(&self) -> &str {
         match self.group.as_str() {

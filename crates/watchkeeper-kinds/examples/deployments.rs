@@ -1,0 +1,60 @@
+//! Prints every Deployment that comes, is rolled out or goes, until Ctrl-C.
+//!
+//! ```sh
+//! cargo run -p watchkeeper-kinds --example deployments
+//! ```
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use watchkeeper_cache::Notification;
+use watchkeeper_cache::handler::SubscriptionOptions;
+use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
+use watchkeeper_kinds::{Client, TypedFactory};
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("deployments: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
+    let factory = TypedFactory::new(&Client::infer()?);
+    let deployments = factory.apps_v1().deployments();
+    let mut handler = deployments.handle(SubscriptionOptions::default(), |change| match change {
+        Notification::Added { new, .. } => println!("+ {}", shown(&new)),
+        Notification::Updated { old, new } if ready(&old) != ready(&new) => println!("~ {}", shown(&new)),
+        Notification::Deleted { last } | Notification::DeletedWhileAway { last_seen: last } => {
+            println!("- {}", shown(&last));
+        }
+        Notification::Updated { .. } | Notification::Resync(_) => {}
+        Notification::Undecodable { key, error, .. } => eprintln!("{key}: {error}"),
+    });
+    factory.start();
+    tokio::select! {
+        _ = handler.caught_up() => println!("these are there; changes follow"),
+        stopped = tokio::signal::ctrl_c() => return Ok(stopped?),
+    }
+    tokio::signal::ctrl_c().await?;
+    println!("{} are left", deployments.lister().list(&Default::default()).items.len());
+    factory.stop().await;
+    Ok(())
+}
+
+/// How many replicas are ready, and how many are wanted.
+fn ready(deployment: &Deployment) -> (i32, i32) {
+    let ready = deployment.status.as_ref().and_then(|status| status.ready_replicas);
+    let wanted = deployment.spec.replicas;
+    (ready.unwrap_or(0), wanted.unwrap_or(1))
+}
+
+fn shown(deployment: &Deployment) -> String {
+    let (metadata, (ready, wanted)) = (&deployment.metadata, ready(deployment));
+    let part = |part: &Option<String>| part.clone().unwrap_or_default();
+    format!("{}/{} {ready}/{wanted}", part(&metadata.namespace), part(&metadata.name))
+}

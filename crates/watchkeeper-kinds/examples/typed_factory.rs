@@ -1,0 +1,53 @@
+//! One factory with five typed informers: waits until all are synced, then says which node runs which pods.
+//!
+//! ```sh
+//! cargo run -p watchkeeper-kinds --example typed_factory
+//! ```
+
+use std::error::Error;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use watchkeeper_kinds::k8s_openapi::api::core::v1::Pod;
+use watchkeeper_kinds::{Client, TypedFactory};
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("typed_factory: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
+    let factory = TypedFactory::new(&Client::infer()?);
+    let pods = factory.core_v1().pods();
+    pods.add_index("node", |pod: &Pod| pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect())?;
+    let lister = pods.lister();
+    let nodes = factory.core_v1().nodes().lister();
+    let services = factory.core_v1().services().lister();
+    let deployments = factory.apps_v1().deployments().lister();
+    let heads = factory.core_v1().secrets().metadata_only().lister(); // what is secret is not sent
+    factory.start();
+    factory.synced(Duration::from_secs(60)).await?;
+
+    let all = Default::default();
+    for node in nodes.list(&all).items {
+        let name = node.metadata.name.as_deref().unwrap_or_default();
+        println!("{name}:");
+        for pod in lister.by_index("node", name)?.items {
+            println!("  {}", pod.metadata.name.as_deref().unwrap_or_default());
+        }
+    }
+    println!(
+        "{} services, {} deployments, {} secrets",
+        services.list(&all).items.len(),
+        deployments.list(&all).items.len(),
+        heads.list(&all).items.len()
+    );
+    factory.stop().await;
+    Ok(())
+}

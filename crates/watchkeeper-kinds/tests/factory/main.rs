@@ -1,0 +1,178 @@
+//! The typed factory: its methods, and its informers against the embedded server.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod methods;
+mod own;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use watchkeeper_cache::handler::SubscriptionOptions;
+use watchkeeper_cache::{InformerFactory, Keep, Notification};
+use watchkeeper_client::kubeconfig::{Overrides, Sources};
+use watchkeeper_client::{Client, Config};
+use watchkeeper_core::{GroupVersionResource, ResourceVersion};
+use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
+use watchkeeper_kinds::{ClientSet, TypedFactory};
+use watchkeeper_testkit::{Fault, TestCluster, Verb};
+
+use methods::every_informer;
+use own::Settings;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct World {
+    cluster: TestCluster,
+    client: Client,
+}
+
+impl World {
+    async fn start() -> Self {
+        let cluster = TestCluster::start().await.unwrap();
+        let file = Sources::File(cluster.kubeconfig_path().to_owned());
+        let client = Client::new(&Config::load(&file, &Overrides::default()).unwrap()).unwrap();
+        Self { cluster, client }
+    }
+
+    async fn create(&self, namespace: &str, name: &str, owner: &str) -> ResourceVersion {
+        let mut map = ConfigMap::default();
+        map.metadata.name = Some(name.to_owned());
+        map.metadata.labels = Some(BTreeMap::from([("app".to_owned(), "web".to_owned())]));
+        map.data = Some(BTreeMap::from([("owner".to_owned(), owner.to_owned())]));
+        let maps = ClientSet::from(&self.client).core_v1().config_maps(namespace);
+        let created = maps.create(&map, &Default::default()).await.unwrap();
+        created.metadata.resource_version.unwrap().as_str().into()
+    }
+}
+
+fn name(map: &ConfigMap) -> &str {
+    map.metadata.name.as_deref().unwrap_or_default()
+}
+
+/// Every method is of the resource that the tables say, and so is its row of the table of names.
+#[test]
+fn every_method_is_of_the_resource_that_it_says() {
+    let mut count = 0;
+    let factory = TypedFactory::from(InformerFactory::new(nothing));
+    macro_rules! check {
+        ($(($accessor:ident, $method:ident, $group:expr, $version:expr, $plural:expr, $kind:expr, $scope:ident, $_embedded:expr),)*) => {$(
+            let made = factory.$accessor().$method();
+            let at = GroupVersionResource {
+                group: $group.to_owned(),
+                version: $version.to_owned(),
+                resource: $plural.to_owned(),
+            };
+            assert_eq!(made.collection(), factory.for_resource(&at).unwrap().collection(), "{at}");
+            assert_eq!(made.collection().resource(), $plural);
+            let kind = made.collection().kind();
+            assert_eq!((&*kind.group, &*kind.version, &*kind.kind), ($group, $version, $kind));
+            assert_eq!(made.collection().is_cluster_scoped(), stringify!($scope) == "cluster", "{at}");
+            count += 1;
+        )*};
+    }
+    every_informer!(check);
+    assert!(count > 80, "{count}");
+    let reviews = GroupVersionResource {
+        group: "authentication.k8s.io".to_owned(),
+        version: "v1".to_owned(),
+        resource: "tokenreviews".to_owned(),
+    };
+    assert!(factory.for_resource(&reviews).is_err(), "they cannot be watched");
+    assert!(factory.collections().is_empty(), "to name is not to ask");
+}
+
+fn nothing(_: &watchkeeper_core::Collection) -> Box<dyn watchkeeper_core::ListWatch> {
+    unreachable!("nothing is asked for")
+}
+
+#[tokio::test]
+async fn one_watch_serves_every_type_and_whoever_wants_none() {
+    let world = World::start().await;
+    let here = world.cluster.namespace().to_owned();
+    let watches =
+        world.cluster.faults().add(Fault::on(Verb::Watch).resource("configmaps").delay(Duration::ZERO));
+    world.create(&here, "a", "ann").await;
+    let factory = TypedFactory::new(&world.client);
+    let maps = factory.core_v1().config_maps();
+    let owner = |map: &ConfigMap| map.data.iter().filter_map(|data| data.get("owner").cloned()).collect();
+    maps.add_index("owner", owner).unwrap();
+    assert_eq!(maps.add_index("owner", owner).unwrap_err().name, "owner");
+    let (lister, settings) = (maps.lister(), factory.of::<Settings>());
+    let found = GroupVersionResource {
+        group: String::new(),
+        version: "v1".to_owned(),
+        resource: "configmaps".to_owned(),
+    };
+    let trees = factory.for_resource(&found).unwrap();
+    let (heard, mut hears) = mpsc::unbounded_channel();
+    let mut handler = maps.handle(SubscriptionOptions::default(), move |change| {
+        if let Notification::Added { new, initial } = change {
+            let _ = heard.send((name(&new).to_owned(), initial));
+        }
+    });
+    let mut changes = settings.changes(SubscriptionOptions::default());
+    factory.start();
+    factory.synced(PATIENCE).await.unwrap();
+    assert!(handler.caught_up().await);
+
+    let b = world.create(&here, "b", "bob").await;
+    tokio::time::timeout(PATIENCE, maps.informer().store().wait_for(&b)).await.unwrap();
+    assert_eq!(name(&lister.namespace(&here).get("b").unwrap().unwrap()), "b");
+    assert_eq!(lister.namespace(&here).get("c").unwrap(), None);
+    assert_eq!(lister.list(&"app=web".parse().unwrap()).items.len(), 2);
+    assert_eq!(name(&lister.by_index("owner", "ann").unwrap().items[0]), "a");
+    assert_eq!(settings.lister().namespace(&here).get("a").unwrap().unwrap().owner(), "ann");
+    assert_eq!(trees.lister().namespace(&here).get("a").unwrap().unwrap().kind(), "ConfigMap");
+    let mut added = Vec::new();
+    while added.last() != Some(&"b".to_owned()) {
+        let Some(Notification::Added { new, .. }) = changes.next().await else { panic!("nothing else") };
+        added.push(new.name().to_owned());
+    }
+    let mut told = BTreeMap::new();
+    while !told.contains_key("b") {
+        told.extend(hears.recv().await);
+    }
+    assert_eq!((told["a"], told["b"]), (true, false));
+    assert_eq!((factory.collections().len(), watches.hits()), (1, 1));
+
+    let kept = maps.clone().keep(Keep::Decoded).lister();
+    let twice =
+        [kept.namespace(&here).get("a"), kept.namespace(&here).get("a")].map(|it| it.unwrap().unwrap());
+    assert!(std::sync::Arc::ptr_eq(&twice[0], &twice[1]));
+    factory.stop().await;
+    handler.finished().await;
+    world.cluster.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_narrower_is_an_informer_of_its_own_and_defaults_concern_only_what_is_in_namespaces() {
+    let world = World::start().await;
+    let (here, there) =
+        (world.cluster.namespace().to_owned(), world.cluster.fresh_namespace().await.unwrap());
+    for (namespace, name) in [(&here, "a"), (&there, "b")] {
+        world.create(namespace, name, "ann").await;
+    }
+    world.create("default", "c", "ann").await;
+    let untyped = InformerFactory::builder(world.client.clone()).namespaces([&here, &there]).build();
+    let factory = TypedFactory::from(untyped.clone());
+    let maps = factory.core_v1().config_maps();
+    let both = maps.lister();
+    let one = maps.clone().namespace("default").fields(&"metadata.name=c".parse().unwrap()).lister();
+    let heads = maps.clone().namespace(&there).labels(&"app=web".parse().unwrap()).metadata_only().lister();
+    let owners = maps.view::<Settings>().lister();
+    let namespaces = factory.core_v1().namespaces().lister();
+    assert_eq!(untyped.collections().len(), 4);
+    untyped.start();
+    factory.synced(PATIENCE).await.unwrap();
+    let everything = Default::default();
+    let names: Vec<String> = both.list(&everything).items.iter().map(|map| name(map).to_owned()).collect();
+    assert_eq!(names.len(), 2);
+    assert!(names.contains(&"a".to_owned()) && names.contains(&"b".to_owned()));
+    assert_eq!(one.list(&everything).items.iter().map(|map| name(map)).collect::<Vec<_>>(), ["c"]);
+    assert_eq!(heads.get(&format!("{there}/b")).unwrap().unwrap().metadata.name.as_deref(), Some("b"));
+    assert_eq!(owners.list(&everything).items.iter().map(|map| map.owner()).collect::<Vec<_>>(), ["ann"; 2]);
+    assert!(namespaces.get("default").unwrap().is_some(), "they are in no namespace");
+    factory.stop().await;
+    world.cluster.stop().await;
+}
