@@ -1,0 +1,124 @@
+//! A custom resource definition that is removed from the real server, and is there again.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::timeout;
+use watchkeeper_cache::handler::SubscriptionOptions;
+use watchkeeper_cache::reflector::Why;
+use watchkeeper_cache::{InformerFactory, Keep, Notification};
+use watchkeeper_client::kubeconfig::{Overrides, Sources as Files};
+use watchkeeper_client::{Client, Config};
+use watchkeeper_core::{
+    Collection, ListRequest, ListStream, ListWatch, Sources, WatchOpening, WatchRequest,
+};
+use watchkeeper_oracle::Cluster;
+
+/// The server ends the watches of a removed resource when it has waited for requests, which takes a minute or two.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+const DEFINITION: &str = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+"metadata":{"name":"gadgets.shop.example.com"},"spec":{"group":"shop.example.com","scope":"Namespaced",
+"names":{"plural":"gadgets","singular":"gadget","kind":"Gadget"},
+"versions":[{"name":"v1","served":true,"storage":true,
+"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}"#;
+
+/// A client that counts what it is asked for.
+#[derive(Clone)]
+struct Counting {
+    client: Client,
+    requests: Arc<AtomicUsize>,
+}
+
+struct Counted {
+    source: Box<dyn ListWatch>,
+    requests: Arc<AtomicUsize>,
+}
+
+impl Sources for Counting {
+    fn source(&self, collection: &Collection) -> Box<dyn ListWatch> {
+        Box::new(Counted { source: self.client.source(collection), requests: self.requests.clone() })
+    }
+}
+
+impl ListWatch for Counted {
+    fn list(&self, request: ListRequest) -> ListStream {
+        self.requests.fetch_add(1, Ordering::SeqCst);
+        self.source.list(request)
+    }
+
+    fn watch(&self, request: WatchRequest) -> WatchOpening {
+        self.requests.fetch_add(1, Ordering::SeqCst);
+        self.source.watch(request)
+    }
+}
+
+async fn kubectl(cluster: &Cluster, args: &[&str]) {
+    let output = cluster.kubectl(args).await.unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Has the definition, and an object of it.
+async fn define(cluster: &Cluster, gadget: &str) {
+    let definition = cluster.directory().join("definition.json");
+    fs::write(&definition, DEFINITION).unwrap();
+    let definition = definition.to_str().unwrap();
+    kubectl(cluster, &["create", "-f", definition]).await;
+    kubectl(cluster, &["wait", "--for=condition=Established", "--timeout=30s", "-f", definition]).await;
+    let file = cluster.directory().join("gadget.json");
+    let object =
+        format!(r#"{{"apiVersion":"shop.example.com/v1","kind":"Gadget","metadata":{{"name":"{gadget}"}}}}"#);
+    fs::write(&file, object).unwrap();
+    // It is established before all of the server knows.
+    timeout(PATIENCE, async {
+        while !cluster.kubectl(["create", "-f", file.to_str().unwrap()]).await.unwrap().status.success() {}
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn an_informer_of_a_removed_definition_ends_and_one_of_its_successor_begins() {
+    let cluster = Cluster::start().await.unwrap();
+    let config = Config::load(&Files::File(cluster.kubeconfig().to_owned()), &Overrides::default()).unwrap();
+    let sources = Counting { client: Client::new(&config).unwrap(), requests: Arc::default() };
+    let requests = sources.requests.clone();
+    define(&cluster, "one").await;
+
+    let gadgets = Collection::new("shop.example.com", "v1", "gadgets", "Gadget").namespace("default");
+    let factory = InformerFactory::new(sources);
+    let mut endings = factory.endings();
+    let first = factory.informer(&gadgets);
+    factory.start();
+    factory.synced(PATIENCE).await.unwrap();
+    let mut changes = first.reader::<Value>(Keep::Encoded).changes(SubscriptionOptions::default());
+    assert!(matches!(changes.next().await, Some(Notification::Added { new, .. }) if new["kind"] == "Gadget"));
+
+    let before = requests.load(Ordering::SeqCst);
+    kubectl(&cluster, &["delete", "crd", "gadgets.shop.example.com"]).await;
+    let ending = timeout(PATIENCE, endings.next()).await.unwrap().unwrap();
+    assert_eq!(ending.collection, gadgets);
+    assert!(matches!(&ending.why, Why::Gone(status) if status.is_not_found()), "{}", ending.why);
+    // The server deletes the objects before the definition.
+    assert!(matches!(changes.next().await, Some(Notification::Deleted { .. })));
+    assert!(changes.next().await.is_none());
+    let asked = requests.load(Ordering::SeqCst) - before;
+    assert!(asked <= 6, "{asked} requests");
+
+    define(&cluster, "two").await;
+    assert_eq!(requests.load(Ordering::SeqCst) - before, asked, "nobody asks any more");
+    let second = factory.informer(&gadgets);
+    factory.start();
+    factory.synced(PATIENCE).await.unwrap();
+    let names = |now: watchkeeper_cache::Snapshot| -> Vec<String> {
+        now.iter().map(|gadget| gadget.head.key().name().to_owned()).collect()
+    };
+    assert_eq!(names(second.store().snapshot()), ["two"]);
+    assert_eq!(names(first.store().snapshot()), [""; 0]);
+    factory.stop().await;
+}
