@@ -149,7 +149,7 @@ async fn who_listens_and_says_nothing_is_not_waited_for() {
     let mute = format!("http://{}", listener.local_addr().unwrap());
     let silent = server(Answer::Silence).await;
     let good = server(Answer::Whole(b"\0\0\0\0\x02\x20\x03", OK)).await;
-    let short = Duration::from_secs(2); // long enough for who answers
+    let short = Duration::from_secs(1); // long enough for who answers
     let etcd = |endpoints: &[&String]| {
         let endpoints = endpoints.iter().map(|endpoint| (*endpoint).clone());
         Etcd::builder(endpoints).connect_timeout(short).request_timeout(short).build().unwrap()
