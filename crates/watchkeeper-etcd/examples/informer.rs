@@ -23,7 +23,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let source = EtcdSource::new(etcd, prefix).on_skipped(|skipped| {
         eprintln!("SKIPPED : {} at revision {}: {}", skipped.key, skipped.kv.mod_revision, skipped.error);
     });
-    let values = Informer::new(Kind::new("example.com", "v1", "Value"), source);
+    let values = Informer::new(Kind::new("", "", "Value"), source);
     let _handler = Handler::start(values.subscribe(SubscriptionOptions::default()), |change| {
         let word = match change {
             Delta::Added { initial: true, .. } => "THERE",

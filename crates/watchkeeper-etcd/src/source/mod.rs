@@ -51,7 +51,8 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(30);
 ///
 /// let etcd = Etcd::builder(["http://127.0.0.1:2379"]).build()?;
 /// let services = EtcdSource::new(etcd, "/services/"); // /services/NAMESPACE/NAME, or /services/NAME
-/// let informer = Informer::new(Kind::new("example.com", "v1", "Service"), services);
+/// let kind = Kind::new("", "", "Service"); // without a version: of no API
+/// let informer = Informer::new(kind, services);
 /// informer.start();
 /// informer.synced().await;
 /// let all = informer.reader::<serde_json::Value>(Keep::Encoded);

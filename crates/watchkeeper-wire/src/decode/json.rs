@@ -67,8 +67,12 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for TypedVisitor<'de, V> {
     }
 }
 
-/// The two entries that every object begins with, last one first.
+/// The two entries that every object begins with, last one first. What is of no version is no object of an API, and
+/// may have a `kind` of its own.
 pub(super) fn type_entries(kind: &Kind) -> Vec<(&'static str, &str)> {
+    if kind.name().version.is_empty() {
+        return Vec::new();
+    }
     vec![("kind", kind.kind()), ("apiVersion", kind.api_version())]
 }
 

@@ -22,7 +22,8 @@ pub(crate) use value::RAW_JSON;
 
 use crate::Kind;
 
-/// Decodes a body as a `T`. `apiVersion` and `kind`, which no stored body has, are added.
+/// Decodes a body as a `T`. `apiVersion` and `kind`, which no stored body has, are added, unless the kind has no
+/// version: then it is none of an API's, and the body is decoded as it is.
 ///
 /// ```
 /// use serde::Deserialize;
