@@ -89,8 +89,8 @@ pub(crate) trait Subscriber: Send + Sync {
 }
 
 struct Shared {
-    /// Held for as long as it takes to copy or to swap a state (S2).
-    state: Mutex<State>,
+    /// Held for as long as it takes to copy or to swap the pointer, or to change a state (S2).
+    state: Mutex<Arc<State>>,
     /// Held while a change is made and told (S3, S4). Always taken before the state.
     telling: Mutex<Telling>,
     /// Whenever the state has changed.
@@ -134,9 +134,9 @@ impl Store {
     /// If there is one of this name.
     pub fn add_index(&self, name: &str, by: impl IndexBy<Object> + 'static) -> Result<(), IndexExists> {
         let _telling = self.shared.telling.lock();
-        let mut next = self.shared.state.lock().clone();
+        let mut next = State::clone(&self.shared.state.lock());
         next.table.add_index(Index::new(name, by))?;
-        *self.shared.state.lock() = next;
+        *self.shared.state.lock() = Arc::new(next);
         Ok(())
     }
 

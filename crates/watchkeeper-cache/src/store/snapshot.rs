@@ -26,11 +26,11 @@ use super::state::State;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
-    state: State,
+    state: Arc<State>,
 }
 
 impl Snapshot {
-    pub(super) fn new(state: State) -> Self {
+    pub(super) fn new(state: Arc<State>) -> Self {
         Self { state }
     }
 

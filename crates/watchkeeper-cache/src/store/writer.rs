@@ -6,6 +6,7 @@ use watchkeeper_core::{Bookmark, Head, Object, ObjectKey, ResourceVersion};
 
 use super::Shared;
 use super::stage::{Stage, is_same};
+use super::state::State;
 use crate::delta::Delta;
 use crate::sink::Sink;
 
@@ -33,7 +34,8 @@ impl Writer {
     fn remove(&self, last: &Head, delta: impl FnOnce(Arc<Object>) -> Delta<Arc<Object>>) {
         let mut telling = self.shared.telling.lock();
         let old = {
-            let mut state = self.shared.state.lock();
+            let mut shared = self.shared.state.lock();
+            let state = Arc::make_mut(&mut shared);
             if self.is_ordered {
                 state.version = last.version().clone();
             }
@@ -71,9 +73,9 @@ impl Sink for Writer {
     fn commit(&mut self, version: ResourceVersion) {
         let mut telling = self.shared.telling.lock();
         let is_first = !std::mem::replace(&mut telling.is_synced, true);
-        let mut next = self.shared.state.lock().clone();
+        let mut next = State::clone(&self.shared.state.lock());
         let deltas = std::mem::take(&mut self.stage).commit(&mut next, version, is_first);
-        let before = std::mem::replace(&mut *self.shared.state.lock(), next);
+        let before = std::mem::replace(&mut *self.shared.state.lock(), Arc::new(next));
         self.tell(&mut telling, &deltas);
         if is_first {
             for subscriber in telling.subscribers.iter().filter_map(std::sync::Weak::upgrade) {
@@ -88,7 +90,8 @@ impl Sink for Writer {
         let mut telling = self.shared.telling.lock();
         let new = Arc::new(object);
         let old = {
-            let mut state = self.shared.state.lock();
+            let mut shared = self.shared.state.lock();
+            let state = Arc::make_mut(&mut shared);
             if self.is_ordered {
                 state.version = new.head.version().clone();
             }
@@ -116,7 +119,7 @@ impl Sink for Writer {
     }
 
     fn bookmark(&mut self, bookmark: &Bookmark) {
-        self.shared.state.lock().version = bookmark.version.clone();
+        Arc::make_mut(&mut self.shared.state.lock()).version = bookmark.version.clone();
         self.shared.changed.notify_waiters();
     }
 }
