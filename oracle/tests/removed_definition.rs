@@ -14,12 +14,10 @@ use watchkeeper_cache::reflector::Why;
 use watchkeeper_cache::{InformerFactory, Keep, Notification};
 use watchkeeper_client::kubeconfig::{Overrides, Sources as Files};
 use watchkeeper_client::{Client, Config};
-use watchkeeper_core::{
-    Collection, ListRequest, ListStream, ListWatch, Sources, WatchOpening, WatchRequest,
-};
+use watchkeeper_core::{Collection, ListRequest, ListStream, ListWatch, Sources, WatchOpening, WatchRequest};
 use watchkeeper_oracle::Cluster;
 
-/// The server ends the watches of a removed resource when it has waited for requests, which takes a minute or two.
+/// What takes longer does not happen.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 const DEFINITION: &str = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
