@@ -185,8 +185,16 @@ impl<K: DeserializeOwned> Reader<K> {
         Ok(copy)
     }
 
-    /// Decodes a state that may not be in the store any more, and so is not kept.
-    pub(super) fn decode_alone(&self, object: &Arc<Object>) -> Result<Arc<K>, Undecodable> {
+    /// A state that may not be in the store any more, and so is not kept. Where it was, and nothing newer was
+    /// decoded since, it is still there.
+    pub(super) fn decode_former(&self, object: &Arc<Object>) -> Result<Arc<K>, Undecodable> {
+        match self.decoded.as_ref().and_then(|decoded| decoded.get(object)) {
+            Some(copy) => Ok(copy),
+            None => self.decode_alone(object),
+        }
+    }
+
+    fn decode_alone(&self, object: &Arc<Object>) -> Result<Arc<K>, Undecodable> {
         decode(&object.encoded, &self.kind).map(Arc::new).map_err(|source| Undecodable {
             key: object.head.key().clone(),
             version: object.head.version().clone(),

@@ -93,7 +93,7 @@ fn try_decoded<K: DeserializeOwned>(
 ) -> Result<Notification<K>, Undecodable> {
     let now = reader.store().snapshot();
     let current = |object| reader.decode(object, &now);
-    let former = |object| reader.decode_alone(object);
+    let former = |object| reader.decode_former(object);
     Ok(match delta {
         Delta::Added { new, initial } => Notification::Added { new: current(new)?, initial: *initial },
         Delta::Updated { old, new } => Notification::Updated { old: former(old)?, new: current(new)? },
@@ -122,6 +122,24 @@ mod tests {
         let mut head = HeadBuilder::default();
         head.namespace("x").name(name).version(&version.to_string());
         Object { head: head.finish(), encoded: Encoded::json(body.as_bytes()) }
+    }
+
+    #[tokio::test]
+    async fn what_was_told_as_new_is_told_as_old_without_being_decoded_again() {
+        let (store, mut writer) = Store::new();
+        writer.put(object("a", 1, r#"{"size":1}"#));
+        let reader = Reader::<Sized>::new(store, Kind::new("example.com", "v1", "Sized"), Keep::Decoded);
+        let mut changes = reader.changes(Default::default());
+        let Some(Notification::Added { new: first, .. }) = changes.next().await else {
+            panic!("it is there")
+        };
+        writer.put(object("a", 2, r#"{"size":2}"#));
+        let Some(Notification::Updated { old, .. }) = changes.next().await else { panic!("it has changed") };
+        assert!(Arc::ptr_eq(&first, &old));
+        writer.put(object("a", 3, r#"{"size":3}"#));
+        assert_eq!(reader.get("x/a").unwrap().unwrap().size, 3); // its copy takes the place of the former
+        let Some(Notification::Updated { old, new }) = changes.next().await else { panic!("it has changed") };
+        assert_eq!((old.size, new.size), (2, 3));
     }
 
     #[tokio::test]
