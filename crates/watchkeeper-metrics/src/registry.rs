@@ -14,7 +14,11 @@ use crate::values::{Counter, Gauge, Histogram, Value};
 #[derive(Clone, Default)]
 pub struct Registry {
     families: Arc<Mutex<BTreeMap<String, Entry>>>,
+    refreshers: Arc<Mutex<Vec<Arc<Refresh>>>>,
 }
+
+/// Sets numbers that change by themselves; false if there are none any more.
+type Refresh = dyn Fn() -> bool + Send + Sync;
 
 #[derive(Clone)]
 enum Entry {
@@ -189,9 +193,18 @@ impl Registry {
         Ok(())
     }
 
+    /// Calls this whenever a page is written, before it is: to set gauges that change by themselves. It must not
+    /// block; once it returns false it is not called again.
+    pub fn before_render(&self, refresh: impl Fn() -> bool + Send + Sync + 'static) {
+        self.refreshers.lock().push(Arc::new(refresh));
+    }
+
     /// The page, in the text format of Prometheus ([`CONTENT_TYPE`](crate::CONTENT_TYPE)), by name.
     pub fn render(&self) -> String {
-        // What is computed is computed without the lock.
+        // What is computed is computed without a lock.
+        let refreshers = self.refreshers.lock().clone();
+        let gone: Vec<_> = refreshers.into_iter().filter(|refresh| !refresh()).collect();
+        self.refreshers.lock().retain(|refresh| !gone.iter().any(|gone| Arc::ptr_eq(gone, refresh)));
         let families = self.families.lock().clone();
         let mut out = String::new();
         for (name, entry) in &families {

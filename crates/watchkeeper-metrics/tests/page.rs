@@ -1,6 +1,8 @@
 //! The page that a registry writes, against the rules of the text format.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use watchkeeper_metrics::{OVERFLOW, RegisterError, Registry, SERIES_LIMIT, Sort};
 
@@ -61,6 +63,22 @@ fn what_is_computed_has_labels_and_what_is_of_one_series_is_added_up() {
     assert!(page.ends_with(&format!("x_total{{name=\"{OVERFLOW}\"}} 2\n")), "all are counted");
     let taken = registry.computed_series("pending", "How many wait.", ["name"], Sort::Gauge, pending);
     assert_eq!(taken.unwrap_err(), RegisterError::Taken("pending".to_owned()));
+}
+
+#[test]
+fn what_changes_by_itself_is_set_before_a_page_as_long_as_it_is_there() {
+    let registry = Registry::new();
+    let age = registry.gauge("age_seconds", "How old.", ["name"]).unwrap().with(["a"]);
+    let thing = Arc::new(());
+    let weak = Arc::downgrade(&thing);
+    registry.before_render(move || {
+        age.add(1.0);
+        weak.upgrade().is_some()
+    });
+    assert!(registry.render().ends_with("age_seconds{name=\"a\"} 1\n"));
+    drop(thing);
+    assert!(registry.render().ends_with(" 2\n"), "it is asked once more");
+    assert!(registry.render().ends_with(" 2\n"), "and then no more");
 }
 
 #[test]
