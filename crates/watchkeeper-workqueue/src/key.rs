@@ -1,0 +1,9 @@
+//! Key: what can be queued.
+
+use std::hash::Hash;
+
+/// Whatever tells one thing to work on from another: `namespace/name`, a number, a tuple. It is cloned once each
+/// time it is handed out, so it should be cheap to clone.
+pub trait Key: Hash + Eq + Clone + Send + 'static {}
+
+impl<T: Hash + Eq + Clone + Send + 'static> Key for T {}

@@ -1,0 +1,149 @@
+//! The queue.
+
+use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::limit::RateLimiter;
+use crate::state::{Keyed, State};
+use crate::{Builder, Drain, Get, Key, Priority};
+
+/// Keys that want to be worked on. Clones are the same queue. See the [crate] for what it promises.
+pub struct WorkQueue<T> {
+    pub(crate) shared: Arc<Shared<T>>,
+}
+
+pub(crate) struct Shared<T> {
+    pub(crate) state: Mutex<State<T>>,
+    pub(crate) hasher: RandomState,
+    pub(crate) group: Option<Group<T>>,
+    pub(crate) limiter: Box<dyn RateLimiter<T>>,
+}
+
+/// Whose turn a key waits for.
+pub(crate) type Group<T> = Box<dyn Fn(&T) -> u64 + Send + Sync>;
+
+impl<T: Key> WorkQueue<T> {
+    /// Without metrics and fairness, and with [client-go's limits](crate::limit::standard) for retries.
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// With all that one likes.
+    pub fn builder() -> Builder<T> {
+        Builder::default()
+    }
+
+    /// There is something to do about a key. Once the queue is shut down nothing happens.
+    pub fn add(&self, key: T) {
+        self.add_as(key, Priority::default());
+    }
+
+    /// There is something to do about a key, and it is so urgent. One that waits already is as urgent as the most
+    /// urgent that was said of it.
+    pub fn add_as(&self, key: T, priority: Priority) {
+        let keyed = self.keyed(key);
+        let wakes = self.shared.state.lock().add(keyed, priority);
+        wakes.wake();
+    }
+
+    /// There will be something to do about a key. Of several delays the earliest counts (Q4); that it is added
+    /// meanwhile does not change them.
+    pub fn add_after(&self, key: T, delay: Duration) {
+        self.add_after_as(key, delay, Priority::default());
+    }
+
+    /// There will be something to do about a key, and it will be so urgent.
+    pub fn add_after_as(&self, key: T, delay: Duration, priority: Priority) {
+        let keyed = self.keyed(key);
+        let now = Instant::now();
+        // A time that no clock will show is far enough.
+        let when = now.checked_add(delay).unwrap_or_else(|| now + FAR);
+        let wakes = self.shared.state.lock().add_at(keyed, when, priority);
+        wakes.wake();
+    }
+
+    /// It has failed: there will be something to do about it after as long as the [limiter](Builder::limiter) says.
+    pub fn add_limited(&self, key: T) {
+        let delay = self.shared.limiter.when(&key);
+        self.add_after(key, delay);
+    }
+
+    /// The limiter forgets the failures of a key.
+    pub fn forget(&self, key: &T) {
+        self.shared.limiter.forget(key);
+    }
+
+    /// How often a key was [added after a failure](Self::add_limited) since it was [forgotten](Self::forget).
+    pub fn failures(&self, key: &T) -> u32 {
+        self.shared.limiter.failures(key)
+    }
+
+    /// The next key to work on; `None` once the queue is shut down and empty. Dropped half-way, nothing is lost.
+    pub fn get(&self) -> Get<'_, T> {
+        Get::new(self)
+    }
+
+    /// How many wait to be handed out: not those that are delayed or worked on.
+    pub fn len(&self) -> usize {
+        self.shared.state.lock().len()
+    }
+
+    /// Whether none waits to be handed out.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes no more keys, and drops those that are delayed. Those that wait are still handed out, and then nobody
+    /// gets anything any more. Whoever [drains](Self::drain) waits no longer.
+    pub fn shut_down(&self) {
+        let (wakes, gone) = self.shared.state.lock().close(false);
+        wakes.wake();
+        drop(gone);
+    }
+
+    /// Takes no more keys, as [`shut_down`](Self::shut_down), and returns when all that waited is worked on and
+    /// done. The workers have to go on for that. Dropped half-way, the queue stays shut down.
+    pub fn drain(&self) -> Drain<'_, T> {
+        let (wakes, gone) = self.shared.state.lock().close(true);
+        wakes.wake();
+        drop(gone);
+        Drain::new(self)
+    }
+
+    /// Whether no more keys are taken.
+    pub fn is_shut_down(&self) -> bool {
+        !self.shared.state.lock().is_open()
+    }
+
+    fn keyed(&self, key: T) -> Keyed<T> {
+        let hash = self.shared.hasher.hash_one(&key);
+        let group = self.shared.group.as_ref().map_or(0, |group| group(&key));
+        Keyed { key, hash, group }
+    }
+}
+
+/// Longer than anybody waits.
+const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
+
+impl<T: Key> Default for WorkQueue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Clone for WorkQueue<T> {
+    fn clone(&self) -> Self {
+        Self { shared: self.shared.clone() }
+    }
+}
+
+impl<T> fmt::Debug for WorkQueue<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkQueue").finish_non_exhaustive()
+    }
+}

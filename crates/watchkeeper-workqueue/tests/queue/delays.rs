@@ -1,0 +1,129 @@
+//! What is added later (Q4).
+
+use std::time::Duration;
+
+use tokio::time::{Instant, advance};
+use watchkeeper_workqueue::limit::Exponential;
+use watchkeeper_workqueue::{Priority, WorkQueue};
+
+use crate::{all, next, now, take};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[tokio::test(start_paused = true)]
+async fn it_is_not_there_before_its_time() {
+    let queue = WorkQueue::new();
+    queue.add_after("a", SECOND);
+    assert_eq!((queue.len(), next(&queue)), (0, None));
+    advance(SECOND - Duration::from_millis(1)).await;
+    assert_eq!(next(&queue), None);
+    advance(Duration::from_millis(1)).await;
+    assert_eq!((queue.len(), next(&queue)), (1, Some("a")));
+    queue.add_after("b", Duration::ZERO);
+    assert_eq!(next(&queue), Some("b"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_gets_it_in_time_and_in_the_order_of_time() {
+    let queue = WorkQueue::new();
+    let begun = Instant::now();
+    let workers: Vec<_> = (0..3)
+        .map(|_| {
+            let queue = queue.clone();
+            tokio::spawn(async move { queue.get().await.map(|item| (*item, begun.elapsed().as_secs())) })
+        })
+        .collect();
+    tokio::task::yield_now().await; // they wait, and one of them for the time
+    queue.add_after("late", 3 * SECOND);
+    queue.add_after("early", SECOND);
+    queue.add_after("between", 2 * SECOND);
+    let mut got = Vec::new();
+    for worker in workers {
+        got.push(worker.await.unwrap().unwrap());
+    }
+    got.sort_by_key(|(_, at)| *at);
+    assert_eq!(got, [("early", 1), ("between", 2), ("late", 3)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_the_keeper_of_the_time_leaves_another_keeps_it() {
+    let queue = WorkQueue::new();
+    queue.add_after("a", SECOND);
+    let keeper = tokio::spawn({
+        let queue = queue.clone();
+        async move { drop(queue.get().await) }
+    });
+    tokio::task::yield_now().await;
+    let other = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.get().await.map(|item| *item) }
+    });
+    tokio::task::yield_now().await;
+    keeper.abort();
+    assert_eq!(other.await.unwrap(), Some("a"), "the paused clock goes on only if somebody waits for it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_several_delays_the_earliest_counts() {
+    let queue = WorkQueue::new();
+    queue.add_after("a", 2 * SECOND);
+    queue.add_after("a", SECOND);
+    queue.add_after("a", 3 * SECOND);
+    advance(SECOND).await;
+    assert_eq!(all(&queue), ["a"]);
+    advance(10 * SECOND).await;
+    assert_eq!(all(&queue), [""; 0], "the others are not waited for");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_added_meanwhile_does_not_change_a_delay() {
+    let queue = WorkQueue::new();
+    queue.add_after("a", SECOND);
+    queue.add("a");
+    let item = take(&queue).unwrap();
+    advance(SECOND).await;
+    assert_eq!(next(&queue), None, "it is worked on");
+    drop(item);
+    assert_eq!(all(&queue), ["a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delay_keeps_its_priority() {
+    let queue = WorkQueue::new();
+    queue.add_after_as("low", SECOND, Priority::Low);
+    queue.add_after("normal", SECOND);
+    queue.add_after_as("high", SECOND, Priority::High);
+    advance(SECOND).await;
+    assert_eq!(all(&queue), ["high", "normal", "low"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn failures_wait_longer_each_time_until_they_are_forgotten() {
+    let queue = WorkQueue::builder().limiter(Exponential::new(SECOND, 100 * SECOND)).build();
+    queue.add("a");
+    for waits in [1, 2, 4] {
+        take(&queue).unwrap().retry();
+        advance(SECOND * waits - Duration::from_millis(1)).await;
+        assert_eq!(queue.len(), 0);
+        advance(Duration::from_millis(1)).await;
+        assert_eq!(queue.len(), 1);
+    }
+    assert_eq!(queue.failures(&"a"), 3);
+    let item = take(&queue).unwrap();
+    assert_eq!(item.failures(), 3);
+    item.forget();
+    assert_eq!((queue.failures(&"a"), next(&queue)), (0, None));
+    queue.add("a");
+    take(&queue).unwrap().again_after(SECOND);
+    assert!(now(queue.get()).is_none());
+    advance(SECOND).await;
+    assert_eq!(all(&queue), ["a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delay_that_no_clock_can_show_is_a_long_one() {
+    let queue = WorkQueue::new();
+    queue.add_after("a", Duration::MAX);
+    advance(Duration::from_secs(86_400 * 365)).await;
+    assert_eq!(next(&queue), None);
+}

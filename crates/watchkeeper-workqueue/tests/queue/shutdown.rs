@@ -1,0 +1,98 @@
+//! How it ends.
+
+use std::time::Duration;
+
+use watchkeeper_workqueue::WorkQueue;
+
+use crate::{all, next, now, take};
+
+#[tokio::test(start_paused = true)]
+async fn shut_down_it_takes_nothing_and_hands_out_what_waits() {
+    let queue = WorkQueue::new();
+    queue.add("a");
+    queue.add_after("b", Duration::from_secs(1));
+    assert!(!queue.is_shut_down());
+    queue.shut_down();
+    assert!(queue.is_shut_down());
+    queue.add("c");
+    queue.add_after("d", Duration::ZERO);
+    assert_eq!(all(&queue), ["a"]);
+    tokio::time::advance(Duration::from_secs(2)).await;
+    assert!(now(queue.get()).is_some_and(|item| item.is_none()), "what was delayed is gone");
+}
+
+#[tokio::test]
+async fn all_who_wait_are_told() {
+    let queue = WorkQueue::<&str>::new();
+    let workers: Vec<_> = (0..8)
+        .map(|_| {
+            let queue = queue.clone();
+            tokio::spawn(async move { queue.get().await.is_none() })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    queue.shut_down();
+    for worker in workers {
+        assert!(worker.await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn draining_waits_for_all_that_waits_and_all_that_is_worked_on() {
+    let queue = WorkQueue::new();
+    queue.add("a");
+    queue.add("b");
+    let item = take(&queue).unwrap();
+    let mut drain = Box::pin(queue.drain());
+    assert!(now(&mut drain).is_none());
+    queue.add("c");
+    assert_eq!(next(&queue), Some("b"));
+    assert!(now(&mut drain).is_none());
+    drop(item);
+    drain.await;
+    assert_eq!(next(&queue), None);
+}
+
+#[tokio::test]
+async fn what_changed_while_it_was_worked_on_is_worked_on_again_before_the_end() {
+    let queue = WorkQueue::new();
+    queue.add("a");
+    let item = take(&queue).unwrap();
+    queue.add("a");
+    let draining = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.drain().await }
+    });
+    let waiting = tokio::spawn({
+        let queue = queue.clone();
+        async move {
+            let mut seen = Vec::new();
+            while let Some(item) = queue.get().await {
+                seen.push(*item);
+            }
+            seen
+        }
+    });
+    tokio::task::yield_now().await;
+    assert!(!waiting.is_finished(), "it is not the end while there may be more");
+    drop(item);
+    assert_eq!(waiting.await.unwrap(), ["a"]);
+    draining.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_shutdown_ends_a_drain() {
+    let queue = WorkQueue::new();
+    queue.add("a");
+    let item = take(&queue).unwrap();
+    let draining = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.drain().await }
+    });
+    tokio::task::yield_now().await;
+    assert!(!draining.is_finished());
+    queue.shut_down();
+    draining.await.unwrap();
+    drop(item);
+    queue.drain().await; // and once more, with nothing to wait for
+}
