@@ -58,6 +58,11 @@ impl Metrics {
         self.queued_for.observe(waited.as_secs_f64());
     }
 
+    /// Nothing waits any more.
+    pub(crate) fn abandoned(&self) {
+        self.depth.set(0.0);
+    }
+
     pub(crate) fn finished(&self, worked: Duration) {
         self.worked_for.observe(worked.as_secs_f64());
     }

@@ -106,6 +106,13 @@ impl<T: Key> WorkQueue<T> {
         drop(gone);
     }
 
+    /// Takes no more keys, and hands out none: what waits is forgotten. What is worked on can be finished.
+    pub fn abandon(&self) {
+        let (wakes, gone) = self.shared.state.lock().abandon();
+        wakes.wake();
+        drop(gone);
+    }
+
     /// Takes no more keys, as [`shut_down`](Self::shut_down), and returns when all that waited is worked on and
     /// done. The workers have to go on for that. Dropped half-way, the queue stays shut down.
     pub fn drain(&self) -> Drain<'_, T> {

@@ -226,6 +226,31 @@ impl<T: Key> State<T> {
         (self.settle(), gone)
     }
 
+    /// Takes no more keys, and forgets all that nobody works on, which is returned to be dropped.
+    pub(crate) fn abandon(&mut self) -> (Wakes, Vec<T>) {
+        while let Some(at) = self.ready.pop(&mut self.nodes) {
+            self.nodes[at].place = Place::Nowhere;
+        }
+        for (_, node) in &mut self.nodes {
+            if let Place::Processing { again, .. } = &mut node.place {
+                *again = None;
+            }
+        }
+        self.again = 0;
+        let waiting: Vec<_> =
+            self.nodes.iter().filter(|(_, node)| node.place == Place::Nowhere).map(|(at, _)| at).collect();
+        self.delayed.clear();
+        let gone = waiting.into_iter().map(|at| self.remove(at)).collect();
+        for (_, node) in &mut self.nodes {
+            node.delayed = None;
+        }
+        self.phase = Phase::Closed;
+        if let Some(metrics) = &self.metrics {
+            metrics.abandoned();
+        }
+        (self.settle(), gone)
+    }
+
     /// Waits until nothing is left to do; true if so, or if nobody drains any more.
     pub(crate) fn drained(&mut self, ticket: &mut Option<Ticket>, waker: &Waker) -> bool {
         if self.phase != Phase::Draining || self.is_idle() {

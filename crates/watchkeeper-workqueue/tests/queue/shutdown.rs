@@ -96,3 +96,21 @@ async fn a_shutdown_ends_a_drain() {
     drop(item);
     queue.drain().await; // and once more, with nothing to wait for
 }
+
+#[tokio::test(start_paused = true)]
+async fn abandoned_it_forgets_what_waits() {
+    let queue = WorkQueue::new();
+    for key in ["a", "b", "c"] {
+        queue.add(key);
+    }
+    queue.add_after("d", Duration::from_secs(1));
+    let item = take(&queue).unwrap();
+    queue.add("a");
+    queue.add_after("a", Duration::from_secs(1));
+    queue.abandon();
+    assert!(now(queue.get()).is_some_and(|item| item.is_none()));
+    drop(item);
+    tokio::time::advance(Duration::from_secs(2)).await;
+    assert!(now(queue.get()).is_some_and(|item| item.is_none()));
+    queue.drain().await;
+}
