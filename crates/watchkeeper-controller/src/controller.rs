@@ -1,0 +1,185 @@
+//! The controller.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use watchkeeper_cache::Informer;
+use watchkeeper_cache::handler::Resync;
+use watchkeeper_core::{Object, ObjectKey};
+use watchkeeper_metrics::{RegisterError, Registry};
+use watchkeeper_workqueue::{Builder, RateLimiter, WorkQueue};
+
+use crate::Reconcile;
+use crate::metrics::Metrics;
+use crate::trigger::{self, Trigger};
+use crate::worker::Work;
+use crate::written::Written;
+
+/// How long what is under way at the end may take.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// Calls a function for each object of a kind whenever something about it may be out of order. Nothing runs before
+/// [`run`](Self::run).
+pub struct Controller {
+    name: String,
+    primary: Informer,
+    triggers: Vec<Trigger>,
+    workers: usize,
+    timeout: Option<Duration>,
+    grace: Duration,
+    queue: Builder<ObjectKey>,
+    metrics: Option<Metrics>,
+}
+
+impl Controller {
+    /// Of the objects of an informer. The name is that of its metrics and in its messages.
+    pub fn new(name: &str, primary: &Informer) -> Self {
+        Self {
+            name: name.to_owned(),
+            primary: primary.clone(),
+            triggers: vec![Trigger::new(primary, trigger::itself)],
+            workers: 1,
+            timeout: None,
+            grace: GRACE,
+            queue: WorkQueue::builder(),
+            metrics: None,
+        }
+    }
+
+    /// Only updates of primary objects that matter; see [`predicate`](crate::predicate). It is not asked of those
+    /// that come or go.
+    #[must_use]
+    pub fn when(mut self, matters: impl Fn(&Object, &Object) -> bool + Send + Sync + 'static) -> Self {
+        self.triggers[0].matters = Some(Box::new(matters));
+        self
+    }
+
+    /// Every primary object is looked at again this often, changed or not.
+    #[must_use]
+    pub fn resync(mut self, period: Duration) -> Self {
+        self.triggers[0].options.resync = Resync::Every(period);
+        self
+    }
+
+    /// Also when something changes that a primary object manages, by the owner reference of its controller.
+    #[must_use]
+    pub fn owns(self, informer: &Informer) -> Self {
+        let kind = self.primary.kind().name().clone();
+        self.watches(informer, move |object| trigger::controller_of(&kind, object).into_iter().collect())
+    }
+
+    /// Also when something else changes: whose keys it is about is asked of the object as it is and as it was.
+    #[must_use]
+    pub fn watches(
+        mut self,
+        informer: &Informer,
+        keys: impl Fn(&Object) -> Vec<ObjectKey> + Send + Sync + 'static,
+    ) -> Self {
+        self.triggers.push(Trigger::new(informer, keys));
+        self
+    }
+
+    /// How many keys are looked at at once; 1 unless said, and never less.
+    #[must_use]
+    pub fn concurrency(mut self, workers: usize) -> Self {
+        self.workers = workers.max(1);
+        self
+    }
+
+    /// How long a call may take; as long as it likes unless said.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// How long calls that are under way at the end may take before they are dropped; 30 seconds unless said.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// How long what has failed waits.
+    #[must_use]
+    pub fn limiter(mut self, limiter: impl RateLimiter<ObjectKey> + 'static) -> Self {
+        self.queue = self.queue.limiter(limiter);
+        self
+    }
+
+    /// Namespaces take turns, so that one with very many objects does not hold up the others.
+    #[must_use]
+    pub fn fair(mut self) -> Self {
+        self.queue = self.queue.fair_by(|key| key.namespace().map(str::to_owned));
+        self
+    }
+
+    /// Counts, for the queue and for the calls.
+    ///
+    /// # Errors
+    /// If one of the names means something else in this registry.
+    pub fn metrics(mut self, registry: &Registry) -> Result<Self, RegisterError> {
+        self.queue = self.queue.metrics(registry, &self.name)?;
+        self.metrics = Some(Metrics::new(registry, &self.name)?);
+        Ok(self)
+    }
+
+    /// Runs until `stop`, or until the informer of its primary objects ends. Then changes are not heard any more,
+    /// keys are not handed out, and what is under way is waited for, in this order. The informers have to be
+    /// started by somebody. Dropped half-way, calls are dropped where they wait.
+    pub async fn run(self, reconcile: impl Reconcile, stop: impl Future<Output = ()>) {
+        tokio::pin!(stop);
+        let synced = async {
+            for trigger in &self.triggers {
+                trigger.informer.synced().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = &mut stop => return,
+            () = synced => {}
+        }
+
+        let queue = self.queue.build();
+        let mut triggers = JoinSet::new();
+        for trigger in self.triggers {
+            triggers.spawn(trigger.run(queue.clone()));
+        }
+        let work = Arc::new(Work {
+            name: self.name,
+            queue: queue.clone(),
+            reconcile,
+            timeout: self.timeout,
+            written: Written::default(),
+            metrics: self.metrics,
+        });
+        let mut workers = JoinSet::new();
+        for _ in 0..self.workers {
+            workers.spawn(work.clone().run());
+        }
+
+        tokio::select! {
+            () = &mut stop => {}
+            _ = self.primary.ended() => {}
+        }
+        triggers.shutdown().await;
+        queue.abandon();
+        let finished = async { while workers.join_next().await.is_some() {} };
+        if tokio::time::timeout(self.grace, finished).await.is_err() {
+            tracing::warn!(controller = work.name, grace = ?self.grace, "calls that took too long at the end were dropped");
+        }
+        workers.shutdown().await;
+    }
+}
+
+impl fmt::Debug for Controller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Controller")
+            .field("name", &self.name)
+            .field("workers", &self.workers)
+            .finish_non_exhaustive()
+    }
+}

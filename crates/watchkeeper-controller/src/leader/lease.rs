@@ -1,0 +1,91 @@
+//! Lease: the object of a server on which it is written who leads.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use watchkeeper_client::Client;
+use watchkeeper_client::resource::ResourceClient;
+use watchkeeper_client::rest::{PatchKind, RequestError};
+use watchkeeper_core::{ResourceVersion, Timestamp};
+use watchkeeper_wire::Kind;
+
+use super::record::{Held, LeaseError, LeaseStore, Record};
+
+/// A `Lease` of `coordination.k8s.io/v1`. What others have written on it besides is left as it is.
+#[derive(Debug, Clone)]
+pub struct Lease {
+    leases: ResourceClient<Value>,
+    namespace: String,
+    name: String,
+}
+
+impl Lease {
+    /// The lease of this name. It is made when it is first wanted.
+    pub fn new(client: &Client, namespace: &str, name: &str) -> Self {
+        let leases: ResourceClient<Value> =
+            client.resource("leases", &Kind::new("coordination.k8s.io", "v1", "Lease"));
+        let leases = leases.namespace(namespace);
+        Self { leases, namespace: namespace.to_owned(), name: name.to_owned() }
+    }
+}
+
+impl LeaseStore for Lease {
+    async fn read(&self) -> Result<Option<Held>, LeaseError> {
+        self.leases.find(&self.name).await.map_err(failed)?.map(|lease| held(&lease)).transpose()
+    }
+
+    async fn create(&self, record: &Record) -> Result<Held, LeaseError> {
+        let mut lease = json!({
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"namespace": self.namespace, "name": self.name},
+        });
+        lease["spec"] = spec(record);
+        let made = self.leases.create(&lease, &Default::default()).await.map_err(failed)?;
+        held(&made)
+    }
+
+    async fn replace(&self, version: &ResourceVersion, record: &Record) -> Result<Held, LeaseError> {
+        // A merge leaves alone what is not in it, and the version makes it a comparison too.
+        let patch = json!({"metadata": {"resourceVersion": version.to_string()}, "spec": spec(record)});
+        let options = Default::default();
+        let lease =
+            self.leases.patch(&self.name, PatchKind::Merge, &patch, &options).await.map_err(failed)?;
+        held(&lease)
+    }
+}
+
+fn spec(record: &Record) -> Value {
+    let time = |time: Option<Timestamp>| time.map(|time| time.display_micro().to_string());
+    json!({
+        "holderIdentity": record.holder,
+        "leaseDurationSeconds": record.lasts.as_secs().max(1),
+        "acquireTime": time(record.acquired),
+        "renewTime": time(record.renewed),
+        "leaseTransitions": record.transitions,
+    })
+}
+
+fn held(lease: &Value) -> Result<Held, LeaseError> {
+    let spec = &lease["spec"];
+    let number = |name: &str| spec[name].as_u64().unwrap_or_default();
+    let time = |name: &str| spec[name].as_str().and_then(|text| text.parse().ok());
+    let record = Record {
+        holder: spec["holderIdentity"].as_str().unwrap_or_default().to_owned(),
+        lasts: Duration::from_secs(number("leaseDurationSeconds")),
+        acquired: time("acquireTime"),
+        renewed: time("renewTime"),
+        transitions: u32::try_from(number("leaseTransitions")).unwrap_or(u32::MAX),
+    };
+    match lease["metadata"]["resourceVersion"].as_str() {
+        Some(version) => Ok(Held { record, version: version.into() }),
+        None => Err(LeaseError::Failed("the server has sent a lease without a version".into())),
+    }
+}
+
+fn failed(error: RequestError) -> LeaseError {
+    match error.is_conflict() || error.is_already_exists() {
+        true => LeaseError::Conflict,
+        false => LeaseError::Failed(error.into()),
+    }
+}

@@ -1,0 +1,67 @@
+//! How it ends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::time::Instant;
+use watchkeeper_controller::{Action, Controller, Request};
+use watchkeeper_testkit::script::{List, Watch};
+
+use crate::{Calls, SECOND, after, shop, shops};
+
+#[tokio::test(start_paused = true)]
+async fn what_is_under_way_is_finished_and_nothing_else_is_begun() {
+    let shops = shops(List::at(1).items(["a", "b", "c"].map(|name| shop(name, 1, 1))), Watch::new());
+    let finished = Arc::new(AtomicUsize::new(0));
+    let calls = Calls::new();
+    let (noted, counted) = (calls.clone(), finished.clone());
+    let reconcile = move |request: Request| {
+        let (noted, counted) = (noted.clone(), counted.clone());
+        async move {
+            noted.note(&request);
+            after(10).await;
+            counted.fetch_add(1, Ordering::SeqCst);
+            Ok(Action::Done)
+        }
+    };
+    let begun = Instant::now();
+    Controller::new("shops", &shops).concurrency(2).run(reconcile, after(4)).await;
+    assert_eq!((calls.all(), finished.load(Ordering::SeqCst)), (vec!["a@0".into(), "b@0".into()], 2));
+    assert_eq!(begun.elapsed().as_secs(), 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_takes_too_long_is_dropped() {
+    let shops = shops(List::at(1).item(shop("a", 1, 1)), Watch::new());
+    let begun = Instant::now();
+    let held = Arc::new(());
+    let inside = held.clone();
+    let reconcile = move |_: Request| {
+        let inside = inside.clone();
+        async move {
+            let _inside = inside;
+            std::future::pending().await
+        }
+    };
+    Controller::new("shops", &shops).grace(SECOND * 3).run(reconcile, after(4)).await;
+    assert_eq!(begun.elapsed().as_secs(), 7);
+    assert_eq!(Arc::strong_count(&held), 1, "no task is left");
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_ends_with_its_informer_and_before_the_first_list() {
+    let shops = shops(List::at(1).item(shop("a", 1, 1)), Watch::new());
+    let calls = Calls::new();
+    let stopping = shops.clone();
+    let stop = tokio::spawn(async move {
+        after(3).await;
+        stopping.stop().await;
+    });
+    Controller::new("shops", &shops).run(calls.noting(), std::future::pending()).await;
+    stop.await.unwrap();
+    assert_eq!(calls.all(), ["a@0"]);
+
+    let never = crate::shops(List::at(1).stalls(), Watch::new());
+    Controller::new("shops", &never).run(calls.noting(), after(1)).await;
+    assert_eq!(calls.all(), ["a@0"]);
+}

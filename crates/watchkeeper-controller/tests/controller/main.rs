@@ -1,0 +1,83 @@
+//! What a controller promises, told by scripts on a paused clock.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod calls;
+mod ending;
+mod failures;
+mod triggers;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+use watchkeeper_cache::Informer;
+use watchkeeper_controller::{Action, Failure, Request};
+use watchkeeper_core::{Encoded, HeadBuilder, Object, Owner};
+use watchkeeper_testkit::script::{List, Script, Watch};
+use watchkeeper_wire::Kind;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// An informer that runs, of shops that are listed and then watched.
+fn shops(list: List, watch: Watch) -> Informer {
+    informer("Shop", list, watch)
+}
+
+/// An informer that runs, of what is listed and then watched.
+fn informer(kind: &str, list: List, watch: Watch) -> Informer {
+    let script = Script::new().without_initial_events().then(list).then(watch.stalls());
+    let informer = Informer::new(Kind::new("example.com", "v1", kind), script);
+    informer.start();
+    informer
+}
+
+/// A shop in a generation.
+fn shop(name: &str, version: u64, generation: i64) -> Object {
+    let mut head = HeadBuilder::default();
+    head.namespace("x").name(name).uid(name).version(&version.to_string()).generation(generation);
+    Object { head: head.finish(), encoded: Encoded::json(*b"{}") }
+}
+
+/// A part of something.
+fn part(name: &str, version: u64, owner: &Owner<'_>) -> Object {
+    let mut head = HeadBuilder::default();
+    head.namespace("x").name(name).uid(name).version(&version.to_string()).owner(owner);
+    Object { head: head.finish(), encoded: Encoded::json(*b"{}") }
+}
+
+/// Which keys were looked at, in which second.
+#[derive(Clone)]
+struct Calls {
+    begun: Instant,
+    all: Arc<Mutex<Vec<String>>>,
+}
+
+impl Calls {
+    fn new() -> Self {
+        Self { begun: Instant::now(), all: Arc::default() }
+    }
+
+    fn note(&self, request: &Request) {
+        let at = self.begun.elapsed().as_secs();
+        self.all.lock().push(format!("{}@{at}", request.key().name()));
+    }
+
+    fn all(&self) -> Vec<String> {
+        self.all.lock().clone()
+    }
+
+    /// A function that notes and finds everything in order.
+    fn noting(&self) -> impl Fn(Request) -> std::future::Ready<Result<Action, Failure>> + use<> {
+        let calls = self.clone();
+        move |request| {
+            calls.note(&request);
+            std::future::ready(Ok(Action::Done))
+        }
+    }
+}
+
+/// After so many seconds.
+async fn after(seconds: u64) {
+    tokio::time::sleep(SECOND * u32::try_from(seconds).unwrap()).await;
+}

@@ -1,0 +1,120 @@
+//! What leads to a call.
+
+use watchkeeper_controller::{Controller, predicate};
+use watchkeeper_core::{ObjectKey, Owner};
+use watchkeeper_testkit::script::{List, Watch};
+
+use crate::{Calls, SECOND, after, informer, part, shop, shops};
+
+#[tokio::test(start_paused = true)]
+async fn every_object_is_looked_at_and_then_every_change() {
+    let shops = shops(
+        List::at(2).item(shop("a", 1, 1)).item(shop("b", 2, 1)),
+        Watch::new().wait(SECOND).modified(shop("b", 3, 2)).wait(SECOND).deleted(shop("a", 4, 1)),
+    );
+    let calls = Calls::new();
+    Controller::new("shops", &shops).run(calls.noting(), after(5)).await;
+    assert_eq!(calls.all(), ["a@0", "b@0", "b@1", "a@2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_looked_at_before_all_lists_are_there() {
+    let shops = shops(List::at(1).item(shop("a", 1, 1)), Watch::new());
+    let others = informer("Part", List::at(1).wait(SECOND * 3), Watch::new());
+    let calls = Calls::new();
+    Controller::new("shops", &shops).owns(&others).run(calls.noting(), after(5)).await;
+    assert_eq!(calls.all(), ["a@3"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_belongs_to_an_object_leads_to_it_however_it_changes() {
+    let a = Owner { api_version: "example.com/v2", kind: "Shop", name: "a", uid: "a", controller: true };
+    let b = Owner { name: "b", uid: "b", ..a };
+    let strangers = [
+        Owner { kind: "Stall", ..a },
+        Owner { api_version: "example.org/v1", ..a },
+        Owner { controller: false, ..a },
+    ];
+    let shops = shops(List::at(1).item(shop("a", 1, 1)).item(shop("b", 1, 1)), Watch::new());
+    let mut watch = Watch::new().wait(SECOND).added(part("p", 2, &a));
+    watch = watch.wait(SECOND).modified(part("p", 3, &b)); // was a's
+    watch = watch.wait(SECOND).deleted(part("p", 4, &b));
+    for (number, stranger) in (5..).zip(&strangers) {
+        watch = watch.wait(SECOND).added(part(&format!("q{number}"), number, stranger));
+    }
+    let parts = informer("Part", List::at(1), watch);
+    let calls = Calls::new();
+    Controller::new("shops", &shops).owns(&parts).run(calls.noting(), after(10)).await;
+    assert_eq!(calls.all(), ["a@0", "b@0", "a@1", "a@2", "b@2", "b@3"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn other_objects_lead_to_whom_they_are_said_to_be_about() {
+    let shops = shops(List::at(1).item(shop("a", 1, 1)), Watch::new());
+    let prices = informer("Price", List::at(1), Watch::new().wait(SECOND).added(shop("beer", 2, 1)));
+    let calls = Calls::new();
+    let all_shops = |_: &_| vec![ObjectKey::namespaced("x", "a"), ObjectKey::namespaced("x", "z")];
+    Controller::new("shops", &shops).watches(&prices, all_shops).run(calls.noting(), after(5)).await;
+    assert_eq!(calls.all(), ["a@0", "a@1", "z@1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn updates_that_do_not_matter_are_passed_over_and_nothing_else_is() {
+    let mut going = shop("a", 4, 1);
+    going.head = {
+        let mut head = watchkeeper_core::HeadBuilder::default();
+        head.namespace("x").name("a").uid("a").version("4").generation(1);
+        head.deleted("2026-01-01T00:00:00Z".parse().ok());
+        head.finish()
+    };
+    let shops = shops(
+        List::at(1).item(shop("a", 1, 1)),
+        Watch::new()
+            .wait(SECOND)
+            .modified(shop("a", 2, 1)) // its status alone
+            .wait(SECOND)
+            .added(shop("b", 3, 1))
+            .wait(SECOND)
+            .modified(going)
+            .wait(SECOND)
+            .deleted(shop("a", 5, 1)),
+    );
+    let calls = Calls::new();
+    Controller::new("shops", &shops).when(predicate::generation_changed).run(calls.noting(), after(9)).await;
+    assert_eq!(calls.all(), ["a@0", "b@2", "a@3", "a@4"]);
+    // Even one that lets nothing pass.
+    assert_eq!(shops.store().snapshot().len(), 1);
+    let calls = Calls::new();
+    Controller::new("shops", &shops).when(|_, _| false).run(calls.noting(), after(1)).await;
+    assert_eq!(calls.all(), ["b@0"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_object_is_looked_at_again_now_and_then() {
+    let shops = shops(List::at(1).item(shop("a", 1, 1)), Watch::new());
+    let calls = Calls::new();
+    Controller::new("shops", &shops).resync(SECOND * 10).run(calls.noting(), after(25)).await;
+    assert_eq!(calls.all(), ["a@0", "a@10", "a@20"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fresh_change_goes_before_the_rest_of_the_first_list() {
+    let shops = shops(
+        List::at(1).items(["a", "b", "c"].map(|name| shop(name, 1, 1))),
+        Watch::new().wait(SECOND / 2).added(shop("z", 2, 1)),
+    );
+    let calls = Calls::new();
+    let slow = {
+        let calls = calls.clone();
+        move |request: watchkeeper_controller::Request| {
+            let calls = calls.clone();
+            async move {
+                calls.note(&request);
+                after(1).await;
+                Ok(watchkeeper_controller::Action::Done)
+            }
+        }
+    };
+    Controller::new("shops", &shops).run(slow, after(9)).await;
+    assert_eq!(calls.all(), ["a@0", "z@1", "b@2", "c@3"]);
+}

@@ -1,0 +1,65 @@
+//! Many schedules, each with its seed.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+use watchkeeper_controller::leader::Elector;
+
+use crate::world::{Lead, World};
+
+const PROCESSES: u64 = 4;
+const SCHEDULES: u64 = 300;
+
+#[test]
+fn never_two_lead_at_once_and_tokens_only_grow() {
+    let mut changes = 0;
+    for seed in 0..SCHEDULES {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let leads = runtime.block_on(schedule(seed));
+        changes += leads.len();
+        for (earlier, later) in leads.iter().zip(leads.iter().skip(1)) {
+            let ended = earlier.to.unwrap_or_else(|| panic!("seed {seed}: {earlier:?} and {later:?}"));
+            assert!(ended <= later.from, "L1, seed {seed}: {earlier:?} and {later:?}");
+            assert!(earlier.token < later.token, "L3, seed {seed}: {earlier:?} and {later:?}");
+        }
+    }
+    assert!(changes > 1000, "{changes} leaderships are too few to say anything");
+}
+
+/// Ten minutes of some processes that come and go, with as much trouble as the seed says.
+async fn schedule(seed: u64) -> Vec<Lead> {
+    let world = World::default();
+    let trouble = seed % 60;
+    let processes: Vec<_> = (0..PROCESSES)
+        .map(|number| {
+            let world = world.clone();
+            tokio::spawn(async move {
+                let way = world.way(seed * 31 + number, trouble);
+                for life in 0.. {
+                    let who = format!("{number}-{life}");
+                    let elector = Elector::new(way.clone(), &who).unwrap();
+                    let elector = if number % 2 == 0 { elector } else { elector.keep_at_end() };
+                    let stops_after = Duration::from_secs(20 + (seed * 7 + number * 13 + life * 29) % 90);
+                    let (world, heeds) = (world.clone(), (seed + life) % 3 > 0);
+                    let lead = |leadership: watchkeeper_controller::leader::Leadership| async move {
+                        let _leading = world.lead(&who, leadership.token());
+                        match heeds {
+                            true => leadership.lost().await,
+                            false => std::future::pending().await,
+                        }
+                    };
+                    elector.run(lead, sleep(stops_after)).await;
+                }
+            })
+        })
+        .collect();
+    sleep(Duration::from_secs(600)).await;
+    for process in &processes {
+        process.abort();
+    }
+    for process in processes {
+        let _ = process.await;
+    }
+    world.leads()
+}
