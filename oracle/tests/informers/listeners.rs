@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
-use watchkeeper_cache::handler::{Filter, Handler, Heard, SubscriptionOptions};
+use watchkeeper_cache::handler::{Filter, Handler, Heard, Resync, SubscriptionOptions};
 use watchkeeper_cache::{Informer, delta::Delta};
 use watchkeeper_core::{LabelSelector, Object};
 
@@ -157,7 +157,11 @@ impl Listener {
     pub(crate) fn filtering(informer: &Informer, labels: &LabelSelector) -> Self {
         let record = Arc::<Record>::default();
         let heard = record.clone();
-        let options = SubscriptionOptions { filter: Filter::labels(labels.clone()), resync: Some(RESYNC) };
+        let options = SubscriptionOptions {
+            filter: Filter::labels(labels.clone()),
+            resync: Resync::Every(RESYNC),
+            ..SubscriptionOptions::default()
+        };
         let handler = Handler::start(informer.subscribe(options), move |change| {
             heard.note(&change);
         });
