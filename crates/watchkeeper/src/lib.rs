@@ -8,6 +8,8 @@
 //! | [`wire`] | the bytes: JSON and protobuf lists, watch frames, heads, cutting, transcoding, typed decode |
 //! | [`client`] | any API server: kubeconfig, credentials, transport, REST requests, discovery, objects of any type, streams of pods |
 //! | [`cache`] | informers: an indexed copy of what a server has, readers of any type, handlers of changes |
+//! | [`workqueue`] | keys to work on: no key twice at once, delays, backoff, priorities |
+//! | [`controller`] | reconcile loops over informers and the queue; leader election |
 //! | [`metrics`] | counters, gauges and histograms, and the page that Prometheus scrapes |
 //! | [`apiserver`] | an API server in memory, in this process or over the wire |
 //! | `etcd` | a small etcd client, and informers over any prefix of an etcd. With the feature `etcd`, which is off by default |
@@ -27,6 +29,7 @@
 pub use watchkeeper_apiserver as apiserver;
 pub use watchkeeper_cache as cache;
 pub use watchkeeper_client as client;
+pub use watchkeeper_controller as controller;
 pub use watchkeeper_core as core;
 #[cfg(feature = "etcd")]
 pub use watchkeeper_etcd as etcd;
@@ -34,6 +37,7 @@ pub use watchkeeper_etcd as etcd;
 pub use watchkeeper_kinds as kinds;
 pub use watchkeeper_metrics as metrics;
 pub use watchkeeper_wire as wire;
+pub use watchkeeper_workqueue as workqueue;
 
 /// The examples of the README compile, and do what they say.
 #[cfg(doctest)]

@@ -1,7 +1,7 @@
 //! Wait: for something to become true, and for every event after a version.
 //!
 //! From: an [`Informer`](crate::Informer), or a [`ListWatch`](watchkeeper_core::ListWatch).
-//! To:   who wants one answer ([`until`]), or each event and no copy ([`RetryWatcher`]).
+//! To:   who wants one answer ([`until()`]), or each event and no copy ([`RetryWatcher`]).
 
 mod retry_watcher;
 mod until;

@@ -21,6 +21,7 @@ fn never_two_lead_at_once_and_tokens_only_grow() {
         for (earlier, later) in leads.iter().zip(leads.iter().skip(1)) {
             let ended = earlier.to.unwrap_or_else(|| panic!("seed {seed}: {earlier:?} and {later:?}"));
             assert!(ended <= later.from, "L1, seed {seed}: {earlier:?} and {later:?}");
+            assert_ne!(earlier.who, later.who, "seed {seed}: nobody leads twice in one life");
             assert!(earlier.token < later.token, "L3, seed {seed}: {earlier:?} and {later:?}");
         }
     }
@@ -41,7 +42,7 @@ async fn schedule(seed: u64) -> Vec<Lead> {
                     let elector = Elector::new(way.clone(), &who).unwrap();
                     let elector = if number % 2 == 0 { elector } else { elector.keep_at_end() };
                     let stops_after = Duration::from_secs(20 + (seed * 7 + number * 13 + life * 29) % 90);
-                    let (world, heeds) = (world.clone(), (seed + life) % 3 > 0);
+                    let (world, heeds) = (world.clone(), !(seed + life).is_multiple_of(3));
                     let lead = |leadership: watchkeeper_controller::leader::Leadership| async move {
                         let _leading = world.lead(&who, leadership.token());
                         match heeds {
