@@ -113,6 +113,7 @@ fn normalize(value: &mut Value) {
         "expirationTimestamp",
         "lastPhaseTransitionTime",
         "lastTransitionTime",
+        "lastUpdateTime",
         "managedFields",
         "token",
     ];
