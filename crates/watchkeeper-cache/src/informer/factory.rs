@@ -12,7 +12,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::broadcast;
-use watchkeeper_core::{Collection, Sources, Union};
+use watchkeeper_core::{Collection, Sources};
 
 use super::builder::Settings;
 use super::ending::KEPT;
@@ -122,10 +122,7 @@ impl InformerFactory {
 
     fn make(&self, collection: &Collection, number: u64) -> Informer {
         let Shared { sources, settings, .. } = &*self.shared;
-        let source = match Union::of_namespaces(collection, |one| sources.source(one)) {
-            Some(union) => Box::new(union),
-            None => sources.source(collection),
-        };
+        let source = sources.source(collection);
         let configure = |reflector: Reflector<Writer>| {
             let reflector = reflector.name(collection.to_string()).when_gone(WhenGone::End);
             match &settings.configure {
