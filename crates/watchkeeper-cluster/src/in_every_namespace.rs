@@ -1,0 +1,90 @@
+//! In every namespace: an object that is made again where somebody deletes it.
+
+use serde::Deserialize;
+use serde_json::Value;
+use watchkeeper_cache::Reader;
+use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
+use watchkeeper_client::rest::RequestError;
+use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
+use watchkeeper_core::ObjectKey;
+
+use crate::plane::Plane;
+use crate::resource::{NAMESPACES, Resource};
+use crate::view::Meta;
+
+/// What every namespace is to have.
+pub(crate) struct InEveryNamespace {
+    pub(crate) resource: Resource,
+    pub(crate) name: &'static str,
+    /// The field that is put back where somebody changes it.
+    pub(crate) content: Option<&'static str>,
+    pub(crate) object: Value,
+}
+
+#[derive(Deserialize)]
+struct Namespace {
+    metadata: Meta,
+}
+
+impl InEveryNamespace {
+    pub(crate) fn start(self, controller: &str, plane: &mut Plane) {
+        let name = self.name;
+        let of_its_namespace = move |object: &watchkeeper_core::Object| {
+            let key = object.head.key();
+            let namespace = key.namespace().filter(|_| key.name() == name);
+            namespace.map(ObjectKey::cluster).into_iter().collect()
+        };
+        let controller = Controller::new(controller, &plane.informer(NAMESPACES))
+            .watches(&plane.informer(self.resource), of_its_namespace);
+        let namespaces = plane.reader(NAMESPACES);
+        let (objects, api) = (plane.reader(self.resource), plane.api(self.resource));
+        plane.run(controller, Keeper { wanted: self, namespaces, objects, api });
+    }
+}
+
+struct Keeper {
+    wanted: InEveryNamespace,
+    namespaces: Reader<Namespace>,
+    objects: Reader<DynamicObject>,
+    api: DynamicApi,
+}
+
+impl Reconcile for Keeper {
+    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+        let namespace = request.key().name();
+        let is_there =
+            self.namespaces.get(namespace)?.is_some_and(|namespace| !namespace.metadata.is_going());
+        if !is_there {
+            return Ok(Action::Done);
+        }
+        let present = self.objects.namespace(namespace).get(self.wanted.name)?;
+        let api = self.api.clone().namespace(namespace);
+        let written = match present {
+            None => {
+                let object = DynamicObject::try_from(self.wanted.object.clone())?;
+                api.create(&object, &WriteOptions::default()).await
+            }
+            Some(present) => {
+                let Some(field) = self.wanted.content else { return Ok(Action::Done) };
+                let wanted = &self.wanted.object[field];
+                if present.get(&[field]) == Some(wanted) {
+                    return Ok(Action::Done);
+                }
+                let mut object = DynamicObject::clone(&present);
+                object.set(&[field], wanted.clone());
+                api.update(&object, &WriteOptions::default()).await
+            }
+        };
+        match written {
+            Ok(object) => request.wrote(self.objects.store(), object.resource_version()),
+            // Somebody else was quicker: whatever changed comes back as a change.
+            Err(error) if is_overtaken(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(Action::Done)
+    }
+}
+
+fn is_overtaken(error: &RequestError) -> bool {
+    error.is_already_exists() || error.is_conflict() || error.is_not_found()
+}

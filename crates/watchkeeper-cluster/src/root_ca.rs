@@ -1,0 +1,26 @@
+//! Root CA: every namespace has a config map that says who vouches for the server.
+
+use serde_json::json;
+
+use crate::in_every_namespace::InEveryNamespace;
+use crate::plane::Plane;
+use crate::resource::CONFIG_MAPS;
+
+/// Where pods find it.
+const NAME: &str = "kube-root-ca.crt";
+
+/// Nothing is published of a server without TLS.
+pub(crate) fn start(plane: &mut Plane, pem: Option<&str>) {
+    let Some(pem) = pem else { return };
+    let description = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints \
+                       such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across \
+                       distributions of Kubernetes clusters.";
+    let bundle = json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": NAME, "annotations": {"kubernetes.io/description": description}},
+        "data": {"ca.crt": pem},
+    });
+    InEveryNamespace { resource: CONFIG_MAPS, name: NAME, content: Some("data"), object: bundle }
+        .start("root-ca-certificate-publisher", plane);
+}

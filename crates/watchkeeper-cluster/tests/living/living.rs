@@ -1,0 +1,138 @@
+//! A cluster that lives, a client for it, and patience.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use watchkeeper_apiserver::server::ApiServer;
+use watchkeeper_cache::wait::{Seen, until};
+use watchkeeper_cache::{Informer, InformerFactory};
+use watchkeeper_client::config::{Authorities, Authorization};
+use watchkeeper_client::dynamic::{DeleteOptions, DynamicApi, DynamicObject, WriteOptions};
+use watchkeeper_client::rest::PatchKind;
+use watchkeeper_client::{Client, Config};
+use watchkeeper_cluster::{Builder, Cluster};
+use watchkeeper_core::{Collection, ObjectKey};
+
+/// How long anything may take. Nothing takes nearly as long, but on a machine that is busy otherwise.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A cluster that lives.
+pub(crate) struct Living {
+    pub(crate) server: ApiServer,
+    cluster: Cluster,
+    pub(crate) client: Client,
+    /// Informers of the test alone.
+    factory: InformerFactory,
+}
+
+/// A resource by `v1/pods` or `apps/v1/deployments`, with its kind.
+pub(crate) struct Of(pub(crate) &'static str, pub(crate) &'static str);
+
+pub(crate) const NAMESPACES: Of = Of("v1/namespaces", "Namespace");
+pub(crate) const SERVICE_ACCOUNTS: Of = Of("v1/serviceaccounts", "ServiceAccount");
+pub(crate) const CONFIG_MAPS: Of = Of("v1/configmaps", "ConfigMap");
+
+impl Living {
+    pub(crate) async fn start() -> Self {
+        Self::with(Cluster::builder()).await
+    }
+
+    pub(crate) async fn with(builder: Builder) -> Self {
+        let server = ApiServer::builder().start().await.unwrap();
+        let cluster = builder.start(&server).await.unwrap();
+        let mut config = Config::new(server.url().parse().unwrap());
+        config.authorities = Authorities::Pem(server.ca_pem().unwrap().to_owned());
+        config.authorization = Authorization::Token(server.token().into());
+        let client = Client::new(&config).unwrap();
+        let factory = InformerFactory::new(client.clone());
+        Self { server, cluster, client, factory }
+    }
+
+    pub(crate) async fn stop(self) {
+        self.factory.stop().await;
+        self.cluster.stop().await;
+        self.server.stop().await;
+    }
+
+    /// The objects of a resource in a namespace; an empty one for all of them, or where there are none.
+    pub(crate) fn api(&self, of: &Of, namespace: &str) -> DynamicApi {
+        let (group_version, plural) = of.0.rsplit_once('/').unwrap();
+        self.client.dynamic(&group_version.parse().unwrap(), plural).namespace(namespace)
+    }
+
+    pub(crate) async fn create(&self, of: &Of, namespace: &str, mut object: Value) -> Value {
+        let (group_version, _) = of.0.rsplit_once('/').unwrap();
+        object["apiVersion"] = group_version.into();
+        object["kind"] = of.1.into();
+        let object = DynamicObject::try_from(object).unwrap();
+        self.api(of, namespace).create(&object, &WriteOptions::default()).await.unwrap().into()
+    }
+
+    /// Changes it by a merge patch.
+    pub(crate) async fn patch(&self, of: &Of, namespace: &str, name: &str, patch: Value) -> Value {
+        let api = self.api(of, namespace);
+        api.patch(name, PatchKind::Merge, &patch, &WriteOptions::default()).await.unwrap().into()
+    }
+
+    pub(crate) async fn get(&self, of: &Of, namespace: &str, name: &str) -> Option<Value> {
+        self.api(of, namespace).find(name).await.unwrap().map(Value::from)
+    }
+
+    pub(crate) async fn list(&self, of: &Of, namespace: &str) -> Vec<Value> {
+        let all = self.api(of, namespace).list(&Default::default()).await.unwrap();
+        all.items.into_iter().map(Value::from).collect()
+    }
+
+    pub(crate) async fn delete(&self, of: &Of, namespace: &str, name: &str, options: &DeleteOptions) {
+        self.api(of, namespace).delete(name, options).await.unwrap();
+    }
+
+    pub(crate) async fn namespace(&self, name: &str) {
+        self.create(&NAMESPACES, "", json!({"metadata": {"name": name}})).await;
+    }
+
+    /// Waits for what can be said of one object, which may be absent.
+    pub(crate) async fn until(
+        &self,
+        of: &Of,
+        namespace: &str,
+        name: &str,
+        is_so: impl Fn(Option<&Value>) -> bool,
+    ) {
+        let key = match namespace {
+            "" => ObjectKey::cluster(name),
+            namespace => ObjectKey::namespaced(namespace, name),
+        };
+        self.until_all(of, |all| is_so(all.iter().find(|(at, _)| *at == key).map(|(_, value)| value))).await;
+    }
+
+    /// Waits for what can be said of all objects of a resource.
+    pub(crate) async fn until_all(&self, of: &Of, is_so: impl Fn(&[(ObjectKey, Value)]) -> bool) {
+        let informer = self.informer(of);
+        let reader = informer.reader::<Value>(watchkeeper_cache::Keep::Encoded);
+        let all = || -> Vec<(ObjectKey, Value)> {
+            let now = informer.store().snapshot();
+            let decode = |key: &ObjectKey| reader.get(&key.to_string()).unwrap();
+            let keys = now.iter().map(|object| object.head.key().clone());
+            keys.filter_map(|key| decode(&key).map(|value| (key, Value::clone(&value)))).collect()
+        };
+        // Whatever was heard of, what counts is what there is now.
+        let outcome =
+            until(&informer, Some(PATIENCE), |_: Seen<'_>| Ok::<_, Infallible>(is_so(&all()).then_some(())));
+        if let Err(error) = outcome.await {
+            panic!(
+                "{} of {}: {error}\nthere is: {}",
+                of.1,
+                of.0,
+                json!(all().iter().map(|(_, value)| value).collect::<Vec<_>>())
+            );
+        }
+    }
+
+    fn informer(&self, of: &Of) -> Informer {
+        let (group_version, plural) = of.0.rsplit_once('/').unwrap();
+        let (group, version) = group_version.rsplit_once('/').unwrap_or(("", group_version));
+        self.factory.informer(&Collection::new(group, version, plural, of.1))
+    }
+}

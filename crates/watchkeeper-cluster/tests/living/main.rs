@@ -1,0 +1,5 @@
+//! A server whose cluster lives: what is written leads to what a real cluster makes of it.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod accounts;
+mod living;
