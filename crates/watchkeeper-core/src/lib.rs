@@ -17,10 +17,12 @@
 //! | what became of a request | [`Status`] |
 //! | what has changed | [`WatchEvent`] |
 //! | where objects come from | [`ListWatch`] |
+//! | whether a program is well | [`Health`] |
 
 mod encoded;
 mod excerpt;
 mod head;
+mod health;
 mod key;
 mod kind;
 mod list_watch;
@@ -34,6 +36,7 @@ mod watch_event;
 
 pub use encoded::{Encoded, Encoding, Object};
 pub use head::{Head, HeadBuilder, Owner};
+pub use health::{Check, Health, HealthAnswer};
 pub use key::{KeyError, ObjectKey};
 pub use kind::{
     GroupKind, GroupResource, GroupVersion, GroupVersionError, GroupVersionKind, GroupVersionResource,

@@ -16,13 +16,13 @@ use http::header::{ACCEPT, AUTHORIZATION, RETRY_AFTER};
 use http::{HeaderValue, Method, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
-use watchkeeper_core::Status;
+use watchkeeper_core::{Health, Status};
 
 use super::authenticate::{Authenticator, MASTERS, User};
 use super::body::{BodyLimits, RequestBody};
 use super::certificates::Subject;
 use super::handler::{Handler, Request};
-use super::health::Health;
+use super::health;
 use super::impersonate::impersonated;
 use super::negotiate::Preferences;
 use super::options::request_timeout;
@@ -233,7 +233,7 @@ impl<H: Handler> Front<H> {
             let checked = VersionInfo::check(&request.method, accept);
             return Some(checked.map(|()| Response::raw_json(StatusCode::OK, &self.version)));
         }
-        self.health.answer(path, &request.query).map(Ok)
+        health::answer(&self.health, path, &request.query).map(Ok)
     }
 
     /// Leave to be in flight. Whoever may do everything needs none.

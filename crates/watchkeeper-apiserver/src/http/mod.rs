@@ -52,7 +52,7 @@ pub mod front;
 mod gather;
 mod go_text;
 pub mod handler;
-pub mod health;
+mod health;
 mod impersonate;
 pub mod kubeconfig;
 pub mod listen;
@@ -77,7 +77,6 @@ pub use decode::{
 pub use front::{Front, RequestLimits};
 pub(crate) use go_text::{parse_duration, parse_u64};
 pub use handler::{Handler, Request};
-pub use health::{Check, Health};
 pub use kubeconfig::{Credentials, Kubeconfig};
 pub use listen::{ConnectionLimits, ListenError, Listener, Security};
 pub use negotiate::{
@@ -97,5 +96,6 @@ pub use respond::{
 pub use strict::{FINDING_PATH_BYTES, Finding, STRICT_FINDINGS};
 pub use switch::Switch;
 pub use version::VersionInfo;
+pub use watchkeeper_core::{Check, Health};
 pub use watchkeeper_wire::document::DOCUMENT_DEPTH;
 pub use watchkeeper_wire::yaml::YAML_NODES;
