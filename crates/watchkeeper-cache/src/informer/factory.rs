@@ -175,11 +175,7 @@ impl InformerFactory {
     /// # Errors
     /// If some have not, after so long.
     pub async fn synced(&self, patience: Duration) -> Result<(), NotSynced> {
-        let started: Vec<_> = {
-            let inner = self.shared.inner.lock();
-            let all = inner.informers.iter().filter(|(_, (_, informer))| informer.is_started());
-            all.map(|(collection, (_, informer))| (collection.clone(), informer.clone())).collect()
-        };
+        let started = self.started();
         let all = async {
             for (_, informer) in &started {
                 informer.synced().await;
@@ -187,12 +183,22 @@ impl InformerFactory {
         };
         // Whether in time or not: what counts is who is synced.
         let _ = tokio::time::timeout(patience, all).await;
-        let late: Vec<_> =
-            started.into_iter().filter(|(_, informer)| !informer.is_synced()).map(|(late, _)| late).collect();
+        let late = unsynced(started);
         match late.is_empty() {
             true => Ok(()),
             false => Err(NotSynced { collections: late, after: patience }),
         }
+    }
+
+    /// The collections whose informers were started and do not have their first list yet.
+    pub fn unsynced(&self) -> Vec<Collection> {
+        unsynced(self.started())
+    }
+
+    fn started(&self) -> Vec<(Collection, Informer)> {
+        let inner = self.shared.inner.lock();
+        let started = inner.informers.iter().filter(|(_, (_, informer))| informer.is_started());
+        started.map(|(collection, (_, informer))| (collection.clone(), informer.clone())).collect()
     }
 
     /// Ends one informer, and forgets it: who asks for it then gets a new one.
@@ -220,6 +226,10 @@ impl InformerFactory {
     pub fn collections(&self) -> Vec<Collection> {
         self.shared.inner.lock().informers.keys().cloned().collect()
     }
+}
+
+fn unsynced(informers: Vec<(Collection, Informer)>) -> Vec<Collection> {
+    informers.into_iter().filter(|(_, informer)| !informer.is_synced()).map(|(late, _)| late).collect()
 }
 
 /// An informer has ended (F2). What was asked for meanwhile under the same name is another.

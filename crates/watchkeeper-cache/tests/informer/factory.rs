@@ -284,9 +284,11 @@ async fn one_informer_can_be_waited_for_alone() {
     let factory = InformerFactory::new(sources);
     let (pods_informer, nodes_informer) = (factory.informer(&pods()), factory.informer(&nodes()));
     let unasked = factory.synced(PATIENCE).await;
+    assert!(factory.unsynced().is_empty());
     assert_eq!(unasked, Ok(()), "what was not started is not waited for");
     factory.start();
     assert!(pods_informer.synced().await);
+    assert_eq!(factory.unsynced(), [nodes()]);
     assert_eq!(factory.synced(PATIENCE).await.unwrap_err().collections, [nodes()]);
     let waiting = nodes_informer.clone();
     let waiting = tokio::spawn(async move { waiting.synced().await });
