@@ -127,6 +127,23 @@ impl Controller {
         Ok(self)
     }
 
+    /// Counts there if it does not count elsewhere.
+    pub(crate) fn counted(self, registry: &Registry) -> Result<Self, RegisterError> {
+        match self.metrics {
+            None => self.metrics(registry),
+            Some(_) => Ok(self),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// That of its primary objects, and then those of others.
+    pub(crate) fn informers(&self) -> impl Iterator<Item = &Informer> {
+        self.triggers.iter().map(|trigger| &trigger.informer)
+    }
+
     /// Runs until `stop`, or until the informer of its primary objects ends. Then changes are not heard any more,
     /// keys are not handed out, and what is under way is waited for, in this order. The informers have to be
     /// started by somebody. Dropped half-way, calls are dropped where they wait.

@@ -34,6 +34,7 @@
 
 mod controller;
 pub mod leader;
+pub mod manager;
 mod metrics;
 mod outcome;
 pub mod predicate;
@@ -43,5 +44,6 @@ mod worker;
 mod written;
 
 pub use controller::Controller;
+pub use manager::{Manager, ManagerError};
 pub use outcome::{Action, Failure};
 pub use request::{Reconcile, Request};

@@ -1,0 +1,106 @@
+//! How it ends.
+
+use std::net::TcpStream;
+use std::time::Duration;
+
+use watchkeeper_controller::{Action, Manager, ManagerError, Request};
+
+use crate::board::Board;
+use crate::{Story, after, collection, controller, factory};
+
+#[tokio::test(start_paused = true)]
+async fn all_end_in_order_calls_lease_tasks_informers_port() {
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let before = tasks();
+    let (story, factory) = (Story::new(), factory(Duration::ZERO));
+    let mut manager = Manager::new(&factory)
+        .serve("127.0.0.1:0".parse().unwrap())
+        .unwrap()
+        .elector(Board::new(&story).elector("me"));
+    let address = manager.address().unwrap();
+    for name in ["shops", "banks"] {
+        let story = story.clone();
+        manager.add(controller(name, &factory), move |_: Request| {
+            let story = story.clone();
+            async move {
+                story.tell("called");
+                after(6).await;
+                story.tell("finished");
+                Ok(Action::Done)
+            }
+        });
+    }
+    let told = story.clone();
+    manager.spawn("recorder", move |stop| async move {
+        stop.cancelled().await;
+        after(1).await;
+        told.tell("task");
+        Ok(())
+    });
+    let (told, shops) = (story.clone(), factory.informer(&collection("shops")));
+    let watching = tokio::spawn(async move {
+        shops.ended().await;
+        TcpStream::connect(address).unwrap(); // the port is still open
+        told.tell("informers");
+    });
+    manager.run_until(after(4)).await.unwrap();
+    assert!(TcpStream::connect(address).is_err(), "the port is closed");
+    watching.await.unwrap();
+    let expected =
+        ["called@0", "called@0", "finished@6", "finished@6", "released@6", "task@7", "informers@7"];
+    assert_eq!(story.told(), expected);
+    assert_eq!(tasks(), before, "nothing is left");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_does_not_end_in_time_is_dropped_and_named() {
+    let (story, factory) = (Story::new(), factory(Duration::ZERO));
+    let mut manager = Manager::new(&factory).grace(Duration::from_secs(5));
+    manager.add(controller("shops", &factory), |_: Request| std::future::pending());
+    manager.spawn("stubborn", |_| std::future::pending());
+    manager.spawn("quick", |stop| async move {
+        stop.cancelled().await;
+        Ok(())
+    });
+    let outcome = manager.run_until(after(1)).await;
+    assert_eq!(outcome.unwrap_err().to_string(), "did not end in time: controllers, stubborn");
+    story.tell("over");
+    assert_eq!(story.told(), ["over@8"], "what ends later has two seconds all the same");
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_can_be_dropped_and_begun_again_as_often_as_one_likes() {
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let before = tasks();
+    for _ in 0..3 {
+        let factory = factory(Duration::ZERO);
+        let mut manager = Manager::new(&factory);
+        manager.add(controller("shops", &factory), |_: Request| std::future::pending());
+        manager.spawn("stubborn", |_| std::future::pending());
+        assert!(tokio::time::timeout(Duration::from_secs(3), manager.run_until(after(60))).await.is_err());
+        drop(factory);
+        while tasks() > before {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_ends_before_the_first_list_too_and_says_whose_it_waited_for() {
+    let story = Story::new();
+    let late = factory(Duration::from_secs(100));
+    let mut manager = Manager::new(&late);
+    manager.add(controller("shops", &late), story.telling("called"));
+    manager.run_until(after(3)).await.unwrap();
+    assert!(story.told().is_empty());
+
+    let late = factory(Duration::from_secs(100));
+    let mut manager = Manager::new(&late).sync_within(Duration::from_secs(5));
+    manager.add(controller("shops", &late), story.telling("called"));
+    match manager.run_until(std::future::pending()).await {
+        Err(ManagerError::NotSynced { late, after }) => {
+            assert_eq!((late, after.as_secs()), (vec!["shops.v1.example.com".to_owned()], 5));
+        }
+        other => panic!("{other:?}"),
+    }
+}
