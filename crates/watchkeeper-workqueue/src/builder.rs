@@ -5,10 +5,10 @@ use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use watchkeeper_metrics::{RegisterError, Registry};
 
 use crate::limit::{self, RateLimiter};
+use crate::lock::Mutex;
 use crate::metrics::Metrics;
 use crate::queue::{Group, Shared};
 use crate::ready::Ready;

@@ -2,14 +2,13 @@
 
 use std::fmt;
 use std::future::Future;
-
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use tokio::task::coop;
-use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::state::Taken;
+use crate::time::{Instant, Sleep, sleep_until};
 use crate::waiters::Ticket;
 use crate::{Item, Key, WorkQueue};
 

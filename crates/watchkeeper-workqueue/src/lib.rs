@@ -47,12 +47,14 @@ mod item;
 mod key;
 pub mod limit;
 mod list;
+mod lock;
 mod metrics;
 mod node;
 mod priority;
 mod queue;
 mod ready;
 mod state;
+mod time;
 mod waiters;
 
 pub use builder::Builder;

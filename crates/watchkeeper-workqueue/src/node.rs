@@ -1,9 +1,8 @@
 //! Node: what the queue knows of a key.
 
-use tokio::time::Instant;
-
 use crate::Priority;
 use crate::list::Links;
+use crate::time::Instant;
 
 /// A key that waits, is worked on, or is delayed. One that is none of these has no node.
 #[derive(Debug)]

@@ -5,11 +5,10 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
-use tokio::time::Instant;
-
 use crate::limit::RateLimiter;
+use crate::lock::Mutex;
 use crate::state::{Keyed, State};
+use crate::time::Instant;
 use crate::{Builder, Drain, Get, Key, Priority};
 
 /// Keys that want to be worked on. Clones are the same queue. See the [crate] for what it promises.

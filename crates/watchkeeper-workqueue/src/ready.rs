@@ -4,11 +4,11 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use slab::Slab;
-use tokio::time::Instant;
 
 use crate::Priority;
 use crate::list::List;
 use crate::node::Node;
+use crate::time::Instant;
 
 /// A row for each priority.
 ///

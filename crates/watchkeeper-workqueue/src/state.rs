@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use hashbrown::HashTable;
 use slab::Slab;
-use tokio::time::Instant;
 
 use crate::list::{Links, List};
 use crate::metrics::Metrics;
 use crate::node::{Delayed, Due, Node, Place};
 use crate::ready::Ready;
+use crate::time::Instant;
 use crate::waiters::{Ticket, Waiters};
 use crate::{Key, Priority};
 

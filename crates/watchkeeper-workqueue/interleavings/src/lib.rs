@@ -1,0 +1,47 @@
+//! The work queue with locks that shuttle schedules, and with a time that passes when it is told to.
+//!
+//! From: the files of `watchkeeper-workqueue`, all but `lock.rs` and `time.rs`.
+//! To:   the tests of this package, which run them in many interleavings.
+//!
+//! Threads change where a lock is taken or released, and where a future waits. Limiters have locks of their own,
+//! which they hold for no longer than a look at a number: those are as in life.
+
+#[path = "../../src/builder.rs"]
+mod builder;
+#[path = "../../src/drain.rs"]
+mod drain;
+#[path = "../../src/get.rs"]
+mod get;
+#[path = "../../src/item.rs"]
+mod item;
+#[path = "../../src/key.rs"]
+mod key;
+#[path = "../../src/limit/mod.rs"]
+pub mod limit;
+#[path = "../../src/list.rs"]
+mod list;
+mod lock;
+#[path = "../../src/metrics.rs"]
+mod metrics;
+#[path = "../../src/node.rs"]
+mod node;
+#[path = "../../src/priority.rs"]
+mod priority;
+#[path = "../../src/queue.rs"]
+mod queue;
+#[path = "../../src/ready.rs"]
+mod ready;
+#[path = "../../src/state.rs"]
+mod state;
+pub mod time;
+#[path = "../../src/waiters.rs"]
+mod waiters;
+
+pub use builder::Builder;
+pub use drain::Drain;
+pub use get::Get;
+pub use item::Item;
+pub use key::Key;
+pub use limit::RateLimiter;
+pub use priority::Priority;
+pub use queue::WorkQueue;
