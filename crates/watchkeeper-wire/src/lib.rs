@@ -12,6 +12,7 @@ mod frame;
 pub mod gzip;
 mod intake;
 pub mod json;
+pub mod json_path;
 mod kind;
 mod limits;
 mod list_end;
