@@ -8,13 +8,16 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use watchkeeper_cache::Informer;
 use watchkeeper_cache::handler::Resync;
+use watchkeeper_cache::store::{ByField, UnknownIndex};
 use watchkeeper_core::{Object, ObjectKey};
 use watchkeeper_metrics::{RegisterError, Registry};
+use watchkeeper_wire::FieldPath;
 use watchkeeper_workqueue::{Builder, RateLimiter, WorkQueue};
 
 use crate::Reconcile;
+use crate::mapping;
 use crate::metrics::Metrics;
-use crate::trigger::{self, Trigger};
+use crate::trigger::Trigger;
 use crate::worker::Work;
 use crate::written::Written;
 
@@ -40,7 +43,7 @@ impl Controller {
         Self {
             name: name.to_owned(),
             primary: primary.clone(),
-            triggers: vec![Trigger::new(primary, trigger::itself)],
+            triggers: vec![Trigger::new(primary, mapping::itself)],
             workers: 1,
             timeout: None,
             grace: GRACE,
@@ -50,7 +53,7 @@ impl Controller {
     }
 
     /// Only updates of primary objects that matter; see [`predicate`](crate::predicate). It is not asked of those
-    /// that come or go.
+    /// that come, go, or are asked to go.
     #[must_use]
     pub fn when(mut self, matters: impl Fn(&Object, &Object) -> bool + Send + Sync + 'static) -> Self {
         self.triggers[0].matters = Some(Box::new(matters));
@@ -68,7 +71,60 @@ impl Controller {
     #[must_use]
     pub fn owns(self, informer: &Informer) -> Self {
         let kind = self.primary.kind().name().clone();
-        self.watches(informer, move |object| trigger::controller_of(&kind, object).into_iter().collect())
+        self.watches(informer, move |object| mapping::controller_of(&kind, object))
+    }
+
+    /// Also when something changes that has a primary object among its owners, whoever manages it.
+    #[must_use]
+    pub fn owns_with_others(self, informer: &Informer) -> Self {
+        let kind = self.primary.kind().name().clone();
+        self.watches(informer, move |object| mapping::owners_of(&kind, object))
+    }
+
+    /// Also when something changes that names a primary object in a label: one in its namespace, or in none if it is
+    /// in none.
+    #[must_use]
+    pub fn watches_by_label(self, informer: &Informer, label: &str) -> Self {
+        let label = label.to_owned();
+        self.watches(informer, move |object| mapping::labelled(&label, object))
+    }
+
+    /// Also when something changes that primary objects refer to by its name in a field, as by
+    /// `spec.configMapRef.name`, in the namespace of both.
+    ///
+    /// ```no_run
+    /// # fn example(factory: &watchkeeper_cache::InformerFactory) -> Result<(), Box<dyn std::error::Error>> {
+    /// use watchkeeper_controller::Controller;
+    /// use watchkeeper_core::Collection;
+    ///
+    /// let shops = factory.informer(&Collection::new("example.com", "v1", "shops", "Shop"));
+    /// let maps = factory.informer(&Collection::new("", "v1", "configmaps", "ConfigMap"));
+    /// let controller =
+    ///     Controller::new("shops", &shops).watches_by_field(&maps, "spec.configMapRef.name".parse()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn watches_by_field(self, informer: &Informer, path: FieldPath) -> Self {
+        let index = format!("refers by {path}");
+        // One that is there already is the same: the name says all of it.
+        let _ = self.primary.add_index(&index, ByField::new(self.primary.kind().clone(), path));
+        self.watches_by_known_index(informer, &index)
+    }
+
+    /// Also when something changes that primary objects refer to: those that have its name in an index of their
+    /// informer, in the namespace of both.
+    ///
+    /// # Errors
+    /// If there is no such index.
+    pub fn watches_by_index(self, informer: &Informer, index: &str) -> Result<Self, UnknownIndex> {
+        self.primary.store().snapshot().index_values(index).map(drop)?;
+        Ok(self.watches_by_known_index(informer, index))
+    }
+
+    fn watches_by_known_index(self, informer: &Informer, index: &str) -> Self {
+        let (store, index) = (self.primary.store().clone(), index.to_owned());
+        self.watches(informer, move |object| mapping::referring(&store, &index, object))
     }
 
     /// Also when something else changes: whose keys it is about is asked of the object as it is and as it was.

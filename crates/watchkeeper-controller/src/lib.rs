@@ -35,6 +35,7 @@
 mod controller;
 pub mod leader;
 pub mod manager;
+mod mapping;
 mod metrics;
 mod outcome;
 pub mod predicate;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use watchkeeper_cache::Informer;
 use watchkeeper_cache::delta::Delta;
 use watchkeeper_cache::handler::SubscriptionOptions;
-use watchkeeper_core::{GroupVersionKind, Object, ObjectKey};
+use watchkeeper_core::{Object, ObjectKey};
 use watchkeeper_workqueue::{Priority, WorkQueue};
 
 /// Whose changes lead to which keys.
@@ -45,7 +45,7 @@ impl Trigger {
             Delta::Added { new, initial: false } => (keys(new), Priority::Normal),
             Delta::Updated { old, new } => {
                 let matters = self.matters.as_ref().is_none_or(|matters| matters(old, new));
-                match matters {
+                match matters || is_going(old, new) {
                     // Also whoever it was about before.
                     true => (both(keys(old), keys(new)), Priority::Normal),
                     false => (Vec::new(), Priority::Normal),
@@ -59,23 +59,9 @@ impl Trigger {
     }
 }
 
-/// An object by its own key.
-pub(crate) fn itself(object: &Object) -> Vec<ObjectKey> {
-    vec![object.head.key().clone()]
-}
-
-/// The object of this kind that manages another.
-pub(crate) fn controller_of(kind: &GroupVersionKind, object: &Object) -> Option<ObjectKey> {
-    let owner = object.head.controller()?;
-    // An owner of another version is the same object.
-    let (group, _) = owner.api_version.rsplit_once('/').unwrap_or(("", owner.api_version));
-    if owner.kind != kind.kind || group != kind.group {
-        return None;
-    }
-    Some(match object.head.key().namespace() {
-        Some(namespace) => ObjectKey::namespaced(namespace, owner.name),
-        None => ObjectKey::cluster(owner.name),
-    })
+/// It was asked to go, or has gone and another has come, which nobody may pass over.
+fn is_going(old: &Object, new: &Object) -> bool {
+    old.head.deleted() != new.head.deleted() || old.head.uid() != new.head.uid()
 }
 
 fn both(mut some: Vec<ObjectKey>, others: Vec<ObjectKey>) -> Vec<ObjectKey> {

@@ -4,6 +4,7 @@
 mod calls;
 mod ending;
 mod failures;
+mod mapping;
 mod triggers;
 
 use std::sync::Arc;
