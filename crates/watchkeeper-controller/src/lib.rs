@@ -33,6 +33,7 @@
 //! ```
 
 mod controller;
+mod finalizer;
 pub mod leader;
 pub mod manager;
 mod mapping;
@@ -45,6 +46,7 @@ mod worker;
 mod written;
 
 pub use controller::Controller;
+pub use finalizer::{Finalizer, Finalizing};
 pub use manager::{Manager, ManagerError};
 pub use outcome::{Action, Failure};
 pub use request::{Reconcile, Request};

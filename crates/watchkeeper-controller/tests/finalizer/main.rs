@@ -1,0 +1,105 @@
+//! Finalizers on a server that others write to as well.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod steps;
+mod together;
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use watchkeeper_cache::Informer;
+use watchkeeper_client::kubeconfig::{Overrides, Sources};
+use watchkeeper_client::resource::ResourceClient;
+use watchkeeper_client::{Client, Config};
+use watchkeeper_controller::{Action, Controller, Failure, Finalizer, Finalizing, Request};
+use watchkeeper_testkit::TestCluster;
+use watchkeeper_testkit::script::{List, Script, Watch, object};
+use watchkeeper_wire::Kind;
+
+const OURS: &str = "example.com/ours";
+
+struct World {
+    cluster: TestCluster,
+    client: Client,
+    maps: ResourceClient<Value>,
+}
+
+impl World {
+    async fn start() -> Self {
+        let cluster = TestCluster::start().await.unwrap();
+        let sources = Sources::File(cluster.kubeconfig_path().to_owned());
+        let client = Client::new(&Config::load(&sources, &Overrides::default()).unwrap()).unwrap();
+        let maps = client.resource("configmaps", &Kind::new("", "v1", "ConfigMap"));
+        let maps = maps.namespace(cluster.namespace());
+        Self { cluster, client, maps }
+    }
+
+    async fn create(&self, name: &str, finalizers: &[&str]) -> Arc<Value> {
+        let map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": self.cluster.namespace(), "finalizers": finalizers},
+        });
+        Arc::new(self.maps.create(&map, &Default::default()).await.unwrap())
+    }
+
+    async fn delete(&self, name: &str) {
+        self.maps.delete(name, &Default::default()).await.unwrap();
+    }
+
+    async fn get(&self, name: &str) -> Option<Arc<Value>> {
+        self.maps.find(name).await.unwrap().map(Arc::new)
+    }
+
+    async fn finalizers(&self, name: &str) -> Vec<String> {
+        finalizers(&self.get(name).await.unwrap())
+    }
+
+    /// Runs the finalizer once for an object as it is known: what was done, and what came of it.
+    async fn run(&self, known: &Arc<Value>, outcome: Result<Action, &'static str>) -> (Vec<String>, bool) {
+        let (done, informer) = (Arc::new(Mutex::new(Vec::new())), one());
+        let finalizer = Finalizer::new(OURS, &self.maps, informer.store());
+        let (noted, known) = (done.clone(), known.clone());
+        let (told, hears) = tokio::sync::oneshot::channel();
+        let told = Arc::new(Mutex::new(Some(told)));
+        let reconcile = move |request: Request| {
+            let (finalizer, known, noted, told) =
+                (finalizer.clone(), known.clone(), noted.clone(), told.clone());
+            async move {
+                let act = |what: Finalizing<Value>| async move {
+                    noted.lock().push(match what {
+                        Finalizing::Apply(map) => format!("apply with {:?}", finalizers(&map)),
+                        Finalizing::Cleanup(_) => "cleanup".to_owned(),
+                    });
+                    outcome.map_err(Failure::terminal)
+                };
+                let outcome = finalizer.run(&request, known, act).await;
+                told.lock().take().unwrap().send(outcome.is_ok()).unwrap();
+                Ok(Action::Done)
+            }
+        };
+        let stop = Arc::new(Mutex::new(None));
+        let stopped = stop.clone();
+        Controller::new("maps", &informer)
+            .run(reconcile, async move {
+                *stopped.lock() = hears.await.ok();
+            })
+            .await;
+        let outcome = stop.lock().unwrap();
+        (done.lock().clone(), outcome)
+    }
+}
+
+/// An informer of one object, so that a controller is called once.
+fn one() -> Informer {
+    let script = Script::new().without_initial_events();
+    let script = script.then(List::at(1).item(object("x/a", 1))).then(Watch::new().stalls());
+    let informer = Informer::new(Kind::new("", "v1", "ConfigMap"), script);
+    informer.start();
+    informer
+}
+
+fn finalizers(map: &Value) -> Vec<String> {
+    let list = map["metadata"]["finalizers"].as_array();
+    list.into_iter().flatten().map(|name| name.as_str().unwrap().to_owned()).collect()
+}
