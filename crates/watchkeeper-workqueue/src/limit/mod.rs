@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::Key;
 
-pub use bucket::TokenBucket;
+pub use bucket::{Bucket, TokenBucket};
 pub use exponential::Exponential;
 pub use fast_slow::FastSlow;
 pub use longest::{AtMost, Longest};
