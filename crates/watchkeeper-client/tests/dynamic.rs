@@ -7,7 +7,8 @@ use futures_util::StreamExt as _;
 use serde_json::json;
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::dynamic::{
-    ApplyOptions, DeleteOptions, Deleted, DynamicApi, DynamicObject, ListOptions, Propagation, WriteOptions,
+    ApplyOptions, DeleteOptions, Deleted, DeletedMany, DynamicApi, DynamicObject, ListOptions, Propagation,
+    WriteOptions,
 };
 use watchkeeper_client::resource::Event;
 use watchkeeper_client::rest::PatchKind;
@@ -184,5 +185,9 @@ async fn metadata_is_had_without_the_rest() {
     let patched = maps.patch("a", PatchKind::Merge, &patch, &write()).await.unwrap();
     assert_eq!(patched.labels().collect::<Vec<_>>(), [("x", "y")]);
     assert_eq!(patched.get(&["data"]), None);
+    let deleted = maps.delete_collection(&ListOptions::default(), &DeleteOptions::default()).await.unwrap();
+    let DeletedMany::Going(deleted) = deleted else { panic!("it is said what was deleted") };
+    assert_eq!((deleted.items[0].kind(), deleted.items.len()), ("PartialObjectMetadata", 1));
+    assert!(whole.find("a").await.unwrap().is_none());
     world.server.stop().await;
 }

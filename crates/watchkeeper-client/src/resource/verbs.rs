@@ -36,12 +36,7 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
     /// # Errors
     /// As [`get`](Self::get).
     pub async fn list(&self, options: &ListOptions) -> Result<List<T>, RequestError> {
-        let request = options.add_to(self.all(Method::GET));
-        let request = match self.shape {
-            Shape::Whole => request,
-            _ => request.shape(Shape::MetadataList),
-        };
-        request.receive(Arriving::default()).await
+        self.many(Method::GET, options).receive(Arriving::default()).await
     }
 
     /// Creates an object.
@@ -104,8 +99,7 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
         list: &ListOptions,
         options: &DeleteOptions,
     ) -> Result<DeletedMany<T>, RequestError> {
-        let request = list.add_to(self.all(Method::DELETE)).object(&options.body());
-        let answer = request.send().await?;
+        let answer = self.many(Method::DELETE, list).object(&options.body()).send().await?;
         match answer.object_type() {
             Some((_, kind)) if kind == "Status" => Ok(DeletedMany::Gone(Box::new(answer.into()?))),
             _ => Ok(DeletedMany::Going(List::read(&answer)?)),
@@ -129,6 +123,15 @@ pub(super) struct Written {
 }
 
 impl<T> ResourceClient<T> {
+    /// A request that is answered by a list.
+    fn many(&self, method: Method, options: &ListOptions) -> Request {
+        let request = options.add_to(self.all(method));
+        match self.shape {
+            Shape::Whole => request,
+            _ => request.shape(Shape::MetadataList),
+        }
+    }
+
     /// Writes an object, and reads its name back (V1).
     pub(super) fn written(&self, object: &impl Serialize) -> Result<Written, RequestError> {
         #[derive(Deserialize)]
