@@ -23,6 +23,7 @@
 mod accounts;
 mod cluster;
 mod in_every_namespace;
+mod namespace;
 mod plane;
 mod resource;
 mod root_ca;

@@ -3,3 +3,4 @@
 
 mod accounts;
 mod living;
+mod namespaces;

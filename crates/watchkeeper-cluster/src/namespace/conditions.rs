@@ -1,0 +1,188 @@
+//! Conditions: what a namespace that is going says of its content.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use watchkeeper_core::{GroupVersionResource, Timestamp};
+
+use super::content::Left;
+
+const DISCOVERY: &str = "NamespaceDeletionDiscoveryFailure";
+const DELETION: &str = "NamespaceDeletionContentFailure";
+const CONTENT: &str = "NamespaceContentRemaining";
+const FINALIZERS: &str = "NamespaceFinalizersRemaining";
+
+/// All conditions in their order, and the reason and message of each where there is nothing to say.
+const NOTHING: [(&str, &str, &str); 5] = [
+    (DISCOVERY, "ResourcesDiscovered", "All resources successfully discovered"),
+    (
+        "NamespaceDeletionGroupVersionParsingFailure",
+        "ParsedGroupVersions",
+        "All legacy kube types successfully parsed",
+    ),
+    (DELETION, "ContentDeleted", "All content successfully deleted, may be waiting on finalization"),
+    (CONTENT, "ContentRemoved", "All content successfully removed"),
+    (FINALIZERS, "ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+];
+
+/// What has failed in a pass.
+#[derive(Debug, Default)]
+pub(super) struct Conditions {
+    discovery: Option<String>,
+    deletions: Vec<String>,
+}
+
+/// What is left after a pass.
+#[derive(Debug, Default)]
+pub(super) struct Totals {
+    resources: BTreeMap<String, usize>,
+    finalizers: BTreeMap<String, usize>,
+}
+
+impl Totals {
+    pub(super) fn add(&mut self, resource: &GroupVersionResource, left: &Left) {
+        if left.count > 0 {
+            *self.resources.entry(format!("{}.{}", resource.resource, resource.group)).or_default() +=
+                left.count;
+        }
+        for (finalizer, count) in &left.finalizers {
+            *self.finalizers.entry(finalizer.clone()).or_default() += count;
+        }
+    }
+}
+
+impl Conditions {
+    pub(super) fn not_discovered(&mut self, why: &str) {
+        self.discovery = Some(why.to_owned());
+    }
+
+    pub(super) fn not_deleted(&mut self, why: &str) {
+        self.deletions.push(why.to_owned());
+    }
+
+    /// The conditions as they are to be; `None` if they are so.
+    pub(super) fn update(&self, before: Value, totals: &Totals, now: Timestamp) -> Option<Value> {
+        let mut all = match before {
+            Value::Array(all) => all,
+            _ => Vec::new(),
+        };
+        let mut has_changed = false;
+        for (kind, reason, message) in NOTHING {
+            let (status, reason, message) = match self.about(kind, totals) {
+                Some((reason, message)) => ("True", reason, message),
+                None => ("False", reason, message.to_owned()),
+            };
+            let now = now.to_string();
+            let Some(old) = all.iter_mut().find(|condition| condition["type"] == kind) else {
+                all.push(json!({
+                    "type": kind, "status": status, "lastTransitionTime": now, "reason": reason, "message": message,
+                }));
+                has_changed = true;
+                continue;
+            };
+            if old["status"] == status && old["reason"] == reason && old["message"] == message.as_str() {
+                continue;
+            }
+            if old["status"] != status {
+                old["lastTransitionTime"] = now.into();
+            }
+            (old["status"], old["reason"], old["message"]) = (status.into(), reason.into(), message.into());
+            has_changed = true;
+        }
+        has_changed.then_some(Value::Array(all))
+    }
+
+    /// Reason and message, where there is something to say.
+    fn about(&self, kind: &str, totals: &Totals) -> Option<(&'static str, String)> {
+        match kind {
+            DISCOVERY => Some(("DiscoveryFailed", self.discovery.clone()?)),
+            DELETION if !self.deletions.is_empty() => {
+                let mut all = self.deletions.clone();
+                all.sort();
+                let (count, all) = (all.len(), all.join(", "));
+                let message = format!("Failed to delete all resource types, {count} remaining: {all}");
+                Some(("ContentDeletionFailed", message))
+            }
+            CONTENT if !totals.resources.is_empty() => {
+                let all = listed(&totals.resources, "has", "resource instances");
+                Some(("SomeResourcesRemain", format!("Some resources are remaining: {all}")))
+            }
+            FINALIZERS if !totals.finalizers.is_empty() => {
+                let all = listed(&totals.finalizers, "in", "resource instances");
+                let message = format!("Some content in the namespace has finalizers remaining: {all}");
+                Some(("SomeFinalizersRemain", message))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn listed(counts: &BTreeMap<String, usize>, verb: &str, what: &str) -> String {
+    let mut all: Vec<String> =
+        counts.iter().map(|(name, count)| format!("{name} {verb} {count} {what}")).collect();
+    all.sort();
+    all.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp { seconds: 0, nanos: 0 };
+    const LATER: Timestamp = Timestamp { seconds: 60, nanos: 0 };
+
+    fn resource(group: &str, resource: &str) -> GroupVersionResource {
+        GroupVersionResource {
+            group: group.to_owned(),
+            version: "v1".to_owned(),
+            resource: resource.to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_is_in_order_is_said_once() {
+        let (conditions, totals) = (Conditions::default(), Totals::default());
+        let all = conditions.update(Value::Null, &totals, NOW).unwrap();
+        let statuses: Vec<_> = all.as_array().unwrap().iter().map(|one| one["status"].clone()).collect();
+        assert_eq!(statuses, ["False"; 5]);
+        assert_eq!(conditions.update(all, &totals, LATER), None);
+    }
+
+    #[test]
+    fn what_is_left_is_counted_by_resource_and_by_finalizer() {
+        let mut totals = Totals::default();
+        let held = |count| BTreeMap::from([("example.com/hold".to_owned(), count)]);
+        totals.add(&resource("", "secrets"), &Left { estimate: 15, count: 2, finalizers: held(2) });
+        totals.add(&resource("apps", "deployments"), &Left { estimate: 15, count: 1, finalizers: held(1) });
+        let all = Conditions::default().update(Value::Null, &totals, NOW).unwrap();
+        assert_eq!(
+            all[3]["message"],
+            "Some resources are remaining: deployments.apps has 1 resource instances, secrets. has 2 resource instances"
+        );
+        assert_eq!(
+            all[4]["message"],
+            "Some content in the namespace has finalizers remaining: example.com/hold in 3 resource instances"
+        );
+        let over = Conditions::default().update(all, &Totals::default(), LATER).unwrap();
+        assert_eq!(
+            over[3],
+            json!({
+                "type": "NamespaceContentRemaining", "status": "False", "reason": "ContentRemoved",
+                "message": "All content successfully removed", "lastTransitionTime": LATER.to_string(),
+            })
+        );
+        assert_eq!(over[0]["lastTransitionTime"], NOW.to_string(), "it has not changed");
+    }
+
+    #[test]
+    fn what_could_not_be_deleted_is_said_in_one_order() {
+        let mut conditions = Conditions::default();
+        conditions.not_deleted("b is away");
+        conditions.not_deleted("a is away");
+        let all = conditions.update(Value::Null, &Totals::default(), NOW).unwrap();
+        assert_eq!(
+            all[2]["message"],
+            "Failed to delete all resource types, 2 remaining: a is away, b is away"
+        );
+    }
+}

@@ -1,0 +1,184 @@
+//! A pass: deletes all that is in a namespace, says what is left, and lets the namespace go where nothing is.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use futures_util::stream::{self, StreamExt as _};
+use serde_json::json;
+use watchkeeper_client::discovery::{Discovered, Discovery as _};
+use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
+use watchkeeper_client::rest::RequestError;
+use watchkeeper_client::{Client, DiscoveryClient};
+use watchkeeper_controller::Failure;
+use watchkeeper_core::Timestamp;
+
+use super::conditions::{Conditions, Totals};
+use super::content::{Content, Left};
+
+/// Whom a namespace is held by as long as it has content.
+const FINALIZER: &str = "kubernetes";
+/// How many resources are emptied at once.
+const AT_A_TIME: usize = 8;
+
+/// Of all namespaces.
+pub(super) struct Namespaces {
+    pub(super) api: DynamicApi,
+    pub(super) client: Client,
+    pub(super) discovery: DiscoveryClient,
+}
+
+/// What a pass has come to.
+pub(super) enum Outcome {
+    /// There is no more to be done.
+    Over,
+    /// There is content that takes its time: about so many seconds.
+    Waiting { estimate: i64 },
+}
+
+/// What was found out in a pass.
+#[derive(Default)]
+struct Found {
+    estimate: i64,
+    totals: Totals,
+    conditions: Conditions,
+    errors: Vec<String>,
+}
+
+impl Namespaces {
+    /// Makes one pass.
+    pub(super) async fn empty(&self, name: &str) -> Result<Outcome, Failure> {
+        let Some(mut namespace) = self.api.find(name).await? else { return Ok(Outcome::Over) };
+        let Ok(deleted) = namespace.text(&["metadata", "deletionTimestamp"]).parse::<Timestamp>() else {
+            return Ok(Outcome::Over); // it was not asked to go
+        };
+        if namespace.text(&["status", "phase"]) != "Terminating" {
+            namespace.set(&["status", "phase"], "Terminating".into());
+            namespace = self.api.update_status(&namespace, &WriteOptions::default()).await?;
+        }
+        if finalizers(&namespace).is_empty() {
+            return Ok(Outcome::Over); // somebody has let it go, and others hold it
+        }
+        let mut found = Found::default();
+        let discovered = self.discover(&mut found).await;
+        let resources = discovered.as_deref().map(Discovered::preferred_resources).unwrap_or_default();
+        let resources =
+            resources.iter().filter(|(_, resource)| resource.namespaced && resource.can("delete"));
+        let contents = resources.map(|(of, resource)| Content::new(&self.client, of, resource, name));
+        found.delete(contents.collect(), now().seconds.saturating_sub(deleted.seconds)).await;
+        let namespace = self.say(namespace, &found).await;
+        if !found.errors.is_empty() {
+            return Err(Failure::retry(found.errors.join(", ")));
+        }
+        if found.estimate > 0 {
+            return Ok(Outcome::Waiting { estimate: found.estimate });
+        }
+        self.finalize(namespace).await?;
+        Ok(Outcome::Over)
+    }
+
+    /// What there is. That something could not be found out does not hold back the rest (N2).
+    async fn discover(&self, found: &mut Found) -> Option<Arc<Discovered>> {
+        match self.discovery.discover().await {
+            Ok(discovered) => {
+                if let Some(partial) = discovered.partial() {
+                    let count = partial.failures.len();
+                    let why = format!("Discovery failed for some groups, {count} failing: {partial}");
+                    found.conditions.not_discovered(&why);
+                    found.errors.push(partial.to_string());
+                }
+                Some(discovered)
+            }
+            Err(error) => {
+                found.conditions.not_discovered(&error.to_string());
+                found.errors.push(error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Has the namespace say what was found. That it cannot be said is no reason to stop.
+    async fn say(&self, mut namespace: DynamicObject, found: &Found) -> DynamicObject {
+        let conditions = namespace.get(&["status", "conditions"]).cloned().unwrap_or_default();
+        let Some(conditions) = found.conditions.update(conditions, &found.totals, now()) else {
+            return namespace;
+        };
+        namespace.set(&["status", "conditions"], conditions);
+        match self.api.update_status(&namespace, &WriteOptions::default()).await {
+            Ok(written) => written,
+            Err(error) => {
+                tracing::debug!(namespace = namespace.name(), %error, "conditions were not written");
+                namespace
+            }
+        }
+    }
+
+    /// Lets the namespace go, as far as we hold it.
+    async fn finalize(&self, mut namespace: DynamicObject) -> Result<(), Failure> {
+        let uid = namespace.text(&["metadata", "uid"]).to_owned();
+        loop {
+            let others: BTreeSet<&str> =
+                finalizers(&namespace).into_iter().filter(|name| *name != FINALIZER).collect();
+            let others = json!(others);
+            namespace.set(&["spec", "finalizers"], others);
+            let written: Result<DynamicObject, RequestError> =
+                self.api.update_subresource("finalize", &namespace, &WriteOptions::default()).await;
+            match written {
+                Ok(_) => return Ok(()),
+                Err(error) if error.is_not_found() => return Ok(()),
+                Err(error) if error.is_conflict() => {}
+                Err(error) => return Err(error.into()),
+            }
+            match self.api.find(namespace.name()).await? {
+                None => return Ok(()),
+                Some(found) if found.text(&["metadata", "uid"]) != uid => return Ok(()),
+                Some(found) => namespace = found,
+            }
+        }
+    }
+}
+
+impl Found {
+    /// Deletes all content of a namespace that is going since so many seconds; pods first (N1).
+    async fn delete(&mut self, contents: Vec<Content>, since: i64) {
+        let (pods, others): (Vec<_>, Vec<_>) = contents.into_iter().partition(Content::is_of_pods);
+        for pods in &pods {
+            let (left, error) = pods.delete(since).await;
+            self.add(pods, &left, error.as_deref(), "failed to delete pods for namespace");
+            if left.count > 0 {
+                self.totals = Totals::default(); // the real controller does not say how many pods are left
+                return;
+            }
+        }
+        let deletions = stream::iter(others).map(|content| async move {
+            let outcome = content.delete(since).await;
+            (content, outcome)
+        });
+        let mut deletions = deletions.buffer_unordered(AT_A_TIME);
+        while let Some((content, (left, error))) = deletions.next().await {
+            self.add(&content, &left, error.as_deref(), "");
+        }
+    }
+
+    fn add(&mut self, content: &Content, left: &Left, error: Option<&str>, why: &str) {
+        if let Some(error) = error {
+            self.conditions.not_deleted(error);
+            self.errors.push(match why {
+                "" => error.to_owned(),
+                why => format!("{why}: {}, err: {error}", content.namespace()),
+            });
+        }
+        self.estimate = self.estimate.max(left.estimate);
+        self.totals.add(content.resource(), left);
+    }
+}
+
+fn finalizers(namespace: &DynamicObject) -> Vec<&str> {
+    let all = namespace.get(&["spec", "finalizers"]).and_then(serde_json::Value::as_array);
+    all.into_iter().flatten().filter_map(serde_json::Value::as_str).collect()
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: 0 }
+}
