@@ -8,7 +8,7 @@ use watchkeeper_client::transport::BuildError;
 use watchkeeper_client::{Client, Config};
 
 use crate::plane::Plane;
-use crate::{accounts, namespace, root_ca};
+use crate::{accounts, namespace, replica_set, root_ca};
 
 /// Why a cluster does not live.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +39,7 @@ impl Builder {
         accounts::start(&mut plane);
         root_ca::start(&mut plane, server.ca_pem());
         namespace::start(&mut plane);
+        replica_set::start(&mut plane);
         plane.start();
         Ok(Cluster { plane })
     }

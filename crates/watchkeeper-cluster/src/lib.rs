@@ -21,12 +21,17 @@
 //! ```
 
 mod accounts;
+mod claim;
+mod clock;
 mod cluster;
 mod in_every_namespace;
 mod namespace;
 mod plane;
+mod replica_set;
 mod resource;
 mod root_ca;
+mod telling;
 mod view;
+mod whole;
 
 pub use cluster::{Builder, Cluster, StartError};

@@ -1,5 +1,9 @@
 //! Views: as much of an object as the controllers look at.
 
 mod meta;
+mod pod;
+mod replica_set;
 
 pub(crate) use meta::{Condition, Meta, OwnerReference};
+pub(crate) use pod::Pod;
+pub(crate) use replica_set::{ReplicaSet, ReplicaSetStatus, selector};

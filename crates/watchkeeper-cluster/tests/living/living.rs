@@ -130,7 +130,7 @@ impl Living {
         }
     }
 
-    fn informer(&self, of: &Of) -> Informer {
+    pub(crate) fn informer(&self, of: &Of) -> Informer {
         let (group_version, plural) = of.0.rsplit_once('/').unwrap();
         let (group, version) = group_version.rsplit_once('/').unwrap_or(("", group_version));
         self.factory.informer(&Collection::new(group, version, plural, of.1))

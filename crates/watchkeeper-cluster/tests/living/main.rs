@@ -4,3 +4,5 @@
 mod accounts;
 mod living;
 mod namespaces;
+mod pods;
+mod replica_sets;

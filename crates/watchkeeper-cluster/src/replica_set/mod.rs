@@ -1,0 +1,66 @@
+//! Replica sets: as many pods as are wanted.
+//!
+//! From: replica sets, and the pods that they own or select.
+//! To:   pods that are created or deleted, and what a replica set says of them in its status.
+//!
+//! - W1: after pods were created or deleted for a replica set, nothing is done for it before all of that is seen.
+
+mod batch;
+mod controller;
+mod pods;
+mod ranking;
+mod status;
+
+use watchkeeper_cache::{Keep, Reader};
+use watchkeeper_controller::Controller;
+use watchkeeper_core::{Object, ObjectKey};
+
+use crate::plane::Plane;
+use crate::resource::{PODS, REPLICA_SETS};
+use crate::view::{Meta, selector};
+use controller::ReplicaSets;
+
+/// As many replica sets are looked at at once.
+const WORKERS: usize = 5;
+
+pub(crate) fn start(plane: &mut Plane) {
+    let pods = plane.informer(PODS);
+    let selecting = Selecting { sets: plane.informer(REPLICA_SETS).reader(Keep::Decoded) };
+    let controller = Controller::new("replicaset", &plane.informer(REPLICA_SETS))
+        .owns(&pods)
+        .watches(&pods, move |pod| selecting.orphan(pod))
+        .concurrency(WORKERS);
+    let sets = ReplicaSets::new(plane);
+    plane.run(controller, sets);
+}
+
+/// Which replica sets would have a pod that nobody has.
+struct Selecting {
+    sets: Reader<Selector>,
+}
+
+/// As much of a replica set as it takes to know whom it selects.
+#[derive(serde::Deserialize)]
+struct Selector {
+    metadata: Meta,
+    spec: SelectorSpec,
+}
+
+#[derive(serde::Deserialize)]
+struct SelectorSpec {
+    selector: Option<watchkeeper_core::StructuredSelector>,
+}
+
+impl Selecting {
+    fn orphan(&self, pod: &Object) -> Vec<ObjectKey> {
+        let (Some(namespace), None) = (pod.head.key().namespace(), pod.head.controller()) else {
+            return Vec::new();
+        };
+        let all = self.sets.namespace(namespace).list(&Default::default()).items;
+        let would_have = |set: &&std::sync::Arc<Selector>| {
+            selector(set.spec.selector.as_ref())
+                .is_some_and(|selector| selector.matches(|key| pod.head.label(key)))
+        };
+        all.iter().filter(would_have).map(|set| set.metadata.key()).collect()
+    }
+}
