@@ -1,5 +1,7 @@
 //! Cluster: all controllers of a server, to start and to stop.
 
+use std::sync::Arc;
+
 use http::Uri;
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_cache::InformerFactory;
@@ -7,8 +9,10 @@ use watchkeeper_client::config::{Authorities, Authorization};
 use watchkeeper_client::transport::BuildError;
 use watchkeeper_client::{Client, Config};
 
+use crate::nodes::Fleet;
+use crate::pace::Pace;
 use crate::plane::Plane;
-use crate::{accounts, namespace, replica_set, root_ca};
+use crate::{accounts, kubelet, namespace, nodes, replica_set, root_ca, scheduler};
 
 /// Why a cluster does not live.
 #[derive(Debug, thiserror::Error)]
@@ -22,12 +26,42 @@ pub enum StartError {
     Client(#[from] BuildError),
 }
 
+/// No node of this name is simulated.
+#[derive(Debug, thiserror::Error)]
+#[error("no node {name:?} is simulated")]
+pub struct UnknownNode {
+    /// Its name.
+    pub name: String,
+}
+
 /// How a cluster is to be.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 #[must_use]
-pub struct Builder {}
+pub struct Builder {
+    nodes: u32,
+    pace: Pace,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self { nodes: 3, pace: Pace::default() }
+    }
+}
 
 impl Builder {
+    /// How many nodes are simulated, `node-1` and so on: 3 unless said. Without any, pods wait until somebody else
+    /// brings a node and a kubelet.
+    pub fn nodes(mut self, count: u32) -> Self {
+        self.nodes = count;
+        self
+    }
+
+    /// How long everything takes.
+    pub fn pace(mut self, pace: Pace) -> Self {
+        self.pace = pace;
+        self
+    }
+
     /// Starts all controllers for a server of this process.
     ///
     /// # Errors
@@ -40,8 +74,12 @@ impl Builder {
         root_ca::start(&mut plane, server.ca_pem());
         namespace::start(&mut plane);
         replica_set::start(&mut plane);
+        let fleet = Arc::new(Fleet::new(self.nodes));
+        nodes::start(&mut plane, &fleet, &self.pace);
+        scheduler::start(&mut plane, &self.pace);
+        kubelet::start(&mut plane, &fleet, &self.pace);
         plane.start();
-        Ok(Cluster { plane })
+        Ok(Cluster { plane, fleet })
     }
 }
 
@@ -60,12 +98,29 @@ fn config(server: &ApiServer) -> Result<Config, StartError> {
 /// Controllers that are running.
 pub struct Cluster {
     plane: Plane,
+    fleet: Arc<Fleet>,
 }
 
 impl Cluster {
     /// With everything that a cluster has.
     pub fn builder() -> Builder {
         Builder::default()
+    }
+
+    /// A simulated node falls silent: it says nothing, and does nothing with its pods.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn lose_node(&self, name: &str) -> Result<(), UnknownNode> {
+        if self.fleet.lose(name) { Ok(()) } else { Err(UnknownNode { name: name.to_owned() }) }
+    }
+
+    /// A node that was lost goes on.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn restore_node(&self, name: &str) -> Result<(), UnknownNode> {
+        if self.fleet.restore(name) { Ok(()) } else { Err(UnknownNode { name: name.to_owned() }) }
     }
 
     /// Ends what is under way, and returns once everything has ended. If dropped instead, it is cut off.

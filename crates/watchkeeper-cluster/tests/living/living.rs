@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A cluster that lives.
 pub(crate) struct Living {
     pub(crate) server: ApiServer,
-    cluster: Cluster,
+    pub(crate) cluster: Cluster,
     pub(crate) client: Client,
     /// Informers of the test alone.
     factory: InformerFactory,
@@ -31,6 +31,8 @@ pub(crate) struct Of(pub(crate) &'static str, pub(crate) &'static str);
 
 pub(crate) const NAMESPACES: Of = Of("v1/namespaces", "Namespace");
 pub(crate) const SERVICE_ACCOUNTS: Of = Of("v1/serviceaccounts", "ServiceAccount");
+pub(crate) const PODS: Of = Of("v1/pods", "Pod");
+pub(crate) const NODES: Of = Of("v1/nodes", "Node");
 pub(crate) const CONFIG_MAPS: Of = Of("v1/configmaps", "ConfigMap");
 
 impl Living {

@@ -6,3 +6,5 @@ mod living;
 mod namespaces;
 mod pods;
 mod replica_sets;
+mod placing;
+mod pods;

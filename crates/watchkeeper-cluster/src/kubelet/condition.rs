@@ -1,0 +1,101 @@
+//! Conditions: how a pod does, in five respects.
+
+use tokio::time::Instant;
+use watchkeeper_core::Timestamp;
+
+use super::container::{Container, Role};
+use super::view::{Pod, PodCondition};
+
+/// What a condition says: its status, why, and in more words.
+type Word = (bool, Option<&'static str>, Option<String>);
+
+/// The conditions of a pod in this phase.
+pub(super) fn conditions(
+    pod: &Pod,
+    containers: &[Container],
+    phase: &str,
+    has_sandbox: bool,
+    now: (Instant, Timestamp),
+) -> Vec<PodCondition> {
+    let ready_containers = containers_ready(containers, phase, now.0);
+    let words: [(&str, Word); 5] = [
+        ("PodReadyToStartContainers", (has_sandbox, None, None)),
+        ("Initialized", initialized(containers, phase)),
+        ("Ready", ready(pod, &ready_containers)),
+        ("ContainersReady", ready_containers),
+        ("PodScheduled", (true, None, None)),
+    ];
+    let condition = |(kind, (is_true, reason, message)): (&str, Word)| {
+        let status = if is_true { "True" } else { "False" };
+        let before = pod.status.condition(kind).filter(|before| before.status == status);
+        let since = before.and_then(|before| before.last_transition_time.clone());
+        PodCondition {
+            kind: kind.to_owned(),
+            status: status.to_owned(),
+            reason: reason.map(str::to_owned),
+            message,
+            last_transition_time: since.or_else(|| Some(now.1.to_string())),
+            observed_generation: Some(pod.metadata.generation).filter(|generation| *generation > 0),
+        }
+    };
+    words.map(condition).into()
+}
+
+fn initialized(containers: &[Container], phase: &str) -> Word {
+    if phase == "Succeeded" {
+        return (true, Some("PodCompleted"), None);
+    }
+    let has_begun = containers.iter().any(|it| it.role == Role::Main && it.is_begun());
+    let incomplete = names(containers, |it| !it.lets_others_begin());
+    match has_begun || incomplete.is_empty() {
+        true => (true, None, None),
+        false => {
+            let message = format!("containers with incomplete status: [{}]", incomplete.join(" "));
+            (false, Some("ContainersNotInitialized"), Some(message))
+        }
+    }
+}
+
+fn containers_ready(containers: &[Container], phase: &str, now: Instant) -> Word {
+    match phase {
+        "Succeeded" => return (false, Some("PodCompleted"), None),
+        "Failed" => return (false, Some("PodFailed"), None),
+        _ => {}
+    }
+    let unready = names(containers, |it| it.role != Role::Init && !it.is_ready(now));
+    match unready.is_empty() {
+        true => (true, None, None),
+        false => {
+            let message = format!("containers with unready status: [{}]", unready.join(" "));
+            (false, Some("ContainersNotReady"), Some(message))
+        }
+    }
+}
+
+/// All containers are, and all others who were asked say so.
+fn ready(pod: &Pod, containers: &Word) -> Word {
+    if !containers.0 {
+        return containers.clone();
+    }
+    let mut messages = Vec::new();
+    for gate in &pod.spec.readiness_gates {
+        let kind = &gate.condition_type;
+        match pod.status.condition(kind) {
+            None => messages
+                .push(format!("corresponding condition of pod readiness gate \"{kind}\" does not exist.")),
+            Some(condition) if condition.status != "True" => messages.push(format!(
+                "the status of pod readiness gate \"{kind}\" is not \"True\", but {}",
+                condition.status
+            )),
+            Some(_) => {}
+        }
+    }
+    match messages.is_empty() {
+        true => (true, None, None),
+        false => (false, Some("ReadinessGatesNotReady"), Some(messages.join(", "))),
+    }
+}
+
+fn names(containers: &[Container], is_so: impl Fn(&Container) -> bool) -> Vec<&str> {
+    containers.iter().filter(|it| is_so(it)).map(|it| it.name.as_str()).collect()
+}

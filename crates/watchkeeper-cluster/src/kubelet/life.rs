@@ -1,0 +1,176 @@
+//! Life: what a pod goes through from its node's point of view (K1).
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use watchkeeper_core::Timestamp;
+
+use super::condition::conditions;
+use super::container::{CREATING, Container, INITIALIZING, Role, Setting};
+use super::phase::phase;
+use super::script::Script;
+use super::view::{Address, ContainerSpec, ContainerStatus, Pod, PodStatus};
+use crate::pace::Pace;
+
+/// The same moment, to wait for and to write down.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) at: Instant,
+    pub(super) wall: Timestamp,
+}
+
+/// A pod on its machine.
+#[derive(Debug)]
+pub(super) struct Life {
+    uid: String,
+    started: String,
+    address: Option<Ipv4Addr>,
+    /// Init containers first, in the order of the spec.
+    containers: Vec<Container>,
+    /// Since when it is asked to end.
+    ending: Option<Instant>,
+    /// When it will have ended.
+    stops: Option<Instant>,
+    is_over: bool,
+    now: Instant,
+}
+
+impl Life {
+    /// From where its status says it was (K2).
+    pub(super) fn new(pod: &Pod, address: Option<Ipv4Addr>, wall: Timestamp) -> Self {
+        let reason = if pod.spec.init_containers.is_empty() { CREATING } else { INITIALIZING };
+        let known = |statuses: &[ContainerStatus], spec: &ContainerSpec| {
+            statuses.iter().find(|it| it.name == spec.name).cloned()
+        };
+        let inits = pod.spec.init_containers.iter().map(|spec| {
+            let role = if spec.is_sidecar() { Role::Sidecar } else { Role::Init };
+            Container::new(spec, role, known(&pod.status.init_container_statuses, spec).as_ref(), reason)
+        });
+        let mains = pod.spec.containers.iter().map(|spec| {
+            Container::new(spec, Role::Main, known(&pod.status.container_statuses, spec).as_ref(), reason)
+        });
+        Self {
+            uid: pod.metadata.uid.clone(),
+            started: pod.status.start_time.clone().unwrap_or_else(|| wall.to_string()),
+            address,
+            containers: inits.chain(mains).collect(),
+            ending: None,
+            stops: None,
+            is_over: pod.has_ended(),
+            now: Instant::now(),
+        }
+    }
+
+    pub(super) fn uid(&self) -> &str {
+        &self.uid
+    }
+
+    /// Whether nothing of it runs any more, nor ever will.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// When something is to happen by itself.
+    pub(super) fn next(&self) -> Option<Instant> {
+        match self.stops {
+            Some(stops) => Some(stops),
+            None => self.containers.iter().filter_map(|it| it.next(self.now)).min(),
+        }
+        .filter(|_| !self.is_over)
+    }
+
+    /// Goes on to a moment.
+    pub(super) fn advance(&mut self, pod: &Pod, pace: &Pace, now: Moment) {
+        self.now = now.at;
+        if self.is_over {
+            return;
+        }
+        let script = Script::of(&pod.metadata.annotations);
+        if pod.metadata.is_going() {
+            return self.stop(pod, &script, pace, now);
+        }
+        let is_of_job = pod.metadata.controller().is_some_and(|owner| owner.kind == "Job");
+        let setting = Setting { pod, script: &script, pace, is_of_job };
+        while self.step(&setting, now) {}
+        let phase = phase(&self.containers, &pod.spec.restart_policy, false);
+        if matches!(phase, "Succeeded" | "Failed") {
+            self.finish(0, now);
+        }
+    }
+
+    /// Whether something has happened to one of its containers.
+    fn step(&mut self, setting: &Setting<'_>, now: Moment) -> bool {
+        let specs = setting.pod.spec.init_containers.iter().chain(&setting.pod.spec.containers);
+        let mut has_happened = false;
+        for (container, spec) in self.containers.iter_mut().zip(specs) {
+            container.forgive(setting.pace, now);
+            has_happened |= container.step(spec, setting, now);
+            if !container.lets_others_begin() {
+                break; // those after it wait
+            }
+        }
+        has_happened
+    }
+
+    /// Ends, as quickly as the containers do and in no more time than they have.
+    fn stop(&mut self, pod: &Pod, script: &Script, pace: &Pace, now: Moment) {
+        let ending = *self.ending.get_or_insert(now.at);
+        let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or(0);
+        let grace = pace.seconds(u32::try_from(grace).unwrap_or(0));
+        let takes = match self.containers.iter().any(Container::is_running) {
+            true => script.stop_after.unwrap_or(pace.stop),
+            false => Duration::ZERO,
+        };
+        let stops = ending + takes.min(grace);
+        if stops > now.at {
+            self.stops = Some(stops);
+            return;
+        }
+        const KILLED: i32 = 137;
+        self.finish(if takes > grace { KILLED } else { 0 }, now);
+    }
+
+    fn finish(&mut self, code: i32, now: Moment) {
+        for container in &mut self.containers {
+            container.end(code, now);
+            container.rest();
+        }
+        self.is_over = true;
+        self.stops = None;
+    }
+
+    /// What is to be said of the pod now.
+    pub(super) fn status(&self, pod: &Pod, host: Ipv4Addr, wall: Timestamp) -> PodStatus {
+        if pod.has_ended() {
+            return pod.status.clone(); // all was said
+        }
+        let phase = phase(&self.containers, &pod.spec.restart_policy, self.is_over);
+        let has_sandbox = self.containers.iter().any(Container::is_begun);
+        let address = self.address.filter(|_| has_sandbox || pod.spec.host_network);
+        let (inits, mains): (Vec<&Container>, Vec<&Container>) =
+            self.containers.iter().partition(|it| it.role != Role::Main);
+        let statuses = |some: Vec<&Container>| -> Vec<ContainerStatus> {
+            some.iter().map(|it| it.status(self.now)).collect()
+        };
+        let one = |address: Ipv4Addr| Address { ip: address.to_string() };
+        PodStatus {
+            observed_generation: Some(pod.metadata.generation).filter(|generation| *generation > 0),
+            phase: phase.to_owned(),
+            conditions: conditions(
+                pod,
+                &self.containers,
+                phase,
+                has_sandbox && !self.is_over,
+                (self.now, wall),
+            ),
+            host_ip: Some(host.to_string()),
+            host_ips: vec![one(host)],
+            pod_ip: address.map(|address| address.to_string()),
+            pod_ips: address.map(one).into_iter().collect(),
+            start_time: Some(self.started.clone()),
+            init_container_statuses: statuses(inits),
+            container_statuses: statuses(mains),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Heartbeats: what machines that are well write again and again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use watchkeeper_cache::Reader;
+use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
+use watchkeeper_client::rest::{PatchKind, RequestError};
+
+use super::{Fleet, LEASE_NAMESPACE, Machine, Node, registration};
+use crate::clock;
+use crate::pace::Pace;
+use crate::plane::Plane;
+use crate::resource::{LEASES, NODES};
+
+pub(super) fn start(plane: &mut Plane, fleet: Arc<Fleet>, pace: &Pace, version: String) {
+    let heart = Heart {
+        fleet,
+        version,
+        period: pace.heartbeat,
+        report: pace.report,
+        nodes: plane.reader(NODES),
+        node_api: plane.api(NODES),
+        lease_api: plane.api(LEASES).namespace(LEASE_NAMESPACE),
+    };
+    plane.spawn(|stop| heart.beat(stop));
+}
+
+struct Heart {
+    fleet: Arc<Fleet>,
+    /// Of the kubelets.
+    version: String,
+    period: Duration,
+    report: Duration,
+    nodes: Reader<Node>,
+    node_api: DynamicApi,
+    lease_api: DynamicApi,
+}
+
+impl Heart {
+    /// Until the end.
+    async fn beat(self, stop: CancellationToken) {
+        let beating = async {
+            // When each has last said everything; one that was lost does so at once.
+            let mut reported = BTreeMap::new();
+            loop {
+                for machine in self.fleet.machines() {
+                    self.say(machine, &mut reported).await;
+                }
+                tokio::select! {
+                    () = tokio::time::sleep(self.period) => {}
+                    () = self.fleet.returned.notified() => {}
+                }
+            }
+        };
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = beating => {}
+        }
+    }
+
+    async fn say(&self, machine: &Machine, reported: &mut BTreeMap<String, Option<Instant>>) {
+        if self.fleet.is_lost(&machine.name) {
+            reported.entry(machine.name.clone()).and_modify(|last| *last = None);
+            return;
+        }
+        let written = match reported.get(&machine.name) {
+            None => Some(self.register(machine).await),
+            Some(Some(last)) if last.elapsed() < self.report && !self.is_doubted(machine) => None,
+            Some(_) => Some(self.report(machine).await),
+        };
+        match written {
+            Some(Ok(())) => drop(reported.insert(machine.name.clone(), Some(Instant::now()))),
+            Some(Err(error)) => return warn(machine, &error),
+            None => {}
+        }
+        if let Err(error) = self.renew(machine).await {
+            warn(machine, &error);
+        }
+    }
+
+    /// Whether its node says that it is not well.
+    fn is_doubted(&self, machine: &Machine) -> bool {
+        let node = self.nodes.get(&machine.name).ok().flatten();
+        node.is_some_and(|node| node.condition("Ready").is_none_or(|ready| ready.status != "True"))
+    }
+
+    /// A server that was there before may know the machine already.
+    async fn register(&self, machine: &Machine) -> Result<(), RequestError> {
+        let object = registration::node(machine, &self.version, clock::now());
+        let Ok(node) = DynamicObject::try_from(object) else { return Ok(()) };
+        match self.node_api.create(&node, &WriteOptions::default()).await {
+            Err(error) if error.is_already_exists() => self.report(machine).await,
+            Err(error) => Err(error),
+            Ok(node) => {
+                self.nodes.store().wait_for(&node.resource_version().into()).await;
+                Ok(())
+            }
+        }
+    }
+
+    async fn report(&self, machine: &Machine) -> Result<(), RequestError> {
+        let known = self.nodes.get(&machine.name).ok().flatten();
+        let status = registration::status(machine, &self.version, known.as_deref(), clock::now());
+        let patch = json!({"status": status});
+        let written = self
+            .node_api
+            .patch_status(&machine.name, PatchKind::Strategic, &patch, &WriteOptions::default())
+            .await;
+        unless_gone(written)
+    }
+
+    async fn renew(&self, machine: &Machine) -> Result<(), RequestError> {
+        let Ok(Some(node)) = self.nodes.get(&machine.name) else { return Ok(()) };
+        let now = clock::now();
+        let patch = json!({"spec": {"renewTime": now.display_micro().to_string()}});
+        let options = WriteOptions::default();
+        match self.lease_api.patch(&machine.name, PatchKind::Merge, &patch, &options).await {
+            Err(error) if error.is_not_found() => {
+                let lease = registration::lease(machine, &node, now);
+                let Ok(lease) = DynamicObject::try_from(lease) else { return Ok(()) };
+                self.lease_api.create(&lease, &options).await.map(drop)
+            }
+            outcome => outcome.map(drop),
+        }
+    }
+}
+
+/// A node that somebody has deleted does not come again by itself.
+fn unless_gone(written: Result<DynamicObject, RequestError>) -> Result<(), RequestError> {
+    match written {
+        Err(error) if error.is_not_found() => Ok(()),
+        outcome => outcome.map(drop),
+    }
+}
+
+fn warn(machine: &Machine, error: &RequestError) {
+    tracing::warn!(node = machine.name, %error, "a heartbeat was not written");
+}

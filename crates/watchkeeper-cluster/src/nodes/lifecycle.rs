@@ -1,0 +1,255 @@
+//! Lifecycle: nodes of which nothing is heard are lost, and nodes are tainted for what is wrong with them.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::time::Instant;
+use watchkeeper_cache::{Keep, Reader};
+use watchkeeper_client::dynamic::{DynamicApi, WriteOptions};
+use watchkeeper_client::rest::PatchKind;
+use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
+use watchkeeper_core::{Object, ObjectKey};
+
+use super::view::NodeCondition;
+use super::{LEASE_NAMESPACE, Node, Taint};
+use crate::clock;
+use crate::pace::Pace;
+use crate::plane::Plane;
+use crate::resource::{LEASES, NODES};
+
+const NOT_READY: &str = "node.kubernetes.io/not-ready";
+const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
+pub(crate) const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
+
+/// What is not known any more of a node that says nothing.
+const HEARD: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
+
+pub(super) fn start(plane: &mut Plane, pace: &Pace) {
+    let of_its_node = |lease: &Object| {
+        let key = lease.head.key();
+        let is_one = key.namespace() == Some(LEASE_NAMESPACE);
+        is_one.then(|| ObjectKey::cluster(key.name())).into_iter().collect()
+    };
+    let controller = Controller::new("node-lifecycle", &plane.informer(NODES))
+        .watches(&plane.informer(LEASES), of_its_node);
+    let lifecycle = Lifecycle {
+        lost_after: pace.lost_after,
+        nodes: plane.informer(NODES).reader(Keep::Decoded),
+        leases: plane.reader(LEASES),
+        api: plane.api(NODES),
+        heard: Mutex::default(),
+    };
+    plane.run(controller, lifecycle);
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Lease {
+    spec: LeaseSpec,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct LeaseSpec {
+    renew_time: Option<String>,
+}
+
+struct Lifecycle {
+    lost_after: Duration,
+    nodes: Reader<Node>,
+    leases: Reader<Lease>,
+    api: DynamicApi,
+    /// What was last heard of each node, and when: nobody's clock counts but ours.
+    heard: Mutex<HashMap<String, (Heard, Instant)>>,
+}
+
+/// The last that a node has said: its lease, and its own word.
+type Heard = (Option<String>, Option<String>);
+
+impl Reconcile for Lifecycle {
+    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+        let name = request.key().name();
+        let Some(node) = self.nodes.get(name)? else {
+            self.heard.lock().remove(name);
+            return Ok(Action::Done);
+        };
+        let silence = self.silence(&node)?;
+        let mut conditions = node.status.conditions.clone();
+        if silence >= self.lost_after && lose(&mut conditions) {
+            let version = &node.metadata.resource_version;
+            let patch = json!({
+                "metadata": {"uid": node.metadata.uid, "resourceVersion": version},
+                "status": {"conditions": conditions},
+            });
+            let options = WriteOptions::default();
+            let written = self.api.patch_status(name, PatchKind::Strategic, &patch, &options).await;
+            match written {
+                Ok(node) => request.wrote(self.nodes.store(), node.resource_version()),
+                Err(error) if error.is_conflict() || error.is_not_found() => return Ok(Action::Done),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let taints = taints(&node, &conditions);
+        if taints != node.spec.taints {
+            // The version is that of the node as it was read: nobody else's taint is lost.
+            let version = &node.metadata.resource_version;
+            let mut patch = json!({"metadata": {"uid": node.metadata.uid}, "spec": {"taints": taints}});
+            if conditions == node.status.conditions {
+                patch["metadata"]["resourceVersion"] = version.as_str().into();
+            }
+            let written = self.api.patch(name, PatchKind::Merge, &patch, &WriteOptions::default()).await;
+            match written {
+                Ok(node) => request.wrote(self.nodes.store(), node.resource_version()),
+                Err(error) if error.is_not_found() => return Ok(Action::Done),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(match self.lost_after.checked_sub(silence).filter(|rest| !rest.is_zero()) {
+            Some(rest) => Action::After(rest),
+            None => Action::Done, // until it says something
+        })
+    }
+}
+
+impl Lifecycle {
+    /// For how long nothing was heard of a node.
+    fn silence(&self, node: &Node) -> Result<Duration, Failure> {
+        let name = &node.metadata.name;
+        let lease = self.leases.namespace(LEASE_NAMESPACE).get(name)?;
+        let renewed = lease.and_then(|lease| lease.spec.renew_time.clone());
+        let reported = node.condition("Ready").filter(|ready| ready.status != "Unknown");
+        let reported = reported.and_then(|ready| ready.last_heartbeat_time.clone());
+        let mut heard = self.heard.lock();
+        let (last, at) = heard
+            .entry(name.clone())
+            .or_insert_with(|| ((renewed.clone(), reported.clone()), Instant::now()));
+        if last.0 != renewed || (reported.is_some() && last.1 != reported) {
+            (*last, *at) = ((renewed, reported), Instant::now());
+        }
+        Ok(at.elapsed())
+    }
+}
+
+/// Whether anything was still said of a node of which nothing is known any more.
+fn lose(conditions: &mut Vec<NodeCondition>) -> bool {
+    let now = clock::now().to_string();
+    let mut is_news = false;
+    for kind in HEARD {
+        match conditions.iter_mut().find(|condition| condition.kind == kind) {
+            Some(condition) if condition.status == "Unknown" => continue,
+            Some(condition) => {
+                condition.status = "Unknown".to_owned();
+                condition.reason = "NodeStatusUnknown".to_owned();
+                condition.message = "Kubelet stopped posting node status.".to_owned();
+                condition.last_transition_time = Some(now.clone());
+            }
+            None => conditions.push(NodeCondition {
+                kind: kind.to_owned(),
+                status: "Unknown".to_owned(),
+                last_heartbeat_time: Some(now.clone()),
+                last_transition_time: Some(now.clone()),
+                reason: "NodeStatusNeverUpdated".to_owned(),
+                message: "Kubelet never posted node status.".to_owned(),
+            }),
+        }
+        is_news = true;
+    }
+    is_news
+}
+
+/// The taints that a node is to have: those of its conditions, and those that others have put there.
+fn taints(node: &Node, conditions: &[NodeCondition]) -> Vec<Taint> {
+    let is = |kind: &str, status: &str| {
+        conditions.iter().any(|condition| condition.kind == kind && condition.status == status)
+    };
+    let ours = [
+        (NOT_READY, "NoSchedule", is("Ready", "False")),
+        (UNREACHABLE, "NoSchedule", is("Ready", "Unknown")),
+        ("node.kubernetes.io/memory-pressure", "NoSchedule", is("MemoryPressure", "True")),
+        ("node.kubernetes.io/disk-pressure", "NoSchedule", is("DiskPressure", "True")),
+        ("node.kubernetes.io/pid-pressure", "NoSchedule", is("PIDPressure", "True")),
+        ("node.kubernetes.io/network-unavailable", "NoSchedule", is("NetworkUnavailable", "True")),
+        (UNSCHEDULABLE, "NoSchedule", node.spec.unschedulable),
+        (NOT_READY, "NoExecute", is("Ready", "False")),
+        (UNREACHABLE, "NoExecute", is("Ready", "Unknown")),
+    ];
+    let mut taints = node.spec.taints.clone();
+    for (key, effect, is_wanted) in ours {
+        let taint = Taint::new(key, effect);
+        let at = taints.iter().position(|it| it.is_same(&taint));
+        match (at, is_wanted) {
+            (Some(at), false) => drop(taints.remove(at)),
+            (None, true) => taints.push(Taint { time_added: Some(clock::now().to_string()), ..taint }),
+            _ => {}
+        }
+    }
+    taints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn condition(kind: &str, status: &str) -> NodeCondition {
+        NodeCondition { kind: kind.to_owned(), status: status.to_owned(), ..NodeCondition::default() }
+    }
+
+    #[test]
+    fn nodes_are_tainted_for_what_is_wrong_with_them() {
+        let foreign = Taint::new("dedicated", "NoSchedule");
+        for (ready, unschedulable, expected) in [
+            ("True", false, vec!["dedicated:NoSchedule"]),
+            ("True", true, vec!["dedicated:NoSchedule", "node.kubernetes.io/unschedulable:NoSchedule"]),
+            (
+                "False",
+                false,
+                vec![
+                    "dedicated:NoSchedule",
+                    "node.kubernetes.io/not-ready:NoSchedule",
+                    "node.kubernetes.io/not-ready:NoExecute",
+                ],
+            ),
+            (
+                "Unknown",
+                false,
+                vec![
+                    "dedicated:NoSchedule",
+                    "node.kubernetes.io/unreachable:NoSchedule",
+                    "node.kubernetes.io/unreachable:NoExecute",
+                ],
+            ),
+        ] {
+            let mut node = Node::default();
+            node.spec.taints = vec![Taint::new(UNREACHABLE, "NoExecute"), foreign.clone()];
+            node.spec.unschedulable = unschedulable;
+            let said = taints(&node, &[condition("Ready", ready)]);
+            let mut said: Vec<String> = said.iter().map(|it| format!("{}:{}", it.key, it.effect)).collect();
+            let mut expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
+            said.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(said, expected, "{ready} {unschedulable}");
+        }
+    }
+
+    #[test]
+    fn a_lost_node_is_lost_once() {
+        let mut conditions = vec![condition("Ready", "True"), condition("NetworkUnavailable", "False")];
+        assert!(lose(&mut conditions));
+        assert!(!lose(&mut conditions));
+        let said: Vec<String> =
+            conditions.iter().map(|it| format!("{} {} {}", it.kind, it.status, it.reason)).collect();
+        assert_eq!(
+            said,
+            [
+                "Ready Unknown NodeStatusUnknown",
+                "NetworkUnavailable False ",
+                "MemoryPressure Unknown NodeStatusNeverUpdated",
+                "DiskPressure Unknown NodeStatusNeverUpdated",
+                "PIDPressure Unknown NodeStatusNeverUpdated"
+            ]
+        );
+    }
+}

@@ -1,0 +1,31 @@
+//! Nodes: machines that are simulated, and what becomes of nodes of which nothing is heard.
+//!
+//! From: how many there are to be, and which of them are lost.
+//! To:   nodes that say how they are, taints on those that do not, and no pods on those that are gone.
+
+mod fleet;
+mod heartbeat;
+mod lifecycle;
+mod registration;
+mod taint;
+mod view;
+
+pub(crate) use fleet::{Fleet, Machine};
+pub(crate) use lifecycle::UNSCHEDULABLE;
+pub(crate) use taint::{Taint, Toleration, tolerates};
+pub(crate) use view::Node;
+
+use std::sync::Arc;
+
+use watchkeeper_apiserver::http::VersionInfo;
+
+use crate::pace::Pace;
+use crate::plane::Plane;
+
+/// Where the nodes' leases are.
+const LEASE_NAMESPACE: &str = "kube-node-lease";
+
+pub(crate) fn start(plane: &mut Plane, fleet: &Arc<Fleet>, pace: &Pace) {
+    heartbeat::start(plane, fleet.clone(), pace, VersionInfo::default().git_version);
+    lifecycle::start(plane, pace);
+}
