@@ -1,8 +1,5 @@
 //! Clock: what time it is for everybody.
 
-//! Clock: what is written for others to read. Nobody here compares it with anything but itself.
-
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use watchkeeper_core::Timestamp;
@@ -25,8 +22,4 @@ pub(crate) fn between(earlier: Timestamp, later: Timestamp) -> Option<Duration> 
 /// So many seconds after a moment.
 pub(crate) fn after(moment: Timestamp, seconds: i32) -> Timestamp {
     Timestamp { seconds: moment.seconds.saturating_add(seconds.into()), ..moment }
-/// A time between two.
-pub(crate) fn between(least: Duration, most: Duration) -> Duration {
-    let chance = (RandomState::new().build_hasher().finish() >> 11) as f64 / (1_u64 << 53) as f64;
-    least + most.saturating_sub(least).mul_f64(chance)
 }

@@ -39,12 +39,13 @@ pub struct UnknownNode {
 #[must_use]
 pub struct Builder {
     nodes: u32,
+    nodes_only: bool,
     pace: Pace,
 }
 
 impl Default for Builder {
     fn default() -> Self {
-        Self { nodes: 3, pace: Pace::default() }
+        Self { nodes: 3, nodes_only: false, pace: Pace::default() }
     }
 }
 
@@ -53,6 +54,12 @@ impl Builder {
     /// brings a node and a kubelet.
     pub fn nodes(mut self, count: u32) -> Self {
         self.nodes = count;
+        self
+    }
+
+    /// Only the scheduler and the simulated nodes, where a kube-controller-manager does the rest.
+    pub fn nodes_only(mut self) -> Self {
+        self.nodes_only = true;
         self
     }
 
@@ -68,18 +75,29 @@ impl Builder {
     /// See [`StartError`].
     pub async fn start(self, server: &ApiServer) -> Result<Cluster, StartError> {
         let client = Client::new(&config(server)?)?;
-        let factory = InformerFactory::new(server.sources());
-        let mut plane = Plane::new(client, factory);
-        accounts::start(&mut plane);
-        root_ca::start(&mut plane, server.ca_pem());
-        namespace::start(&mut plane);
-        replica_set::start(&mut plane);
+        let plane = Plane::new(client, InformerFactory::new(server.sources()));
+        Ok(self.run(plane, server.ca_pem()))
+    }
+
+    /// Starts all controllers for a server that is somewhere else. What it publishes of its authority is its own
+    /// business.
+    pub fn attach(self, client: &Client) -> Cluster {
+        self.run(Plane::new(client.clone(), InformerFactory::new(client.clone())), None)
+    }
+
+    fn run(self, mut plane: Plane, authority: Option<&str>) -> Cluster {
+        if !self.nodes_only {
+            accounts::start(&mut plane);
+            root_ca::start(&mut plane, authority);
+            namespace::start(&mut plane);
+            replica_set::start(&mut plane);
+        }
         let fleet = Arc::new(Fleet::new(self.nodes));
         nodes::start(&mut plane, &fleet, &self.pace);
         scheduler::start(&mut plane, &self.pace);
         kubelet::start(&mut plane, &fleet, &self.pace);
         plane.start();
-        Ok(Cluster { plane, fleet })
+        Cluster { plane, fleet }
     }
 }
 

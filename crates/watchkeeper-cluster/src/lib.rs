@@ -21,23 +21,21 @@
 //! ```
 
 mod accounts;
+mod chance;
 mod claim;
 mod clock;
 mod cluster;
 mod in_every_namespace;
-mod namespace;
-mod clock;
-mod cluster;
-mod in_every_namespace;
 mod kubelet;
+mod namespace;
 mod nodes;
 mod pace;
 mod plane;
 mod replica_set;
 mod resource;
 mod root_ca;
-mod telling;
 mod scheduler;
+mod telling;
 mod view;
 mod whole;
 

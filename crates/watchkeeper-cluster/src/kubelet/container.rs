@@ -11,8 +11,8 @@ use super::backoff::{self, Backoff};
 use super::life::Moment;
 use super::script::{Readiness, Script};
 use super::view::{ContainerSpec, ContainerStatus};
-use crate::clock;
 use crate::pace::Pace;
+use crate::{chance, clock};
 
 /// What a container is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +117,7 @@ impl Container {
             State::Waiting { .. } if self.due.is_none() => {
                 let pace = &setting.pace.start;
                 let time = setting.script.start_after;
-                self.due = Some(now.at + time.unwrap_or_else(|| clock::between(*pace.start(), *pace.end())));
+                self.due = Some(now.at + time.unwrap_or_else(|| chance::between(*pace.start(), *pace.end())));
             }
             State::Waiting { reason: PULL_FAILED, .. } if is_due => {
                 let seconds = self.pulls.fail();

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod accounts;
+mod by_hand;
 mod living;
 mod namespaces;
-mod pods;
-mod replica_sets;
 mod placing;
 mod pods;
+mod replica_sets;

@@ -5,10 +5,9 @@ use watchkeeper_apiserver::faults::Fault;
 use watchkeeper_apiserver::http::Verb;
 use watchkeeper_client::dynamic::{DeleteOptions, WriteOptions};
 
-use crate::living::{CONFIG_MAPS, Living, NAMESPACES, Of, SERVICE_ACCOUNTS};
+use crate::living::{CONFIG_MAPS, Living, NAMESPACES, Of, PODS, SERVICE_ACCOUNTS};
 
 const SECRETS: Of = Of("v1/secrets", "Secret");
-const PODS: Of = Of("v1/pods", "Pod");
 
 impl Living {
     async fn delete_namespace(&self, name: &str) {

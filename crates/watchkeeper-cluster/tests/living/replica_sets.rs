@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use watchkeeper_cache::delta::Delta;
 use watchkeeper_cache::handler::{Filter, Heard};
 
-use crate::living::{Living, Of};
-use crate::pods::{PODS, is_child_of, is_ready, name, template};
+use crate::by_hand::{is_child_of, is_ready, name, template};
+use crate::living::{Living, Of, PODS};
 
 pub(crate) const REPLICA_SETS: Of = Of("apps/v1/replicasets", "ReplicaSet");
 const PRIORITY_CLASSES: Of = Of("scheduling.k8s.io/v1/priorityclasses", "PriorityClass");
