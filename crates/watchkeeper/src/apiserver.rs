@@ -9,6 +9,7 @@ use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 use watchkeeper_apiserver::expiry::parse_ttl;
 use watchkeeper_apiserver::server::{ApiServer, StartError};
+use watchkeeper_cluster::Cluster;
 
 use crate::transcode::{TranscodeError, print};
 
@@ -20,7 +21,7 @@ pub(crate) struct Arguments {
     /// Keep everything in memory, which is all that there is so far
     #[arg(long)]
     memory: bool,
-    /// Run no controllers; there are none so far
+    /// Run no controllers: nothing is made of what is written, and a deleted namespace stays until it is finalized
     #[arg(long)]
     no_controllers: bool,
     /// How long an event stays after it was last written; 0 keeps it until it is deleted
@@ -41,6 +42,8 @@ pub(crate) enum ServeError {
     Runtime(#[source] io::Error),
     #[error("cannot start the API server on {address}")]
     Start { address: SocketAddr, source: StartError },
+    #[error("cannot start the controllers")]
+    Controllers(#[from] watchkeeper_cluster::StartError),
     #[error("cannot write the kubeconfig {}", path.display())]
     Kubeconfig { path: PathBuf, source: io::Error },
     #[error(transparent)]
@@ -62,9 +65,13 @@ async fn serve(arguments: &Arguments) -> Result<(), ServeError> {
         .fault_endpoint(arguments.fault_endpoint);
     let start = builder.start().await;
     let server = start.map_err(|source| ServeError::Start { address, source })?;
+    let cluster = match arguments.no_controllers {
+        true => None,
+        false => Some(Cluster::builder().start(&server).await?),
+    };
     let written = server.kubeconfig().write(kubeconfig);
     if let Err(source) = written {
-        server.stop().await;
+        stop(cluster, server).await;
         return Err(ServeError::Kubeconfig { path: kubeconfig.to_owned(), source });
     }
     let path = kubeconfig.display();
@@ -80,6 +87,14 @@ async fn serve(arguments: &Arguments) -> Result<(), ServeError> {
         _ = tokio::signal::ctrl_c() => {}
         _ = terminate.recv() => {}
     }
-    server.stop().await;
+    stop(cluster, server).await;
     Ok(())
+}
+
+/// The controllers first, so that nobody finds the server gone.
+async fn stop(cluster: Option<Cluster>, server: ApiServer) {
+    if let Some(cluster) = cluster {
+        cluster.stop().await;
+    }
+    server.stop().await;
 }

@@ -12,6 +12,7 @@
 //! | [`controller`] | reconcile loops over informers and the queue; leader election |
 //! | [`metrics`] | counters, gauges and histograms, and the page that Prometheus scrapes |
 //! | [`apiserver`] | an API server in memory, in this process or over the wire |
+//! | [`cluster`] | what makes it live: controllers, a scheduler, simulated nodes |
 //! | `etcd` | a small etcd client, and informers over any prefix of an etcd. With the feature `etcd`, which is off by default |
 //! | `kinds` | every built-in kind as its Rust type: `Api<K>` and the ClientSet. With the feature `kinds`, which is off by default: the types take long to compile |
 //!
@@ -29,6 +30,7 @@
 pub use watchkeeper_apiserver as apiserver;
 pub use watchkeeper_cache as cache;
 pub use watchkeeper_client as client;
+pub use watchkeeper_cluster as cluster;
 pub use watchkeeper_controller as controller;
 pub use watchkeeper_core as core;
 #[cfg(feature = "etcd")]

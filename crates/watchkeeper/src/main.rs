@@ -13,7 +13,7 @@ const SO_FAR: &str = "\
 Watchkeeper is being built from the bytes up. This version has an API server in memory, and the codecs:
 
   watchkeeper apiserver --write-kubeconfig kube.yaml
-                                       a server for kubectl and client-go; no controllers yet
+                                       a cluster for kubectl and client-go, with controllers
   watchkeeper transcode pod.bin        a protobuf body, from etcd or from the wire, as JSON
   watchkeeper transcode pod.json -o protobuf > pod.bin
 

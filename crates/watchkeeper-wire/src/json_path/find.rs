@@ -167,8 +167,8 @@ fn slice(
 }
 
 impl Filter {
-    fn lets_pass(&self, item: &Cow<'_, Value>) -> Result<bool, FindError> {
-        let of_item = || vec![Cow::Borrowed(&**item)];
+    fn lets_pass(&self, item: &Value) -> Result<bool, FindError> {
+        let of_item = || vec![Cow::Borrowed(item)];
         let Some((operator, right)) = &self.comparison else {
             return Ok(find(&self.left, of_item()).is_ok_and(|left| !left.is_empty()));
         };
