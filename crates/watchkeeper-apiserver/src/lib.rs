@@ -37,6 +37,7 @@ mod accounts;
 pub mod api;
 pub mod apply;
 mod convert;
+pub mod custom;
 pub mod defaults;
 pub mod discovery;
 pub mod expiry;
