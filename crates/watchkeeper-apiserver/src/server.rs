@@ -16,7 +16,7 @@ use crate::http::{
     Listener, MASTERS, NoRandomness, Security, TokenIssuer, User, random_token,
 };
 use crate::kubelet::Kubelets;
-use crate::registry::{self, Registry};
+use crate::registry::{self, SharedRegistry};
 use crate::store::{HistoryLimits, MemoryStore, NoPlace, Revision, Store, WriteError};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -163,7 +163,7 @@ impl Builder {
             .token(&token, admin)
             .issuer(TokenIssuer::generate()?, Arc::new(StoredAccounts::new(store.clone())))
             .anonymous(self.anonymous);
-        let registry = Arc::new(registry::builtin().clone());
+        let registry = SharedRegistry::from(Arc::new(registry::builtin().clone()));
         let api = Api::new(registry.clone(), store.clone(), address.to_string())
             .authenticator(authenticator.clone())
             .kubelets(Kubelets::new(identity.as_ref())?);
@@ -183,7 +183,7 @@ pub struct ApiServer {
     token: String,
     ca_pem: Option<String>,
     store: Arc<dyn Store>,
-    registry: Arc<Registry>,
+    registry: SharedRegistry,
     faults: Faults,
     stop: CancellationToken,
     tasks: JoinSet<()>,

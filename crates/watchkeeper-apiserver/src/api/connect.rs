@@ -98,8 +98,9 @@ impl Api {
 
     /// Where the kubelet of a node listens.
     async fn place(&self, node: &str) -> Result<Place, Status> {
-        let Some(row) = self.registry.get("", "v1", "nodes") else { return Err(unreachable(node)) };
-        let view = View::of(&self.registry, row);
+        let registry = self.registry.now();
+        let Some(row) = registry.get("", "v1", "nodes") else { return Err(unreachable(node)) };
+        let view = View::of(&registry, row);
         let scope = Scope { resource: row.clone(), namespace: None, name: Some(node.to_owned()), view };
         let stored = self.reader.get(&scope, &GetOptions::default()).await?;
         Place::of_node(&scope.view.value(&stored)?).map_err(unexplained)

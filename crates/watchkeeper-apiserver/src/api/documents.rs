@@ -25,7 +25,7 @@ impl Api {
     }
 
     fn discover(&self, path: &str, request: &Request) -> Result<Response, Status> {
-        let registry = &*self.registry;
+        let registry = &*self.registry.now();
         let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
         let known = match parts[..] {
             [""] => {
@@ -57,15 +57,16 @@ impl Api {
         if !matches!(request.method, Method::GET | Method::HEAD) {
             return Err(method_not_allowed());
         }
+        let registry = self.registry.now();
         if let Some(form) = aggregated_form(request) {
-            let document = discovery::aggregated(&self.registry, root, form);
+            let document = discovery::aggregated(&registry, root, form);
             return Ok(tagged(&document, request)
                 .with_header(VARY, HeaderValue::from_static("Accept"))
                 .with_header(CACHE_CONTROL, HeaderValue::from_static("public")));
         }
         let document = match root {
-            Root::Api => discovery::api_versions(&self.registry, &self.address),
-            Root::Apis => discovery::api_group_list(&self.registry),
+            Root::Api => discovery::api_versions(&registry, &self.address),
+            Root::Apis => discovery::api_group_list(&registry),
         };
         plain(&document, request)
     }
@@ -73,7 +74,7 @@ impl Api {
     fn is_version_of_known_group(&self, parts: &[&str]) -> bool {
         match parts {
             ["api", _] => true,
-            ["apis", group, _] => self.registry.groups().any(|known| known == *group),
+            ["apis", group, _] => self.registry.now().groups().any(|known| known == *group),
             _ => false,
         }
     }
@@ -81,10 +82,10 @@ impl Api {
     /// What there is to ask for.
     fn paths(&self) -> Vec<String> {
         let mut paths = vec!["/api".to_owned(), "/apis".to_owned()];
-        for group in self.registry.groups() {
+        let registry = self.registry.now();
+        for group in registry.groups() {
             let base = if group.is_empty() { "/api".to_owned() } else { format!("/apis/{group}") };
-            paths
-                .extend(self.registry.versions(group).into_iter().map(|version| format!("{base}/{version}")));
+            paths.extend(registry.versions(group).into_iter().map(|version| format!("{base}/{version}")));
             paths.extend((!group.is_empty()).then_some(base));
         }
         paths.extend(

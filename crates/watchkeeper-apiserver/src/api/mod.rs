@@ -20,7 +20,7 @@ use std::sync::Arc;
 use crate::faults::Faults;
 use crate::http::{Authenticator, Handler, Request, Response, Target};
 use crate::kubelet::Kubelets;
-use crate::registry::Registry;
+use crate::registry::SharedRegistry;
 use crate::store::Store;
 use crate::write::Writer;
 use watchkeeper_core::Status;
@@ -30,7 +30,7 @@ use metrics::Metrics;
 
 /// Answers every request that the front does not answer itself.
 pub struct Api {
-    registry: Arc<Registry>,
+    registry: SharedRegistry,
     reader: Reader,
     writer: Writer,
     messages: Arc<Messages>,
@@ -45,9 +45,13 @@ pub struct Api {
 
 impl Api {
     /// Serves the resources of a registry out of a store. `address` is where clients find this server.
-    pub fn new(registry: Arc<Registry>, store: Arc<dyn Store>, address: impl Into<String>) -> Self {
+    pub fn new(
+        registry: impl Into<SharedRegistry>,
+        store: Arc<dyn Store>,
+        address: impl Into<String>,
+    ) -> Self {
         Self {
-            registry,
+            registry: registry.into(),
             reader: Reader::new(store.clone()),
             writer: Writer::new(store),
             messages: Arc::default(),

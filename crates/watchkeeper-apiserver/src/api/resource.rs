@@ -22,19 +22,17 @@ use crate::read::{Encoder, Scope, View, core_event, watch_body};
 /// A request whose resource is known.
 pub(super) struct Asked {
     pub(super) row: Arc<Resource>,
+    /// The row by which the writer knows the objects, where it is another.
+    owner: Option<Arc<Resource>>,
     pub(super) sub: Option<Subresource>,
     pub(super) scope: Scope,
 }
 
 impl Asked {
     /// The writer knows events by the names of the core group only.
-    fn call<'a>(&'a self, api: &'a Api) -> Call<'a> {
-        let owner = match self.scope.view {
-            View::NewEvent => api.registry.get("", "v1", "events"),
-            _ => None,
-        };
+    fn call(&self) -> Call<'_> {
         Call {
-            resource: owner.unwrap_or(&self.row),
+            resource: self.owner.as_ref().unwrap_or(&self.row),
             subresource: self.sub.as_ref().map(|sub| &*sub.name),
             namespace: self.scope.namespace.as_deref(),
             name: self.scope.name.as_deref(),
@@ -55,7 +53,7 @@ impl Asked {
     }
 
     fn encoder(&self, api: &Api, request: &Request, accepted: Accepted) -> Result<Encoder, Status> {
-        let encoder = Encoder::new(&api.registry, &self.row, accepted, include(request)?);
+        let encoder = Encoder::new(&api.registry.now(), &self.row, accepted, include(request)?);
         Ok(match &self.sub {
             Some(sub) => encoder.below(sub),
             None => encoder,
@@ -76,7 +74,7 @@ impl Api {
         request: Request,
     ) -> Result<Response, Status> {
         let Some(asked) = self.find(target)? else {
-            return match self.registry.groups().any(|group| group == target.group) {
+            return match self.registry.now().groups().any(|group| group == target.group) {
                 true => Err(no_such_resource()),
                 false => Ok(Response::page_not_found()),
             };
@@ -110,7 +108,8 @@ impl Api {
 
     /// The row, and which of its objects; `None` where the path leads nowhere.
     fn find(&self, target: &ResourceRequest) -> Result<Option<Asked>, Status> {
-        let Some(row) = self.registry.get(&target.group, &target.version, &target.resource) else {
+        let registry = self.registry.now();
+        let Some(row) = registry.get(&target.group, &target.version, &target.resource) else {
             return Ok(None);
         };
         let sub = match target.subresource.as_str() {
@@ -131,9 +130,13 @@ impl Api {
             _ if namespace.is_some() != row.is_namespaced() => return Ok(None),
             _ => {}
         }
-        let view = View::of(&self.registry, row);
+        let view = View::of(&registry, row);
+        let owner = match view {
+            View::NewEvent => registry.get("", "v1", "events").cloned(),
+            _ => None,
+        };
         let scope = Scope { resource: row.clone(), namespace, name: text(&target.name), view };
-        Ok(Some(Asked { row: row.clone(), sub, scope }))
+        Ok(Some(Asked { row: row.clone(), owner, sub, scope }))
     }
 
     async fn get(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
@@ -189,7 +192,7 @@ impl Api {
             value = core_event(value);
             value["apiVersion"] = "v1".into();
         }
-        let call = asked.call(self);
+        let call = asked.call();
         let written = match verb {
             Verb::Create => {
                 let warning =
@@ -218,7 +221,7 @@ impl Api {
         if asked.scope.view == View::NewEvent && form != PatchType::Json {
             body = core_patch(body, form);
         }
-        let written = self.writer.patch(&asked.call(self), form, body, &options, &user).await?;
+        let written = self.writer.patch(&asked.call(), form, body, &options, &user).await?;
         self.answer(asked, &encoder, &preferences, written, &[]).await
     }
 
@@ -234,7 +237,7 @@ impl Api {
             true => DeleteOptions::of_query(&query)?,
             false => DeleteOptions::of_body(decode_delete_options(&body, media?)?)?,
         };
-        let call = asked.call(self);
+        let call = asked.call();
         if let Some(list) = list {
             let page = self.reader.list(&asked.scope, &list).await?;
             self.writer.delete_collection(&call, &page.items, &options).await?;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::http::no_such_resource;
-use crate::registry::Registry;
+use crate::registry::SharedRegistry;
 use crate::store::Store;
 use futures_util::{StreamExt as _, stream};
 use watchkeeper_core::{
@@ -22,14 +22,14 @@ use super::{Reader, Scope, StoreSource, View};
 /// `managedFields`. No fault that is asked for concerns them.
 #[derive(Clone)]
 pub struct StoreSources {
-    registry: Arc<Registry>,
+    registry: SharedRegistry,
     store: Arc<dyn Store>,
 }
 
 impl StoreSources {
     /// Of the resources of a registry, in a store.
-    pub fn new(registry: Arc<Registry>, store: Arc<dyn Store>) -> Self {
-        Self { registry, store }
+    pub fn new(registry: impl Into<SharedRegistry>, store: Arc<dyn Store>) -> Self {
+        Self { registry: registry.into(), store }
     }
 
     /// The objects of a resource; `None` where there is no such resource.
@@ -40,8 +40,9 @@ impl StoreSources {
         resource: &str,
         namespace: Option<&str>,
     ) -> Option<StoreSource> {
-        let resource = self.registry.get(group, version, resource)?.clone();
-        let view = View::of(&self.registry, &resource);
+        let registry = self.registry.now();
+        let resource = registry.get(group, version, resource)?.clone();
+        let view = View::of(&registry, &resource);
         let scope = Scope { resource, namespace: namespace.map(str::to_owned), name: None, view };
         Some(StoreSource::new(Reader::new(self.store.clone()), scope))
     }

@@ -1,7 +1,8 @@
 //! Registry: which resources there are, as data.
 //!
 //! From: `tables/resources.txt`, generated from the discovery of a real server, and
-//!       `tables/fields.txt`, written by hand; custom resources are added later by [`Registry::add`].
+//!       `tables/fields.txt`, written by hand; custom resources are added later by [`Registry::add`], and a server that
+//!       runs changes to a registry that has them ([`SharedRegistry`]).
 //! To:   routing, [`discovery`](crate::discovery) and [`print`](crate::print), which are generic code
 //!       over these rows. A resource is a row; nobody writes a handler a kind.
 //!
@@ -12,6 +13,7 @@
 mod fields;
 pub(crate) mod path;
 mod resource;
+mod shared;
 mod table;
 mod verb;
 
@@ -22,6 +24,7 @@ use watchkeeper_core::GroupVersion;
 
 pub use fields::{FieldForm, Fields, Refusal, SelectableField, UnsupportedField};
 pub use resource::{Resource, Scope, Subresource, Text};
+pub use shared::SharedRegistry;
 pub use verb::{Verb, Verbs};
 
 /// All resources of a server.
