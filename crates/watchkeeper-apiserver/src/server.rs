@@ -9,6 +9,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::custom::Definitions;
 use crate::expiry::{EVENT_TTL, expire_events};
 use crate::faults::{self, CompactError, Faults};
 use crate::http::{
@@ -20,6 +21,7 @@ use crate::registry::{self, SharedRegistry};
 use crate::store::{HistoryLimits, MemoryStore, NoPlace, Revision, Store, WriteError};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use watchkeeper_core::Status;
 
 use crate::accounts::StoredAccounts;
 use crate::api::Api;
@@ -50,6 +52,9 @@ pub enum StartError {
     /// The store does not take what every cluster has.
     #[error("the first objects cannot be written")]
     Store(#[from] WriteError),
+    /// The store does not give the definitions of custom resources.
+    #[error("custom resources cannot be served: {}", .0.message)]
+    Definitions(Status),
     /// A bug: what every cluster has is malformed.
     #[error("the first objects cannot be encoded")]
     Encode(#[from] NoPlace),
@@ -164,7 +169,11 @@ impl Builder {
             .issuer(TokenIssuer::generate()?, Arc::new(StoredAccounts::new(store.clone())))
             .anonymous(self.anonymous);
         let registry = SharedRegistry::from(Arc::new(registry::builtin().clone()));
+        let definitions = Arc::new(Definitions::new(registry.clone(), store.clone()));
+        definitions.settle().await.map_err(StartError::Definitions)?;
+        tasks.spawn(definitions.clone().run(stop.clone()));
         let api = Api::new(registry.clone(), store.clone(), address.to_string())
+            .definitions(definitions)
             .authenticator(authenticator.clone())
             .kubelets(Kubelets::new(identity.as_ref())?);
         let faults = Faults::default();

@@ -17,6 +17,7 @@ mod resource;
 
 use std::sync::Arc;
 
+use crate::custom::Definitions;
 use crate::faults::Faults;
 use crate::http::{Authenticator, Handler, Request, Response, Target};
 use crate::kubelet::Kubelets;
@@ -31,6 +32,7 @@ use metrics::Metrics;
 /// Answers every request that the front does not answer itself.
 pub struct Api {
     registry: SharedRegistry,
+    definitions: Option<Arc<Definitions>>,
     reader: Reader,
     writer: Writer,
     messages: Arc<Messages>,
@@ -52,6 +54,7 @@ impl Api {
     ) -> Self {
         Self {
             registry: registry.into(),
+            definitions: None,
             reader: Reader::new(store.clone()),
             writer: Writer::new(store),
             messages: Arc::default(),
@@ -67,6 +70,13 @@ impl Api {
     #[must_use]
     pub fn authenticator(mut self, authenticator: Authenticator) -> Self {
         self.writer = self.writer.authenticator(authenticator);
+        self
+    }
+
+    /// What makes custom resources of definitions; without it they are objects like others.
+    #[must_use]
+    pub fn definitions(mut self, definitions: Arc<Definitions>) -> Self {
+        self.definitions = Some(definitions);
         self
     }
 
@@ -106,7 +116,7 @@ impl Handler for Api {
                     .as_ref()
                     .map_or_else(|status| status.code, |response| i32::from(response.code.as_u16()));
                 self.metrics.count(verb, code);
-                match deprecated::warning(&target) {
+                match deprecated::warning(&target, &self.registry.now()) {
                     None => outcome,
                     Some(warning) => {
                         // Who is refused is warned all the same.

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::custom::CustomKind;
 use crate::http::{
-    Accepted, AtVersion, DeleteOptions, GetOptions, ListOptions, Offer, PatchType, Request, ResourceRequest,
-    Response, Verb, WriteOptions, decode_delete_options, decode_object, decode_patch, method_not_allowed,
-    no_such_resource, sent_object, sent_patch,
+    Accepted, AtVersion, DeleteOptions, GetOptions, ListOptions, MediaType, Offer, PatchType, Request,
+    ResourceRequest, Response, Verb, WriteOptions, decode_delete_options, decode_patch, method_not_allowed,
+    no_such_resource, read_object, sent_object, sent_patch,
 };
 use crate::registry::{self, Resource, Subresource};
 use crate::write::{Call, name_warning, scale_of};
@@ -18,6 +19,9 @@ use watchkeeper_wire::Kind;
 
 use super::Api;
 use crate::read::{Encoder, Scope, View, core_event, watch_body};
+
+/// The patches that a custom resource takes.
+const CUSTOM_PATCHES: [PatchType; 3] = [PatchType::Json, PatchType::Merge, PatchType::Apply];
 
 /// A request whose resource is known.
 pub(super) struct Asked {
@@ -52,6 +56,16 @@ impl Asked {
         self.sub.is_none() && self.row.storage.is_none()
     }
 
+    /// What its definition says of the objects that go in, where these are its own.
+    fn custom(&self) -> Option<&CustomKind> {
+        self.row.custom.as_deref().filter(|_| self.sub.as_ref().is_none_or(|sub| sub.kind == self.row.kind))
+    }
+
+    /// Whether this is about definitions.
+    fn defines(&self) -> bool {
+        self.row.group == "apiextensions.k8s.io" && self.row.name == "customresourcedefinitions"
+    }
+
     fn encoder(&self, api: &Api, request: &Request, accepted: Accepted) -> Result<Encoder, Status> {
         let encoder = Encoder::new(&api.registry.now(), &self.row, accepted, include(request)?);
         Ok(match &self.sub {
@@ -62,7 +76,11 @@ impl Asked {
 
     fn offer(&self, collection: bool) -> Offer {
         let protobuf = self.kind().message().is_some();
-        let base = if collection { Offer::COLLECTION } else { Offer::OBJECT };
+        let base = match (&self.row.custom, collection) {
+            (Some(_), _) => Offer::CUSTOM,
+            (None, true) => Offer::COLLECTION,
+            (None, false) => Offer::OBJECT,
+        };
         Offer { protobuf, ..base }
     }
 }
@@ -95,13 +113,29 @@ impl Api {
             return Err(method_not_allowed());
         }
         target.check()?;
+        let response = self.answer_verb(&asked, target, request).await?;
+        if asked.defines()
+            && target.verb.writes()
+            && let Some(definitions) = &self.definitions
+        {
+            definitions.settle().await?;
+        }
+        Ok(response)
+    }
+
+    async fn answer_verb(
+        &self,
+        asked: &Asked,
+        target: &ResourceRequest,
+        request: Request,
+    ) -> Result<Response, Status> {
         match target.verb {
-            Verb::Get => self.get(&asked, request).await,
-            Verb::List => self.list(&asked, request).await,
-            Verb::Watch => self.watch(&asked, request, target.watch_path).await,
-            Verb::Create | Verb::Update => self.put(&asked, request, target.verb).await,
-            Verb::Patch => self.patch(&asked, request).await,
-            Verb::Delete | Verb::DeleteCollection => self.delete(&asked, request, target.verb).await,
+            Verb::Get => self.get(asked, request).await,
+            Verb::List => self.list(asked, request).await,
+            Verb::Watch => self.watch(asked, request, target.watch_path).await,
+            Verb::Create | Verb::Update => self.put(asked, request, target.verb).await,
+            Verb::Patch => self.patch(asked, request).await,
+            Verb::Delete | Verb::DeleteCollection => self.delete(asked, request, target.verb).await,
             Verb::Connect => Err(method_not_allowed()),
         }
     }
@@ -146,8 +180,7 @@ impl Api {
         match &asked.sub {
             None => encoder.object(StatusCode::OK, &stored),
             Some(sub) if sub.kind == "Scale" => {
-                let scale =
-                    scale_of(&asked.row, &asked.scope.view.value(&stored)?).ok_or_else(no_such_resource)?;
+                let scale = scale_of(&asked.row, &asked.scope.view.value(&stored)?)?;
                 encoder.value(StatusCode::OK, scale, &asked.kind())
             }
             Some(sub) if sub.kind == asked.row.kind => encoder.object(StatusCode::OK, &stored),
@@ -184,9 +217,14 @@ impl Api {
             _ => WriteOptions::of_update(&request.query)?.by_agent(&request.headers),
         };
         let media = sent_object(&request.headers)?;
+        if media == MediaType::Protobuf && asked.custom().is_some() {
+            return Err(unsupported_protobuf());
+        }
         let (user, preferences) = (request.user, request.preferences);
         let body = request.body.read().await?;
-        let decoded = decode_object(&body, media, asked.kind().name(), options.field_validation)?;
+        let kind = asked.kind();
+        let sent = read_object(&body, media, kind.name())?.pruned_by(asked.custom());
+        let decoded = sent.judge(options.field_validation)?;
         let mut value = decoded.value;
         if asked.scope.view == View::NewEvent {
             value = core_event(value);
@@ -214,7 +252,11 @@ impl Api {
     async fn patch(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
         let accepted = request.preferences.object(&asked.offer(false))?;
         let encoder = asked.encoder(self, &request, accepted)?;
-        let form = sent_patch(&request.headers, &PatchType::ALL)?;
+        let form = match asked.row.custom {
+            None => sent_patch(&request.headers, &PatchType::ALL)?,
+            Some(_) => sent_patch(&request.headers, &CUSTOM_PATCHES)
+                .map_err(|_| Status::unsupported_media_type(&CUSTOM_PATCHES.map(PatchType::as_str)))?,
+        };
         let options = WriteOptions::of_patch(&request.query, form)?.by_agent(&request.headers);
         let (user, preferences) = (request.user, request.preferences);
         let mut body = request.body.read().await?;
@@ -250,6 +292,11 @@ impl Api {
     pub(super) async fn revision(&self) -> Result<store::Revision, Status> {
         self.reader.store().current().await.map_err(Status::internal_error)
     }
+}
+
+/// 415: a custom kind has no messages.
+fn unsupported_protobuf() -> Status {
+    Status::unsupported_media_type(&[MediaType::Json, MediaType::Yaml].map(MediaType::as_str))
 }
 
 /// The verb as the registry has it; it knows no connections.

@@ -9,14 +9,14 @@ use super::managers::{Managers, Owned};
 
 const SCALE_VERSION: &str = "autoscaling/v1";
 
-/// Where both kinds have it.
+/// Where a scale has it.
 const REPLICAS: [&str; 2] = ["spec", "replicas"];
 
-/// The managers of an object's replicas, as managers of its scale.
-pub(crate) fn managers_of_scale(object: &Managers, api_version: &str) -> Managers {
+/// The managers of an object's replicas, which stand at a path, as managers of its scale.
+pub(crate) fn managers_of_scale(object: &Managers, api_version: &str, path: &[&str]) -> Managers {
     let mut scale = Managers::default();
     for (manager, owned) in &object.owned {
-        if owned.api_version == api_version && owns_replicas(owned) {
+        if owned.api_version == api_version && owns(owned, path) {
             let fields = FieldSet::of_fields(&[&REPLICAS]);
             scale.set(manager, Owned { fields, api_version: SCALE_VERSION.to_owned() });
             if let Some(time) = object.times.get(manager) {
@@ -28,25 +28,30 @@ pub(crate) fn managers_of_scale(object: &Managers, api_version: &str) -> Manager
 }
 
 /// The managers of an object after a write of its scale, of which these are the managers then.
-pub(crate) fn managers_of_object(object: &Managers, scale: &Managers, api_version: &str) -> Managers {
-    let replicas = FieldSet::of_fields(&[&REPLICAS]);
+pub(crate) fn managers_of_object(
+    object: &Managers,
+    scale: &Managers,
+    api_version: &str,
+    path: &[&str],
+) -> Managers {
+    let replicas = FieldSet::of_fields(&[path]);
     let mut after = Managers { owned: Default::default(), times: object.times.clone() };
     for (manager, owned) in object.owned.iter().filter(|(_, owned)| owned.api_version == api_version) {
-        let fields = match owns_replicas(owned) && !scale.owned.contains_key(manager) {
+        let fields = match owns(owned, path) && !scale.owned.contains_key(manager) {
             true => owned.fields.difference(&replicas), // another has them now
             false => owned.fields.clone(),
         };
         after.set(manager, Owned { fields, ..owned.clone() });
     }
     for (manager, owned) in &scale.owned {
-        let is_new = object.owned.get(manager).is_none_or(|owned| !owns_replicas(owned));
-        if is_new && owns_replicas(owned) {
+        let is_new = object.owned.get(manager).is_none_or(|owned| !owns(owned, path));
+        if is_new && owns(owned, &REPLICAS) {
             after.set(manager, Owned { fields: replicas.clone(), api_version: api_version.to_owned() });
         }
     }
     after
 }
 
-fn owns_replicas(owned: &Owned) -> bool {
-    owned.fields.contains(&REPLICAS.map(Element::field))
+fn owns(owned: &Owned, path: &[&str]) -> bool {
+    owned.fields.contains(&path.iter().map(|name| Element::field(*name)).collect::<Vec<_>>())
 }

@@ -33,8 +33,23 @@ pub(super) fn by_name(name: &str) -> Option<Rule> {
         "secret" => secret,
         "policyTypes" => policy_types,
         "subject" => subject,
+        "definition" => definition,
         _ => return None,
     })
+}
+
+/// The names of a custom kind follow from that of its objects.
+fn definition(spec: &mut Fields) {
+    if let Some(Value::Object(names)) = spec.get_mut("names") {
+        let kind = text(names, "kind").to_owned();
+        if text(names, "singular").is_empty() {
+            names.insert("singular".to_owned(), kind.to_lowercase().into());
+        }
+        if text(names, "listKind").is_empty() && !kind.is_empty() {
+            names.insert("listKind".to_owned(), format!("{kind}List").into());
+        }
+    }
+    set(spec, "conversion", json!({"strategy": "None"}));
 }
 
 /// A namespace can be selected by its name.

@@ -105,7 +105,7 @@ struct SubEntry<'a> {
     verbs: Vec<&'static str>,
 }
 
-/// Group and version are empty where they are the document's own.
+/// Group and version are empty where they are the document's own, but for custom resources.
 #[derive(Serialize)]
 struct Kind<'a> {
     group: &'a str,
@@ -131,7 +131,7 @@ impl<'a> Entry<'a> {
     fn of(row: &'a Resource) -> Self {
         Self {
             resource: &row.name,
-            response_kind: Kind { group: "", version: "", kind: &row.kind },
+            response_kind: Kind::own(row),
             scope: match row.scope {
                 Scope::Namespaced => "Namespaced",
                 Scope::Cluster => "Cluster",
@@ -140,21 +140,26 @@ impl<'a> Entry<'a> {
             verbs: words(row.verbs),
             short_names: &row.short_names,
             categories: &row.categories,
-            subresources: row.subresources.iter().map(SubEntry::of).collect(),
+            subresources: row.subresources.iter().map(|sub| SubEntry::of(row, sub)).collect(),
         }
     }
 }
 
 impl<'a> SubEntry<'a> {
-    fn of(sub: &'a Subresource) -> Self {
-        let (group, version) = match &sub.group_version {
-            Some((group, version)) => (&**group, &**version),
-            None => ("", ""),
+    fn of(row: &'a Resource, sub: &'a Subresource) -> Self {
+        let response_kind = match &sub.group_version {
+            Some((group, version)) => Kind { group, version, kind: &sub.kind },
+            None => Kind { kind: &sub.kind, ..Kind::own(row) },
         };
-        Self {
-            subresource: &sub.name,
-            response_kind: Kind { group, version, kind: &sub.kind },
-            verbs: words(sub.verbs),
+        Self { subresource: &sub.name, response_kind, verbs: words(sub.verbs) }
+    }
+}
+
+impl<'a> Kind<'a> {
+    fn own(row: &'a Resource) -> Self {
+        match row.custom {
+            Some(_) => Self { group: &row.group, version: &row.version, kind: &row.kind },
+            None => Self { group: "", version: "", kind: &row.kind },
         }
     }
 }

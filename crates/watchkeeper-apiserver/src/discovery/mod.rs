@@ -16,6 +16,7 @@
 //! - D1: the same registry gives the same bytes, so that a tag or a hash changes only with them.
 
 mod aggregated;
+mod custom_schemas;
 mod legacy;
 mod openapi;
 mod openapi_v2;

@@ -6,8 +6,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use watchkeeper_core::GroupVersionKind;
 use watchkeeper_wire::schema::{self, Field, Form, Message, Schema, Shape};
 
+use super::custom_schemas;
 use crate::registry::Registry;
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
@@ -29,6 +31,15 @@ pub(super) fn schemas(registry: &Registry, group: &str, version: &str) -> BTreeM
     let mut schemas = BTreeMap::new();
     for row in registry.resources(group, version) {
         let kind = row.group_version_kind();
+        if let Some(custom) = &row.custom {
+            custom_schemas::add(&mut schemas, row, custom);
+            let metadata = GroupVersionKind::new("meta.k8s.io", "v1", "PartialObjectMetadata");
+            let field = schema.message_of(&metadata).and_then(|message| message.fields().first());
+            if let Some(field) = field {
+                value_of(&mut schemas, schema, field);
+            }
+            continue;
+        }
         let Some(message) = schema.message_of(&kind) else { continue };
         add(&mut schemas, schema, message);
         if let Some(described) = schemas.get_mut(&name_of(message)) {

@@ -13,6 +13,7 @@ use watchkeeper_wire::{Kind, Problem};
 use super::negotiate::{MediaType, PatchType};
 use super::options::FieldValidation;
 use super::strict::{self, Finding};
+use crate::custom::CustomKind;
 use watchkeeper_core::Quoted;
 use watchkeeper_wire::document::{Document, read_json};
 use watchkeeper_wire::yaml;
@@ -56,6 +57,40 @@ pub fn decode_object(
     expected: &GroupVersionKind,
     validation: FieldValidation,
 ) -> Result<Decoded, Status> {
+    read_object(body, media, expected)?.judge(validation)
+}
+
+/// An object that was sent, before what is odd about it is judged.
+pub(crate) struct Sent<'a> {
+    expected: &'a GroupVersionKind,
+    value: Value,
+    findings: Vec<Finding>,
+}
+
+impl Sent<'_> {
+    /// Without the fields that a custom kind does not have.
+    pub(crate) fn pruned_by(mut self, custom: Option<&CustomKind>) -> Self {
+        if let Some(custom) = custom {
+            let pruned = custom.prune(&mut self.value);
+            self.findings.extend(pruned.into_iter().map(|path| Finding::Unknown { path }));
+        }
+        self
+    }
+
+    /// The object, with what to warn of: 400 where it breaks the rules of strict validation.
+    pub(crate) fn judge(self, validation: FieldValidation) -> Result<Decoded, Status> {
+        let refused = |why: String| cannot_be_handled(self.expected, self.expected, &why);
+        let warnings = validation.judge(&self.findings).map_err(refused)?;
+        Ok(Decoded { value: self.value, warnings })
+    }
+}
+
+/// Reads the object that a create or an update carries: 400 where it cannot be read, or is of another kind.
+pub(crate) fn read_object<'a>(
+    body: &[u8],
+    media: MediaType,
+    expected: &'a GroupVersionKind,
+) -> Result<Sent<'a>, Status> {
     let unrecognized = |why: &dyn std::fmt::Display| {
         let summary = summary(body);
         Status::bad_request(format!(
@@ -74,7 +109,7 @@ pub fn decode_object(
         MediaType::Protobuf => {
             let (value, kind) = decode_protobuf(body, expected).map_err(|error| unrecognized(&error))?;
             check_kind(&kind, expected)?;
-            return Ok(Decoded { value, warnings: Vec::new() });
+            return Ok(Sent { expected, value, findings: Vec::new() });
         }
     };
     let kind = read_kind(&node, expected).map_err(|error| unrecognized(&error))?;
@@ -86,18 +121,33 @@ pub fn decode_object(
         findings.push(Finding::Repeated(repeated));
     }
     findings.extend(strict::inspect(&node, message).map_err(|why| refused(&why))?);
-    let warnings = validation.judge(&findings).map_err(|why| refused(&why))?;
-
     let mut value = match message {
         Some(message) => prune(node, message, schema::builtin()),
-        None => node.into(),
+        None => {
+            let (value, unknown) = with_known_metadata(node).map_err(|why| refused(&why))?;
+            findings.extend(unknown);
+            value
+        }
     };
     if value.is_null() {
         value = Value::Object(serde_json::Map::new());
     }
     value["apiVersion"] = expected.group_version().to_string().into();
     value["kind"] = expected.kind.clone().into();
-    Ok(Decoded { value, warnings })
+    Ok(Sent { expected, value, findings })
+}
+
+/// An object of which only the metadata is known, without the fields that metadata does not have.
+fn with_known_metadata(node: Document) -> Result<(Value, Vec<Finding>), String> {
+    let kind = GroupVersionKind::new("meta.k8s.io", "v1", "PartialObjectMetadata");
+    let Some(message) = schema::builtin().message_of(&kind) else { return Ok((node.into(), Vec::new())) };
+    let Some(metadata) = node.field("metadata").cloned() else { return Ok((node.into(), Vec::new())) };
+    let metadata = Document::Object(vec![("metadata".to_owned(), metadata)]);
+    let mut findings = strict::inspect(&metadata, Some(message))?;
+    findings.retain(|finding| matches!(finding, Finding::Unknown { .. })); // the rest has been found
+    let mut value = Value::from(node);
+    value["metadata"] = prune(metadata, message, schema::builtin())["metadata"].take();
+    Ok((value, findings))
 }
 
 impl FieldValidation {

@@ -71,6 +71,7 @@ pub use account_token::{Account, AccountFuture, Accounts, Found, ISSUER, TokenEr
 pub use authenticate::{Anonymous, Authenticated, Authenticator, MASTERS, OPEN_PATHS, User};
 pub use body::{BodyLimits, RequestBody};
 pub use certificates::{Authority, CLIENT_GROUPS, CertificateError, Identity, SERVER_NAMES, Subject};
+pub(crate) use decode::read_object;
 pub use decode::{
     Decoded, DecodedPatch, JSON_PATCH_OPERATIONS, decode_delete_options, decode_object, decode_patch,
 };

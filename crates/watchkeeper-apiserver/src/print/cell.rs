@@ -22,6 +22,7 @@ use serde_json::Value;
 use watchkeeper_core::Timestamp;
 
 use super::cells;
+use super::custom::CustomCell;
 use super::elapsed::elapsed;
 use super::pod::Pod;
 use super::value::{amount, count, filled, int, labels, list, modes, moment, number, selector, text};
@@ -54,8 +55,9 @@ impl<'a> Subject<'a> {
 }
 
 /// How a cell is computed from an object.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) enum Cell {
+    Custom(CustomCell),
     Created,
     Text { path: &'static str, or: &'static str },
     Filled { path: &'static str, or: &'static str },
@@ -81,12 +83,14 @@ pub(super) type Special = fn(&Subject<'_>) -> Value;
 pub(super) type SpecialOf = fn(&Subject<'_>, &'static str) -> Value;
 
 impl Cell {
+    pub(super) const NAME: Self = Self::Text { path: "metadata.name", or: "" };
+
     pub(super) fn parse(text: &'static str) -> Result<Self, String> {
         let (text, or) = text.split_once(" or ").map_or((text, None), |(text, or)| (text, Some(or)));
         let (word, path) = text.split_once(' ').unwrap_or((text, ""));
         let text_or = or.unwrap_or_default();
         Ok(match word {
-            "name" => Self::Text { path: "metadata.name", or: "" },
+            "name" => Self::NAME,
             "age" => Self::Since { path: "metadata.creationTimestamp", or: "<unknown>" },
             "created" => Self::Created,
             "text" => Self::Text { path, or: text_or },
@@ -115,9 +119,10 @@ impl Cell {
         })
     }
 
-    pub(super) fn value(self, subject: &Subject<'_>) -> Value {
+    pub(super) fn value(&self, subject: &Subject<'_>) -> Value {
         let object = subject.object;
-        match self {
+        match *self {
+            Self::Custom(ref cell) => cell.value(object, subject.now),
             Self::Created => {
                 let created = at(object, "metadata.creationTimestamp").and_then(moment);
                 Value::from(created.unwrap_or(Timestamp::GO_ZERO).to_string())

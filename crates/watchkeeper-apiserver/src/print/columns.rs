@@ -13,6 +13,8 @@ use std::sync::LazyLock;
 use serde::Serialize;
 
 use super::cell::Cell;
+use super::custom::CustomCell;
+use crate::custom::PrinterColumn;
 use crate::registry::{Resource, Subresource, Text};
 
 /// A column, as its definition is sent.
@@ -40,12 +42,15 @@ pub struct Columns {
 }
 
 /// What a resource is printed as: its own columns, or name and time of creation.
-pub fn columns(resource: &Resource) -> &'static Columns {
+pub fn columns(resource: &Resource) -> &Columns {
+    if let Some(custom) = &resource.custom {
+        return custom.columns();
+    }
     find(&resource.group, &resource.version, &resource.name).unwrap_or(&BUILTIN.others)
 }
 
 /// What a subresource is printed as: a scale has columns of its own, others are their object again.
-pub(super) fn columns_below(resource: &Resource, sub: &Subresource) -> &'static Columns {
+pub(super) fn columns_below<'a>(resource: &'a Resource, sub: &Subresource) -> &'a Columns {
     find("*", "*", &format!("/{}", sub.name)).unwrap_or_else(|| columns(resource))
 }
 
@@ -57,6 +62,44 @@ fn find(group: &str, version: &str, plural: &str) -> Option<&'static Columns> {
 }
 
 impl Columns {
+    /// The columns that a definition asks for after the name; the age, if it asks for none.
+    pub(crate) fn custom(columns: &[PrinterColumn]) -> Self {
+        let age = [PrinterColumn {
+            name: "Age".to_owned(),
+            value_type: "date".to_owned(),
+            json_path: ".metadata.creationTimestamp".to_owned(),
+            ..PrinterColumn::default()
+        }];
+        let is_default = columns.is_empty();
+        let columns = if is_default { &age } else { columns };
+        let name = Column {
+            name: Text::Borrowed("Name"),
+            value_type: Text::Borrowed("string"),
+            format: Text::Borrowed("name"),
+            description: Text::default(),
+            priority: 0,
+        };
+        let description = |column: &PrinterColumn| match &*column.description {
+            "" if is_default => Text::default(),
+            "" => {
+                format!("Custom resource definition column (in JSONPath format): {}", column.json_path).into()
+            }
+            said => said.to_owned().into(),
+        };
+        let definitions = columns.iter().map(|column| Column {
+            name: column.name.clone().into(),
+            value_type: column.value_type.clone().into(),
+            format: column.format.clone().into(),
+            description: description(column),
+            priority: column.priority,
+        });
+        let cells = columns.iter().map(|column| Cell::Custom(CustomCell::new(column)));
+        Self {
+            definitions: std::iter::once(name).chain(definitions).collect(),
+            cells: std::iter::once(Cell::NAME).chain(cells).collect(),
+        }
+    }
+
     /// The columns.
     pub fn definitions(&self) -> &[Column] {
         &self.definitions

@@ -11,6 +11,7 @@
 mod cell;
 mod cells;
 mod columns;
+mod custom;
 mod elapsed;
 mod options;
 mod pod;

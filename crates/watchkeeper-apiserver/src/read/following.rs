@@ -19,6 +19,7 @@ use crate::http::{AtVersion, ListOptions};
 use crate::store::{BoxWatch, Event, RangeQuery, Revision, Stored, Told, WatchError, WatchQuery};
 use futures_util::StreamExt as _;
 use tokio::time::{Instant, Sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
 use watchkeeper_core::Status;
 
 use super::{Reader, Scope, Selection, unreadable};
@@ -74,6 +75,8 @@ pub struct Following {
     failure: Option<Box<Status>>,
     bookmarks: bool,
     deadline: Instant,
+    /// Cancelled when the resource is served no longer.
+    gone: CancellationToken,
     /// Rings for the next bookmark or at the deadline.
     alarm: Pin<Box<Sleep>>,
 }
@@ -94,6 +97,7 @@ impl Following {
             failure: None,
             bookmarks: options.allow_watch_bookmarks,
             deadline,
+            gone: scope.resource.custom.as_ref().map(|kind| kind.gone().clone()).unwrap_or_default(),
             alarm: Box::pin(sleep_until(deadline)),
         };
         following.set_alarm();
@@ -149,6 +153,10 @@ impl Following {
             let watch = self.watch.as_mut()?;
             tokio::select! {
                 biased;
+                () = self.gone.cancelled() => {
+                    self.watch = None;
+                    return None;
+                }
                 () = self.alarm.as_mut() => {
                     let revision = watch.progress();
                     if Instant::now() >= self.deadline {

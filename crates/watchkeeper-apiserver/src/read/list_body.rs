@@ -1,5 +1,6 @@
 //! List bodies: a [`Page`] as a client likes it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::thread;
 
@@ -27,13 +28,13 @@ impl Encoder {
         match (self.accepted.transform, self.accepted.media) {
             (None, MediaType::Json) => Ok(self.respond(code, self.json_list(page)?)),
             (None, MediaType::Yaml) => {
-                let list = json!({"kind": format!("{}List", self.kind.kind()),
+                let list = json!({"kind": self.list_kind(),
                     "apiVersion": self.kind.api_version(), "metadata": metadata(page),
                     "items": self.values(page)?});
                 self.serialized(code, &list)
             }
             (None, MediaType::Protobuf) => {
-                let kind = format!("{}List", self.kind.kind());
+                let kind = self.list_kind();
                 let list = message_list(page, &self.item_messages(page)?, self.kind.api_version(), &kind);
                 Ok(self.respond(code, list))
             }
@@ -57,9 +58,9 @@ impl Encoder {
         let bytes: usize = page.items.iter().map(|stored| stored.object().encoded.body.len() + 1).sum();
         let mut out = Vec::with_capacity(bytes + 256);
         let metadata = serde_json::to_string(&metadata(page)).map_err(Status::internal_error)?;
-        let (kind, api_version) = (self.kind.kind(), self.kind.api_version());
+        let (kind, api_version) = (self.list_kind(), self.kind.api_version());
         let head =
-            format!(r#"{{"kind":"{kind}List","apiVersion":"{api_version}","metadata":{metadata},"items":["#);
+            format!(r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{metadata},"items":["#);
         out.extend_from_slice(head.as_bytes());
         for (position, stored) in page.items.iter().enumerate() {
             if position > 0 {
@@ -134,6 +135,14 @@ impl Encoder {
             }
             Ok(messages)
         })
+    }
+
+    /// `PodList`: only a definition can say otherwise.
+    fn list_kind(&self) -> Cow<'_, str> {
+        match &self.resource.custom {
+            Some(custom) => Cow::Borrowed(custom.list_kind()),
+            None => Cow::Owned(format!("{}List", self.kind.kind())),
+        }
     }
 
     fn values(&self, page: &Page) -> Result<Vec<Value>, Status> {

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use crate::convert::{is_old_autoscaler, show_autoscaler};
+use crate::custom::CustomKind;
 use crate::registry::{Registry, Resource};
 use crate::store::Stored;
 use serde_json::Value;
@@ -14,7 +15,7 @@ use watchkeeper_core::Status;
 use super::events::{EVENTS_GROUP, new_event};
 
 /// How a resource shows what is stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum View {
     /// As it is. What is encoded for one watcher serves all.
     Own,
@@ -24,11 +25,16 @@ pub enum View {
     NewEvent,
     /// An autoscaler as version 1 has it.
     OldAutoscaler,
+    /// As the schema of a custom kind has it, which may be another than that by which it was written.
+    Custom(Arc<CustomKind>),
 }
 
 impl View {
     /// The view of a resource: the first row of a collection owns it.
     pub fn of(registry: &Registry, resource: &Arc<Resource>) -> Self {
+        if let Some(custom) = &resource.custom {
+            return if custom.is_verbatim() { Self::Own } else { Self::Custom(custom.clone()) };
+        }
         let owner = registry.iter().find(|row| row.storage.is_some() && row.storage == resource.storage);
         match owner {
             Some(owner) if !Arc::ptr_eq(owner, resource) => match &*resource.group {
@@ -41,25 +47,30 @@ impl View {
     }
 
     /// Whether bodies are shown byte for byte.
-    pub fn is_verbatim(self) -> bool {
-        !matches!(self, Self::NewEvent | Self::OldAutoscaler)
+    pub fn is_verbatim(&self) -> bool {
+        matches!(self, Self::Own | Self::Other)
     }
 
     /// A stored object as this view shows it, without `apiVersion` and `kind`.
     ///
     /// # Errors
     /// 500 where what is stored is not JSON, which only a broken store can cause.
-    pub fn value(self, stored: &Stored) -> Result<Value, Status> {
+    pub fn value(&self, stored: &Stored) -> Result<Value, Status> {
         let value: Value =
             serde_json::from_slice(&stored.object().encoded.body).map_err(Status::internal_error)?;
         Ok(self.shown(value))
     }
 
     /// An object in the form of the store as this view shows it.
-    pub fn shown(self, value: Value) -> Value {
+    pub fn shown(&self, value: Value) -> Value {
         match self {
             Self::Own | Self::Other => value,
             Self::NewEvent => new_event(value),
+            Self::Custom(kind) => {
+                let mut value = value;
+                kind.show(&mut value);
+                value
+            }
             Self::OldAutoscaler => {
                 let mut value = value;
                 if let Value::Object(fields) = &mut value {

@@ -80,18 +80,19 @@ impl Registry {
     ///
     /// # Errors
     /// Where its name is taken (R1).
-    pub fn add(&mut self, resource: Resource) -> Result<(), AlreadyRegistered> {
+    pub fn add(&mut self, resource: impl Into<Arc<Resource>>) -> Result<(), AlreadyRegistered> {
+        let resource = resource.into();
         if self.get(&resource.group, &resource.version, &resource.name).is_some() {
             return Err(AlreadyRegistered {
                 group_version: resource.group_version(),
-                resource: resource.name.into_owned(),
+                resource: resource.name.to_string(),
             });
         }
         let last_of = |same: &dyn Fn(&Resource) -> bool| self.rows.iter().rposition(|row| same(row));
         let position = last_of(&|row| row.group == resource.group && row.version == resource.version)
             .or_else(|| last_of(&|row| row.group == resource.group))
             .map_or(self.rows.len(), |last| last + 1);
-        self.rows.insert(position, Arc::new(resource));
+        self.rows.insert(position, resource);
         self.reindex(position);
         Ok(())
     }

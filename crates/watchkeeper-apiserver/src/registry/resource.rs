@@ -1,10 +1,12 @@
 //! Resource: one row of the registry.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use watchkeeper_core::{GroupKind, GroupResource, GroupVersion, GroupVersionKind};
 
 use super::{Fields, Verbs};
+use crate::custom::CustomKind;
 
 /// A name: borrowed from the committed tables, or owned where it came with a custom resource.
 pub type Text = Cow<'static, str>;
@@ -39,6 +41,8 @@ pub struct Resource {
     pub counts_generation: bool,
     /// What a field selector may name.
     pub fields: Fields,
+    /// What its definition says, where it came with one.
+    pub custom: Option<Arc<CustomKind>>,
 }
 
 /// Whether objects live in namespaces.
@@ -85,6 +89,7 @@ impl Resource {
             storage: Some(storage),
             counts_generation: false,
             fields: Fields::default(),
+            custom: None,
         }
     }
 

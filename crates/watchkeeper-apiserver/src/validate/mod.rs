@@ -38,6 +38,7 @@ mod workload;
 use serde_json::{Map, Value};
 use watchkeeper_core::StatusCause;
 
+use crate::custom::schema::check_definition;
 use crate::registry::Resource;
 
 use faults::Faults;
@@ -77,7 +78,9 @@ pub(crate) fn new_object(resource: &Resource, object: &Map<String, Value>) -> Ve
             }
         }
     }
-    faults.into_causes()
+    let mut causes = faults.into_causes();
+    causes.extend(defined(resource, object.0, None));
+    causes
 }
 
 /// What is wrong with an object that has changed.
@@ -105,10 +108,36 @@ pub(crate) fn changed_object(
         if subresource == Some("status") {
             status::changed(&resource.group, &resource.name, old, new, &mut faults);
         }
-        return faults.into_causes();
+        let mut causes = faults.into_causes();
+        if is_custom(resource) {
+            let of_status = |cause: &StatusCause| cause.field.trim_start_matches('.').starts_with("status");
+            causes.extend(defined(resource, new.0, Some(old.0)).into_iter().filter(of_status));
+        }
+        return causes;
     }
     changed_content(resource, old, new, &mut faults);
-    faults.into_causes()
+    let mut causes = faults.into_causes();
+    causes.extend(defined(resource, new.0, Some(old.0)));
+    causes
+}
+
+/// What the definition of a custom kind has against an object; or what is wrong with a definition.
+fn defined(
+    resource: &Resource,
+    new: &Map<String, Value>,
+    old: Option<&Map<String, Value>>,
+) -> Vec<StatusCause> {
+    let typed = |fields: &Map<String, Value>| {
+        let mut fields = fields.clone();
+        fields.insert("apiVersion".to_owned(), resource.group_version().to_string().into());
+        fields.insert("kind".to_owned(), resource.kind.as_ref().into());
+        Value::Object(fields)
+    };
+    match (&resource.custom, &*resource.group, &*resource.name) {
+        (Some(custom), ..) => custom.validate(&typed(new), old.map(typed).as_ref()),
+        (None, "apiextensions.k8s.io", "customresourcedefinitions") => check_definition(&typed(new)),
+        _ => Vec::new(),
+    }
 }
 
 fn changed_content(resource: &Resource, old: Object<'_>, new: Object<'_>, faults: &mut Faults) {

@@ -11,9 +11,7 @@ use super::refusal::{MODIFIED, unexplained};
 use super::revise::{check_path, revise};
 use super::{Call, Writer, Written, managed};
 use crate::apply::{Applied, ApplyError, Managers, Subject, Writing, renew_last_applied};
-use crate::http::{
-    FieldValidation, Finding, MediaType, PatchType, WriteOptions, decode_object, decode_patch,
-};
+use crate::http::{FieldValidation, Finding, MediaType, PatchType, WriteOptions, decode_patch, read_object};
 
 impl Writer {
     pub(super) async fn apply_object(
@@ -141,7 +139,8 @@ impl Configuration {
     /// What was applied as an object that can be written: 500 where its texts are not of their forms.
     fn draft(&self, object: &Value, call: &Call<'_>) -> Result<Draft, Status> {
         let text = object.to_string();
-        let decoded = decode_object(text.as_bytes(), MediaType::Json, &self.kind, FieldValidation::Ignore);
+        let decoded = read_object(text.as_bytes(), MediaType::Json, &self.kind)
+            .and_then(|sent| sent.pruned_by(call.resource.custom.as_deref()).judge(FieldValidation::Ignore));
         decoded.and_then(|decoded| Draft::read(decoded.value, call.resource)).map_err(|status| {
             let why = reason_in(&status.message, &self.kind.kind);
             unexplained(format!(

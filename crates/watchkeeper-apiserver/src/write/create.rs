@@ -11,7 +11,7 @@ use watchkeeper_core::{Status, Timestamp};
 
 use super::draft::{Draft, empty_status};
 use super::refusal::{check, no_randomness, unavailable, unexplained};
-use super::{Answer, Call, Writer, Written, name, namespace, prepare, strategy};
+use super::{Answer, Call, Writer, Written, definition, name, namespace, prepare, strategy};
 
 /// How many names are made up before the client is told to try again.
 const NAMES_TRIED: usize = 8;
@@ -36,6 +36,7 @@ impl Writer {
         let is_generated = draft.text("name").is_empty() && !prefix.is_empty();
         let said = if is_generated { &prefix } else { draft.text("name") };
         self.check_namespace(call, said).await?;
+        definition::check_serving(call, said)?;
         self.admit(call, &mut draft).await?;
         let _addresses = self.lock_addresses(call).await;
         let mut taken = String::new();
@@ -65,7 +66,7 @@ impl Writer {
     /// Stores a new object under its name, which must be free.
     async fn create_draft(&self, call: &Call<'_>, draft: &Draft, dry_run: bool) -> Result<Written, Status> {
         let collection = call.collection()?;
-        let value = draft.unversioned()?;
+        let value = draft.unversioned(call.resource)?;
         let taken = |by: Option<&Stored>| {
             let mut status = Status::already_exists(&call.resource.group_resource(), draft.text("name"));
             if by.is_some_and(|by| by.object().head.deleted().is_some()) {
@@ -117,7 +118,7 @@ pub(super) fn begin(draft: &mut Draft, resource: &Resource) -> Result<(), Status
         draft.set_meta("generation", Some(1.into()));
     }
     if strategy::has_status(resource) && !strategy::keeps_first_status(resource) {
-        let empty = || draft.part("status").and_then(|_| empty_status(resource).or_else(|| Some(json!({}))));
+        let empty = || draft.part("status").and_then(|_| empty_status(resource));
         let status = first_status(resource).or_else(empty);
         draft.set_part("status", status);
     }

@@ -12,7 +12,7 @@ use super::create::now;
 use super::draft::Draft;
 use super::modify::ATTEMPTS;
 use super::refusal::{MODIFIED, unavailable};
-use super::{Answer, Call, Writer, Written, namespace, pod, strategy};
+use super::{Answer, Call, Writer, Written, definition, namespace, pod, strategy};
 
 /// Dependents are deleted before the object goes.
 const FOREGROUND: &str = "foregroundDeletion";
@@ -43,7 +43,7 @@ impl Writer {
         let mut current = self.store.get(&collection, &key).await.map_err(unavailable)?;
         for _ in 0..ATTEMPTS {
             let stored = current.ok_or_else(|| call.not_found())?;
-            let old = Draft::of(&stored)?;
+            let old = Draft::shown(&stored, call.resource)?;
             check_preconditions(call, &old, options)?;
             let outcome = match decide(call, &old, options)? {
                 Step::Hold(new) if *new == old => return Ok(held(Answer::Stored(stored), options)),
@@ -55,13 +55,15 @@ impl Writer {
                     return Ok(Written::new(200, Answer::Value(new.typed(call.resource))));
                 }
                 Step::Hold(new) => {
-                    let written =
-                        self.store.put(&collection, new.unversioned()?, Expect::At(stored.modified())).await;
+                    let written = self
+                        .store
+                        .put(&collection, new.unversioned(call.resource)?, Expect::At(stored.modified()))
+                        .await;
                     written.map(|stored| held(Answer::Stored(stored), options))
                 }
                 Step::End(new) => {
                     let expected = Expect::At(stored.modified());
-                    match self.store.put(&collection, new.unversioned()?, expected).await {
+                    match self.store.put(&collection, new.unversioned(call.resource)?, expected).await {
                         Ok(ending) => {
                             let deleted = self.store.delete(&collection, &key, Some(ending.modified())).await;
                             deleted.map(|last| gone(call, last))
@@ -168,6 +170,10 @@ fn decide(call: &Call<'_>, old: &Draft, options: &DeleteOptions) -> Result<Step,
         namespace::terminate(&mut new);
         let is_held = !new.spec_finalizers().is_empty() || !new.finalizers().is_empty();
         return Ok(if is_held { Step::Hold(Box::new(new)) } else { Step::Remove });
+    }
+    if call.is("apiextensions.k8s.io", "customresourcedefinitions") && !old.is_being_deleted() {
+        definition::terminate(&mut new);
+        return Ok(Step::Hold(Box::new(new)));
     }
     set_finalizers(call.resource, &mut new, options);
     let is_graceful = call.is("", "pods");

@@ -1,5 +1,7 @@
 //! Draft: an object on its way into the store.
 
+use std::borrow::Cow;
+
 use crate::convert::{drop_carriers, is_old_autoscaler, show_autoscaler, store_autoscaler};
 use crate::defaults;
 use crate::registry::{self, Resource};
@@ -37,7 +39,7 @@ impl Draft {
                 }
                 written
             }
-            None => body,
+            None => with_written_metadata(body).map_err(|error| unfit(&error))?,
         };
         let Value::Object(fields) = value else { return Err(unfit(&"it is not an object")) };
         let mut draft = Self { fields };
@@ -60,6 +62,9 @@ impl Draft {
             !is_empty && name != "managedFields" && name != "selfLink"
         });
         defaults::apply(resource, &mut draft.fields);
+        if let Some(custom) = &resource.custom {
+            custom.complete(&mut draft.fields);
+        }
         if is_old_autoscaler(resource) {
             store_autoscaler(&mut draft.fields);
             return Self::read(draft.fields.into(), stored_as(resource));
@@ -70,6 +75,18 @@ impl Draft {
         Ok(draft)
     }
 
+    /// What is stored, as a resource shows it to those who write.
+    pub(super) fn shown(stored: &Stored, resource: &Resource) -> Result<Self, Status> {
+        let draft = Self::of(stored)?;
+        let Some(custom) = &resource.custom else { return Ok(draft) };
+        let mut value = Value::Object(draft.fields);
+        custom.show(&mut value);
+        match value {
+            Value::Object(fields) => Ok(Self { fields }),
+            _ => Err(Status::internal_error("what is stored is no object")),
+        }
+    }
+
     /// What is stored.
     pub(super) fn of(stored: &Stored) -> Result<Self, Status> {
         let fields = serde_json::from_slice(&stored.object().encoded.body).map_err(Status::internal_error)?;
@@ -77,8 +94,12 @@ impl Draft {
     }
 
     /// What is put into the store: 400 where its metadata is of other types than metadata are.
-    pub(super) fn unversioned(&self) -> Result<Unversioned, Status> {
-        let body = serde_json::to_vec(&self.fields).map_err(Status::internal_error)?;
+    pub(super) fn unversioned(&self, resource: &Resource) -> Result<Unversioned, Status> {
+        let mut fields = Cow::Borrowed(&self.fields);
+        if let Some(custom) = &resource.custom {
+            custom.store(fields.to_mut());
+        }
+        let body = serde_json::to_vec(&*fields).map_err(Status::internal_error)?;
         Unversioned::from_json(&body).map_err(|error| Status::bad_request(error.to_string()))
     }
 
@@ -136,6 +157,11 @@ impl Draft {
         object_in(&mut self.fields, name)
     }
 
+    /// Changes what is not in the metadata.
+    pub(super) fn change(&mut self, change: impl FnOnce(&mut Map<String, Value>)) {
+        change(&mut self.fields);
+    }
+
     /// Sets labels or annotations, one by one.
     pub(super) fn set_pair(&mut self, name: &str, key: &str, value: &str) {
         object_in(self.metadata_mut(), name).insert(key.to_owned(), value.into());
@@ -144,6 +170,11 @@ impl Draft {
     /// Everything but the metadata and the status: what a generation counts.
     pub(super) fn wanted(&self) -> impl Iterator<Item = (&String, &Value)> {
         self.fields.iter().filter(|(name, _)| !matches!(name.as_str(), "metadata" | "status"))
+    }
+
+    /// Everything but the metadata.
+    pub(super) fn content(&self) -> impl Iterator<Item = (&String, &Value)> {
+        self.fields.iter().filter(|(name, _)| *name != "metadata")
     }
 
     /// Takes everything but metadata from another, but for one part.
@@ -227,6 +258,16 @@ pub(super) fn empty_status(resource: &Resource) -> Option<Value> {
     let kind = Kind::new(&resource.group, &resource.version, &resource.kind);
     kind.message()?;
     as_written(&serde_json::json!({"status": {}}), &kind).ok()?.get("status").cloned()
+}
+
+/// An object of a kind of which only the metadata is known, with these as they are written.
+fn with_written_metadata(mut body: Value) -> Result<Value, DecodeError> {
+    if let Some(metadata) = body.get_mut("metadata").filter(|metadata| metadata.is_object()) {
+        let kind = Kind::new("meta.k8s.io", "v1", "PartialObjectMetadata");
+        let mut written = as_written(&serde_json::json!({"metadata": metadata.take()}), &kind)?;
+        *metadata = written["metadata"].take();
+    }
+    Ok(body)
 }
 
 /// The form in which Go would write an object: through its message and back, which drops what is left out.

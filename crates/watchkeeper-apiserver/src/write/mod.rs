@@ -25,6 +25,7 @@ mod admission;
 mod amount;
 mod applied;
 mod create;
+mod definition;
 mod delete;
 mod draft;
 mod event;

@@ -47,7 +47,7 @@ impl Writer {
         let mut current = self.store.get(&collection, &key).await.map_err(unavailable)?;
         for _ in 0..ATTEMPTS {
             let stored = current.ok_or_else(|| call.not_found())?;
-            let old = Draft::of(&stored)?;
+            let old = Draft::shown(&stored, call.resource)?;
             let mut draft = change(&old)?;
             self.allocate(call, Some(&old), &mut draft).await?;
             managed::keep_times(&old, &mut draft);
@@ -55,7 +55,7 @@ impl Writer {
             if !is_over && draft == old {
                 return Ok(Modified { draft, stored: Some(stored) }); // W2
             }
-            let value = draft.unversioned()?;
+            let value = draft.unversioned(call.resource)?;
             if dry_run {
                 return Ok(Modified { draft, stored: None }); // W3
             }

@@ -1,6 +1,7 @@
 //! Patched: what a patch makes of an object, checked as if the result had been sent.
 
-use crate::http::{FieldValidation, MediaType, PatchType, WriteOptions, decode_object};
+use crate::custom::CustomKind;
+use crate::http::{FieldValidation, MediaType, PatchType, WriteOptions, decode_object, read_object};
 use crate::patch::{self, Form};
 use serde_json::Value;
 use watchkeeper_core::{CauseType, GroupKind, GroupVersionKind, Quoted, Status};
@@ -20,7 +21,8 @@ impl Writer {
         options: &WriteOptions,
     ) -> Result<Written, Status> {
         let kind = call.resource.group_version_kind();
-        let patcher = Patcher::new(form, patch, &kind, options.field_validation)?;
+        let custom = call.resource.custom.as_deref();
+        let patcher = Patcher::new(form, patch, &kind, custom, options.field_validation)?;
         let mut warnings = Vec::new();
         let mut change = |old: &Draft| {
             let patched = patcher.apply(old.typed(call.resource))?;
@@ -56,6 +58,7 @@ pub(super) struct Patcher<'a> {
     form: Form,
     patch: &'a [u8],
     kind: &'a GroupVersionKind,
+    custom: Option<&'a CustomKind>,
     validation: FieldValidation,
     /// What strict reading has found in the patch itself.
     faults: Vec<String>,
@@ -73,6 +76,7 @@ impl<'a> Patcher<'a> {
         form: PatchType,
         patch: &'a [u8],
         kind: &'a GroupVersionKind,
+        custom: Option<&'a CustomKind>,
         validation: FieldValidation,
     ) -> Result<Self, Status> {
         let is_known = schema::builtin().message_of(kind).is_some();
@@ -92,7 +96,7 @@ impl<'a> Patcher<'a> {
             FieldValidation::Ignore => Vec::new(),
             _ => patch::faults(form, patch).map_err(|error| unpatchable(&error))?,
         };
-        Ok(Self { form, patch, kind, validation, faults })
+        Ok(Self { form, patch, kind, custom, validation, faults })
     }
 
     /// Applies the patch to an object, which has its type.
@@ -143,8 +147,9 @@ impl<'a> Patcher<'a> {
             decode_object(text.as_bytes(), MediaType::Json, &said, lenient)
                 .map_err(|status| unfit(reason_in(&status.message, &said.kind)))?;
         }
-        let decoded =
-            decode_object(text.as_bytes(), MediaType::Json, self.kind, lenient).map_err(|status| {
+        let decoded = read_object(text.as_bytes(), MediaType::Json, self.kind)
+            .and_then(|sent| sent.pruned_by(self.custom).judge(lenient))
+            .map_err(|status| {
                 let misfit = match (self.form, schema::builtin().message_of(self.kind)) {
                     (Form::Strategic, Some(message)) => patch::misfit(value, schema::builtin(), message),
                     _ => None,

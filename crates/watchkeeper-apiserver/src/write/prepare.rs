@@ -5,8 +5,8 @@ use crate::registry::Resource;
 use serde_json::{Map, Value, json};
 
 use super::create::now;
-use super::draft::Draft;
-use super::{Call, admission, pod_resources, service};
+use super::draft::{Draft, empty_status};
+use super::{Call, admission, definition, pod_resources, service};
 
 /// Completes a new object, which has its name and its uid.
 pub(super) fn begin(draft: &mut Draft, resource: &Resource) {
@@ -20,6 +20,10 @@ pub(super) fn begin(draft: &mut Draft, resource: &Resource) {
             draft.set_pair("annotations", TEMPLATE_GENERATION, &said.unwrap_or(1).to_string());
         }
         ("batch", "jobs") => select_pods(draft),
+        ("apiextensions.k8s.io", "customresourcedefinitions") => {
+            draft.set_part("status", empty_status(resource));
+            definition::note_stored_version(draft);
+        }
         ("apiregistration.k8s.io", "apiservices") => {
             let is_local = draft.part("spec").is_none_or(|spec| spec.get("service").is_none());
             if is_local {
@@ -51,6 +55,7 @@ pub(super) fn revise(call: &Call<'_>, old: &Draft, new: &mut Draft) {
         }
         ("", "persistentvolumeclaims") => relate_sources(new.part_mut("spec")),
         ("", "services") => service::revise(old, new),
+        ("apiextensions.k8s.io", "customresourcedefinitions") => definition::note_stored_version(new),
         ("apps", "daemonsets") => {
             let template = |draft: &Draft| draft.part("spec").and_then(|spec| spec.get("template").cloned());
             let before = template_generation(old).unwrap_or_default();

@@ -114,7 +114,12 @@ pub(super) fn revise(call: &Call<'_>, old: &Draft, new: &mut Draft, dry_run: boo
         && old.meta("annotations") != new.meta("annotations");
     let is_labelled =
         call.is("discovery.k8s.io", "endpointslices") && old.meta("labels") != new.meta("labels");
-    let is_changed = is_annotated || is_labelled || !old.wanted().eq(new.wanted());
+    // A custom kind whose status is not written apart counts it, too.
+    let counts_status = strategy::is_custom(resource) && !strategy::has_status(resource);
+    let is_changed = match counts_status {
+        true => !old.content().eq(new.content()),
+        false => is_annotated || is_labelled || !old.wanted().eq(new.wanted()),
+    };
     // The generation of a priority class is that of its beginning.
     if resource.counts_generation && is_changed && !call.is("scheduling.k8s.io", "priorityclasses") {
         new.set_meta("generation", Some((old.generation().saturating_add(1)).into()));

@@ -1,22 +1,61 @@
 //! Scale: how many replicas an object wants and has, whatever its kind.
 
 use crate::apply::{FieldSet, Managers, Reset, Subject, Writing, managers_of_object, managers_of_scale};
-use crate::http::{PatchType, WriteOptions, method_not_allowed};
+use crate::custom::ReplicaPaths;
+use crate::http::{PatchType, WriteOptions, no_such_resource};
 use crate::registry::Resource;
 use serde_json::{Value, json};
-use watchkeeper_core::{CauseType, GroupKind, GroupVersionKind, LabelSelector, Status, StructuredSelector};
+use watchkeeper_core::{
+    CauseType, GroupKind, GroupVersionKind, LabelSelector, Quoted, Status, StructuredSelector,
+};
 
 use super::applied::Configuration;
 use super::create::now;
 use super::draft::Draft;
 use super::patched::Patcher;
-use super::refusal::fault;
+use super::refusal::{fault, unexplained};
 use super::revise::{check_path, revise};
 use super::{Answer, Call, Writer, Written, managed};
 
-/// The `Scale` of an object (with or without its type), or `None` where its kind has none.
-pub fn scale_of(resource: &Resource, object: &Value) -> Option<Value> {
-    resource.subresource("scale")?;
+/// The `Scale` of an object (with or without its type).
+///
+/// # Errors
+/// 404 where its kind has none; 500 where a custom object does not say how many replicas it wants.
+pub fn scale_of(resource: &Resource, object: &Value) -> Result<Value, Status> {
+    resource.subresource("scale").ok_or_else(no_such_resource)?;
+    let Some(replicas) = replicas(resource) else {
+        // What the kinds default to is 1.
+        let wanted = object["spec"]["replicas"].as_i64().unwrap_or(1);
+        let mut status = json!({"replicas": object["status"]["replicas"].as_i64().unwrap_or_default()});
+        let selector = selector_text(&object["spec"]["selector"], &resource.group);
+        if !selector.is_empty() {
+            status["selector"] = selector.into();
+        }
+        return Ok(written(object, wanted, &status));
+    };
+    let wanted = replicas.wanted(object).map_err(unexplained)?.ok_or_else(|| {
+        let path = Quoted(replicas.wanted_path());
+        Status::internal_error(format!("the spec replicas field {path} does not exist"))
+    })?;
+    Ok(written(object, wanted, &replicas.status(object).map_err(unexplained)?))
+}
+
+/// The scale of an object that is about to be written: a custom object may not say yet how many it wants.
+fn scale_to_write(resource: &Resource, object: &Value) -> Result<Value, Status> {
+    match replicas(resource) {
+        Some(replicas) if replicas.wanted(object).map_err(unexplained)?.is_none() => {
+            let status = replicas.status(object).map_err(unexplained)?;
+            Ok(written(object, i64::from(i32::MIN), &status))
+        }
+        _ => scale_of(resource, object),
+    }
+}
+
+fn replicas(resource: &Resource) -> Option<&ReplicaPaths> {
+    resource.custom.as_ref()?.replicas()
+}
+
+fn written(object: &Value, wanted: i64, status: &Value) -> Value {
     let metadata = &object["metadata"];
     let mut shown = serde_json::Map::new();
     for name in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
@@ -24,20 +63,14 @@ pub fn scale_of(resource: &Resource, object: &Value) -> Option<Value> {
             shown.insert(name.to_owned(), value.clone());
         }
     }
-    let wanted = object["spec"]["replicas"].as_i64().unwrap_or(1); // what the kinds default to
     let spec = if wanted == 0 { json!({}) } else { json!({"replicas": wanted}) };
-    let mut status = json!({"replicas": object["status"]["replicas"].as_i64().unwrap_or_default()});
-    let selector = selector_text(&object["spec"]["selector"], &resource.group);
-    if !selector.is_empty() {
-        status["selector"] = selector.into();
-    }
-    Some(json!({
+    json!({
         "apiVersion": "autoscaling/v1",
         "kind": "Scale",
         "metadata": shown,
         "spec": spec,
         "status": status,
-    }))
+    })
 }
 
 fn selector_text(selector: &Value, group: &str) -> String {
@@ -76,7 +109,7 @@ impl Writer {
         options: &WriteOptions,
     ) -> Result<Written, Status> {
         let kind = scale_kind();
-        let patcher = Patcher::new(form, patch, &kind, options.field_validation)?;
+        let patcher = Patcher::new(form, patch, &kind, None, options.field_validation)?;
         let mut warnings = Vec::new();
         let mut change = |(scale, managers): Managed| {
             let patched = patcher.apply(scale.clone())?;
@@ -114,29 +147,43 @@ impl Writer {
         let resource = call.resource;
         let whole = Call { subresource: None, ..*call };
         let api_version = resource.group_version().to_string();
+        let path = replicas(resource).map_or_else(|| vec!["spec", "replicas"], ReplicaPaths::wanted_names);
         let mut rescale = |old: &Draft| {
-            let scale = scale_of(resource, &old.typed(resource)).ok_or_else(method_not_allowed)?;
+            let scale = scale_to_write(resource, &old.typed(resource))?;
             let managers = managed::managers_of(old);
-            let (scale, of_scale) = change((scale, managers_of_scale(&managers, &api_version)))?;
+            let (scale, of_scale) = change((scale, managers_of_scale(&managers, &api_version, &path)))?;
             let said = Draft::read(json!({"metadata": scale["metadata"]}), resource)?;
             check_path(call, &said)?;
-            let replicas = check_replicas(call.name.unwrap_or_default(), &scale)?;
+            let wanted = scale["spec"]["replicas"].as_i64().unwrap_or_default();
+            match replicas(resource) {
+                Some(replicas) if wanted == i64::from(i32::MIN) => {
+                    let path = Quoted(replicas.wanted_path());
+                    return Err(Status::bad_request(format!(
+                        "the spec replicas field {path} cannot be empty"
+                    )));
+                }
+                Some(_) => {} // its definition says what is too few
+                None => check_replicas(call.name.unwrap_or_default(), wanted)?,
+            }
             let mut new = old.clone();
             for name in ["uid", "resourceVersion"] {
                 let said = said.meta(name).filter(|value| **value != "0").cloned();
                 new.set_meta(name, said.or_else(|| old.meta(name).cloned()));
             }
-            new.set_in("spec", "replicas", Some(replicas.into()));
-            managed::set_managers(&mut new, &managers_of_object(&managers, &of_scale, &api_version));
+            match replicas(resource) {
+                Some(replicas) => new.change(|fields| replicas.set_wanted(fields, wanted)),
+                None => new.set_in("spec", "replicas", Some(wanted.into())),
+            }
+            managed::set_managers(&mut new, &managers_of_object(&managers, &of_scale, &api_version, &path));
             revise(&whole, old, &mut new, dry_run)?;
             Ok(new)
         };
         let modified = self.modify(call, dry_run, &mut rescale).await?;
         let draft = match &modified.stored {
-            Some(stored) => Draft::of(stored)?,
+            Some(stored) => Draft::shown(stored, resource)?,
             None => modified.draft,
         };
-        let scale = scale_of(resource, &draft.typed(resource)).ok_or_else(method_not_allowed)?;
+        let scale = scale_of(resource, &draft.typed(resource))?;
         Ok(Written::new(200, Answer::Value(scale)))
     }
 }
@@ -154,10 +201,10 @@ fn track(before: &Value, after: &Value, managers: Managers, options: &WriteOptio
     subject().update(before, after, managers, Writing { manager: &options.field_manager, now: now() })
 }
 
-/// How many are wanted: none where the scale does not say, 422 where it is less.
-fn check_replicas(name: &str, scale: &Value) -> Result<i64, Status> {
-    match scale["spec"]["replicas"].as_i64().unwrap_or_default() {
-        replicas if replicas >= 0 => Ok(replicas),
+/// 422 where fewer than none are wanted.
+fn check_replicas(name: &str, wanted: i64) -> Result<(), Status> {
+    match wanted {
+        replicas if replicas >= 0 => Ok(()),
         replicas => {
             let message = format!("Invalid value: {replicas}: must be greater than or equal to 0");
             let kind = GroupKind { group: "autoscaling".to_owned(), kind: "Scale".to_owned() };

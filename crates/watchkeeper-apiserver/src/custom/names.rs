@@ -1,0 +1,118 @@
+//! Names: which of the names that a definition asks for it gets.
+
+use std::collections::HashSet;
+
+use super::definition::{Condition, Definition, Names};
+
+/// What becomes of the names that a definition asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Naming {
+    pub(super) accepted: Names,
+    /// `NamesAccepted`, and `Established` as it is before its resource is served.
+    pub(super) conditions: [Condition; 2],
+}
+
+/// Decides over the names of a definition among all of them. `None` where they are as they were.
+pub(super) fn decide<'a>(
+    definition: &Definition,
+    all: impl Iterator<Item = &'a Definition>,
+) -> Option<Naming> {
+    let (asked, had) = (&definition.spec.names, &definition.status.accepted_names);
+    if asked == had {
+        return None;
+    }
+    let (mut resources, mut kinds) = (HashSet::new(), HashSet::new());
+    for other in all.filter(|other| other.spec.group == definition.spec.group) {
+        let names = &other.status.accepted_names;
+        resources.extend([&names.plural, &names.singular].into_iter().chain(&names.short_names));
+        kinds.extend([&names.kind, &names.list_kind]);
+    }
+    let mut accepted = had.clone();
+    let mut refusal = None;
+    let mut name = |asked: &String, slot: &mut String, used: &HashSet<&String>, reason: &'static str| {
+        match asked != slot && used.contains(asked) {
+            true => refusal = Some((reason, in_use(asked))),
+            false => slot.clone_from(asked),
+        }
+    };
+    name(&asked.plural, &mut accepted.plural, &resources, "PluralConflict");
+    name(&asked.singular, &mut accepted.singular, &resources, "SingularConflict");
+    let taken: Vec<String> = asked
+        .short_names
+        .iter()
+        .filter(|short| !had.short_names.contains(short) && resources.contains(short))
+        .map(in_use)
+        .collect();
+    match &taken[..] {
+        [] => accepted.short_names.clone_from(&asked.short_names),
+        [one] => refusal = Some(("ShortNamesConflict", one.clone())),
+        several => refusal = Some(("ShortNamesConflict", format!("[{}]", several.join(", ")))),
+    }
+    let mut name = |asked: &String, slot: &mut String, used: &HashSet<&String>, reason: &'static str| {
+        match asked != slot && used.contains(asked) {
+            true => refusal = Some((reason, in_use(asked))),
+            false => slot.clone_from(asked),
+        }
+    };
+    name(&asked.kind, &mut accepted.kind, &kinds, "KindConflict");
+    name(&asked.list_kind, &mut accepted.list_kind, &kinds, "ListKindConflict");
+    accepted.categories.clone_from(&asked.categories);
+
+    let condition = |name: &str, is_true: bool, reason: &str, message: &str| Condition {
+        name: name.to_owned(),
+        status: if is_true { "True" } else { "False" }.to_owned(),
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+    };
+    let names_accepted = match &refusal {
+        None => condition("NamesAccepted", true, "NoConflicts", "no conflicts found"),
+        Some((reason, message)) => condition("NamesAccepted", false, reason, message),
+    };
+    let established = match definition.condition("Established") {
+        Some(established) if established.status == "True" || refusal.is_some() => established.clone(),
+        _ if refusal.is_none() => {
+            condition("Established", false, "Installing", "the initial names have been accepted")
+        }
+        _ => condition("Established", false, "NotAccepted", "not all names are accepted"),
+    };
+    let is_same = accepted == *had && definition.condition("NamesAccepted") == Some(&names_accepted);
+    (!is_same).then_some(Naming { accepted, conditions: [names_accepted, established] })
+}
+
+fn in_use(name: &String) -> String {
+    format!("{name:?} is already in use")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn definition(plural: &str, short: &[&str], accepted: Value) -> Definition {
+        serde_json::from_value(json!({
+            "metadata": {"name": format!("{plural}.example.com")},
+            "spec": {"group": "example.com", "scope": "Cluster", "versions": [],
+                     "names": {"plural": plural, "singular": plural, "kind": plural, "listKind": format!("{plural}List"),
+                               "shortNames": short}},
+            "status": {"acceptedNames": accepted},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn c2_who_was_first_has_the_name() {
+        let first = definition("as", &["a"], json!({"plural": "as", "shortNames": ["a"], "kind": "as"}));
+        let second = definition("bs", &["a", "b"], json!({}));
+        let all = [first, second];
+        let naming = decide(&all[1], all.iter()).unwrap();
+        let [accepted, established] = &naming.conditions;
+        assert_eq!((&*accepted.status, &*accepted.reason), ("False", "ShortNamesConflict"));
+        assert_eq!(accepted.message, "\"a\" is already in use");
+        assert_eq!((&*established.status, &*established.reason), ("False", "NotAccepted"));
+        assert_eq!((&*naming.accepted.plural, naming.accepted.short_names.len()), ("bs", 0));
+
+        let alone = decide(&all[1], [].into_iter()).unwrap();
+        assert_eq!(alone.accepted, all[1].spec.names);
+        assert_eq!(alone.conditions.each_ref().map(|it| &*it.reason), ["NoConflicts", "Installing"]);
+    }
+}
