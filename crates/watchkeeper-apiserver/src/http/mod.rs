@@ -50,7 +50,7 @@ pub mod certificates;
 pub mod decode;
 pub mod front;
 mod gather;
-mod go_text;
+pub(crate) mod go_text;
 pub mod handler;
 mod health;
 mod impersonate;

@@ -8,7 +8,7 @@ use super::faults::Faults;
 use super::field::Field;
 
 /// An address, read as the real server reads one: leading zeros are no fault of their own.
-pub(super) fn address(text: &str) -> Option<IpAddr> {
+pub(crate) fn address(text: &str) -> Option<IpAddr> {
     text.parse().ok().or_else(|| sloppy(text))
 }
 
@@ -69,14 +69,14 @@ pub(super) fn endpoint(at: &Field<'_>, faults: &mut Faults) {
 
 /// A range: its first address and how many bits are fixed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Range {
+pub(crate) struct Range {
     first: IpAddr,
     bits: u32,
 }
 
 impl Range {
     /// Reads `10.0.0.0/8`.
-    pub(super) fn of(text: &str) -> Option<Self> {
+    pub(crate) fn of(text: &str) -> Option<Self> {
         let (first, bits) = text.split_once('/')?;
         let first = address(first)?;
         let is_number = !bits.is_empty() && bits.len() < 4 && bits.bytes().all(|byte| byte.is_ascii_digit());

@@ -28,6 +28,11 @@ impl Faults {
         causes
     }
 
+    /// More of them, from rules that say where and why themselves.
+    pub(crate) fn extend(&mut self, causes: impl IntoIterator<Item = StatusCause>) {
+        self.found.extend(causes);
+    }
+
     /// Whether no rule is broken so far.
     pub(crate) fn is_empty(&self) -> bool {
         self.found.is_empty() && self.declared.is_empty()

@@ -25,24 +25,37 @@ pub(super) enum Finalizers {
 /// The metadata of an object that is new, or is looked at as if it were.
 pub(super) fn new(object: Object<'_>, rule: NameRule, finalizers: Finalizers, faults: &mut Faults) {
     let metadata = object.field("metadata");
+    names(&metadata, true, rule, faults);
+    besides_names(&metadata, faults);
+    if finalizers == Finalizers::Owned {
+        owned_finalizers(&metadata.child("finalizers"), faults);
+    }
+}
+
+/// The metadata of an object that is a part of another, and needs no name.
+pub(crate) fn embedded(metadata: &Field<'_>, faults: &mut Faults) {
+    names(metadata, false, NameRule::PathSegment, faults);
+    besides_names(metadata, faults);
+}
+
+fn names(metadata: &Field<'_>, is_named: bool, rule: NameRule, faults: &mut Faults) {
     let (name, prefix) = (metadata.child("name"), metadata.child("generateName"));
     if !prefix.is_empty() {
         faults.malformed(&prefix, rule.prefix_faults(prefix.text()));
     }
-    if name.is_empty() {
-        faults.required(&name, "name or generateName is required");
-    } else {
+    if !name.is_empty() {
         faults.malformed(&name, rule.faults(name.text()));
+    } else if is_named {
+        faults.required(&name, "name or generateName is required");
     }
+}
+
+fn besides_names(metadata: &Field<'_>, faults: &mut Faults) {
     faults.negative(&metadata.child("generation"));
     labels(&metadata.child("labels"), faults);
     annotations(&metadata.child("annotations"), faults);
     owners(&metadata.child("ownerReferences"), faults);
-    let list = metadata.child("finalizers");
-    formed_finalizers(&list, faults);
-    if finalizers == Finalizers::Owned {
-        owned_finalizers(&list, faults);
-    }
+    formed_finalizers(&metadata.child("finalizers"), faults);
 }
 
 /// The metadata of an object that has changed.

@@ -12,18 +12,18 @@
 //! with what differs (the spec of a pod, of a claim, of a volume) it ends before that.
 
 mod access;
-mod address;
+pub(crate) mod address;
 mod amount;
 mod autoscaler;
 mod claim;
 mod cluster;
 mod config;
 mod event;
-mod faults;
-mod field;
+pub(crate) mod faults;
+pub(crate) mod field;
 pub(crate) mod form;
 mod job;
-mod metadata;
+pub(crate) mod metadata;
 mod network;
 mod pod;
 mod schedule;
@@ -32,7 +32,7 @@ mod service;
 mod status;
 #[cfg(test)]
 mod tests;
-mod webhook;
+pub(crate) mod webhook;
 mod workload;
 
 use serde_json::{Map, Value};

@@ -150,7 +150,8 @@ fn resources(list: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-fn url(field: &Field<'_>, faults: &mut Faults) {
+/// The address of a webhook.
+pub(crate) fn url(field: &Field<'_>, faults: &mut Faults) {
     let (scheme, rest) = field.text().split_once("://").unwrap_or(("", field.text()));
     if scheme != "https" {
         let why = format!("'https' is the only allowed URL scheme{FORM}");
@@ -173,7 +174,8 @@ fn url(field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-fn service(field: &Field<'_>, faults: &mut Faults) {
+/// The service that is a webhook.
+pub(crate) fn service(field: &Field<'_>, faults: &mut Faults) {
     // The real server takes one for the other.
     for (name, called) in [("namespace", "name"), ("name", "namespace")] {
         if field.child(name).is_empty() {

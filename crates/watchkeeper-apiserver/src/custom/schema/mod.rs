@@ -2,16 +2,47 @@
 //!
 //! From: a version of a CustomResourceDefinition, whose schema is [compiled](Schema::compile) once.
 //! To:   objects that are pruned, given their defaults and validated, in the words of the real server.
+//!
+//! - S1: nothing here panics or runs away, whatever the schema and the object: schemas stand no deeper within
+//!   each other than [`MAX_SCHEMA_DEPTH`], patterns run in linear time, and what looks at an object goes no
+//!   deeper than the object does.
+//! - S2: pruning and giving defaults can be done again without changing anything more.
+//!
+//! **Rules in CEL (`x-kubernetes-validations`) are kept in the definition, but nobody evaluates them here**: an
+//! object that only breaks such a rule is taken.
+
+mod default;
+mod definition;
+mod format;
+mod list;
+mod metadata;
+mod node;
+mod number;
+mod outcome;
+mod pattern;
+mod prune;
+#[cfg(test)]
+mod tests;
+mod validate;
+
+use std::sync::Arc;
 
 use serde_json::Value;
-use watchkeeper_core::StatusCause;
+use watchkeeper_core::{CauseType, StatusCause};
+
+use node::Node;
+pub use node::{ListType, MAX_SCHEMA_DEPTH};
 
 /// What breaks a rule, and where.
 pub type Cause = StatusCause;
 
-/// The compiled schema of one version of a custom resource.
+/// The compiled schema of one version of a custom resource. A clone is the same schema.
 #[derive(Debug, Clone)]
-pub struct Schema {}
+pub struct Schema {
+    root: Arc<Node>,
+    /// Whether fields that are not in the schema are kept.
+    keeps_everything: bool,
+}
 
 impl Schema {
     /// Compiles the `openAPIV3Schema` of a version, or says why it is not structural.
@@ -19,35 +50,74 @@ impl Schema {
     /// # Errors
     ///
     /// The causes, with paths from the schema itself.
-    pub fn compile(_open_api_v3: &Value) -> Result<Self, Vec<Cause>> {
-        Ok(Self {})
+    pub fn compile(open_api_v3: &Value) -> Result<Self, Vec<Cause>> {
+        match Node::compile(open_api_v3) {
+            Ok(root) => Ok(Self { root: Arc::new(root), keeps_everything: false }),
+            Err(_) => Err(vec![StatusCause {
+                cause: CauseType::FieldValueInvalid,
+                field: "openAPIV3Schema".to_owned(),
+                message: format!(
+                    "Invalid value: \"\": schemas stand deeper than {MAX_SCHEMA_DEPTH} within each other"
+                ),
+            }]),
+        }
     }
 
     /// A schema under which every field is kept and valid.
     pub fn preserve_everything() -> Self {
-        Self {}
+        Self { root: Arc::new(Node::default()), keeps_everything: true }
     }
 
     /// Removes the fields that the schema does not know, and says where they were.
-    pub fn prune(&self, _object: &mut Value) -> Vec<String> {
-        Vec::new()
+    pub fn prune(&self, object: &mut Value) -> Vec<String> {
+        match self.keeps_everything {
+            true => metadata::prune(object, ""),
+            false => prune::prune(&self.root, object),
+        }
     }
 
-    /// Sets the fields that are absent and have a default.
-    pub fn default(&self, _object: &mut Value) {}
-
-    /// What is wrong with a new object.
-    pub fn validate(&self, _object: &Value) -> Vec<Cause> {
-        Vec::new()
+    /// Sets the fields that are absent and have a default, and drops nulls where none may be.
+    pub fn default(&self, object: &mut Value) {
+        default::default(&self.root, object);
     }
 
-    /// What is wrong with an object that has changed.
-    pub fn validate_update(&self, object: &Value, _old: &Value) -> Vec<Cause> {
-        self.validate(object)
+    /// What is wrong with a new object. Its own metadata is not looked at.
+    pub fn validate(&self, object: &Value) -> Vec<Cause> {
+        let mut causes = validate::validate(&self.root, None, object, None);
+        causes.extend(metadata::embedded(&self.root, false, "", object));
+        causes.extend(list::repeated(&self.root, object));
+        causes
+    }
+
+    /// What is wrong with an object that has changed. What was wrong before may stay as it was.
+    pub fn validate_update(&self, object: &Value, old: &Value) -> Vec<Cause> {
+        let mut causes = validate::validate(&self.root, None, object, Some(old));
+        causes.extend(metadata::embedded(&self.root, false, "", object));
+        if list::repeated(&self.root, old).is_empty() {
+            causes.extend(list::repeated(&self.root, object));
+        }
+        causes
+    }
+
+    /// What is wrong with an object of which only the status was written.
+    pub fn validate_status_update(&self, object: &Value, old: &Value) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        if let (Some(node), Some(status)) = (self.root.properties.get("status"), object.get("status")) {
+            causes.extend(validate::validate(node, Some("status"), status, old.get("status")));
+        }
+        if list::repeated(&self.root, old).is_empty() {
+            causes.extend(list::repeated(&self.root, object));
+        }
+        causes
     }
 }
 
-/// What is wrong with a CustomResourceDefinition.
-pub fn check_definition(_crd: &Value) -> Vec<Cause> {
-    Vec::new()
+/// What is wrong with a new CustomResourceDefinition that has its defaults, besides its metadata.
+pub fn check_definition(crd: &Value) -> Vec<Cause> {
+    definition::check(crd)
+}
+
+/// What is wrong with a CustomResourceDefinition that has changed, besides its metadata.
+pub fn check_definition_update(crd: &Value, old: &Value) -> Vec<Cause> {
+    definition::check_update(crd, old)
 }

@@ -1,0 +1,69 @@
+//! Defaults: what the fields of an object are when nobody sets them.
+//!
+//! - D1: a null that may not be one is as if absent: it becomes the default, or is dropped where there is none.
+//! - D2: a default is given its own defaults. Giving defaults twice changes nothing more.
+
+use serde_json::Value;
+
+use super::node::{Additional, Node};
+
+/// Gives an object its defaults.
+pub(super) fn default(root: &Node, object: &mut Value) {
+    drop_nulls(Some(root), object);
+    fill(root, object);
+}
+
+fn drop_nulls(node: Option<&Node>, value: &mut Value) {
+    match value {
+        Value::Object(fields) => fields.retain(|key, value| {
+            let child = node.and_then(|node| node.child(key));
+            let is_dropped =
+                value.is_null() && child.is_some_and(|child| !child.is_nullable && child.default.is_none());
+            if !is_dropped {
+                drop_nulls(child, value);
+            }
+            !is_dropped
+        }),
+        Value::Array(items) => {
+            let child = node.and_then(|node| node.items.as_deref());
+            for item in items {
+                drop_nulls(child, item);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn fill(node: &Node, value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (key, child) in &node.properties {
+                let Some(default) = &child.default else { continue };
+                if fields.get(key).is_none_or(|value| value.is_null() && !child.is_nullable) {
+                    fields.insert(key.clone(), default.clone());
+                }
+            }
+            for (key, value) in fields {
+                match (node.properties.get(key), &node.additional) {
+                    (Some(child), _) => fill(child, value),
+                    (None, Some(Additional::Of(child))) => fill_null(child, value),
+                    _ => {}
+                }
+            }
+        }
+        Value::Array(items) => {
+            let Some(child) = &node.items else { return };
+            for item in items {
+                fill_null(child, item);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn fill_null(node: &Node, value: &mut Value) {
+    if let (true, false, Some(default)) = (value.is_null(), node.is_nullable, &node.default) {
+        *value = default.clone();
+    }
+    fill(node, value);
+}

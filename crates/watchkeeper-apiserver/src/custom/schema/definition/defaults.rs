@@ -1,0 +1,60 @@
+//! Defaults of a schema: they are valid by it, and have no fields that it does not know.
+
+use serde_json::Value;
+
+use super::super::list::printed;
+use super::super::metadata;
+use super::super::node::Node;
+use super::super::prune::is_pruned;
+use super::super::validate::validate;
+use crate::validate::faults::Faults;
+use crate::validate::field::Field;
+
+/// Checks the defaults of a structural schema.
+pub(super) fn check(schema: &Field<'_>, faults: &mut Faults) {
+    // What stands too deep is refused where the schema is compiled.
+    if let Ok(mut node) = Node::compile(schema.value()) {
+        loosen(&mut node);
+        node.is_embedded = true;
+        walk(&node, false, schema.path(), faults);
+    }
+}
+
+/// The real server does not ask a default whether it is a number or a text.
+fn loosen(node: &mut Node) {
+    node.is_int_or_string = false;
+    let one = node.items.iter_mut().chain(&mut node.not).map(|node| &mut **node);
+    let many = node.all_of.iter_mut().chain(&mut node.any_of).chain(&mut node.one_of);
+    one.chain(many).chain(node.properties.values_mut()).for_each(loosen);
+    if let Some(super::super::node::Additional::Of(node)) = &mut node.additional {
+        loosen(node);
+    }
+}
+
+fn walk(node: &Node, is_in_metadata: bool, path: &str, faults: &mut Faults) {
+    let is_in_metadata = is_in_metadata && !node.is_embedded;
+    if let Some(default) = &node.default {
+        check_default(node, is_in_metadata, &format!("{path}.default"), default, faults);
+    }
+    if let Some(items) = &node.items {
+        walk(items, is_in_metadata, &format!("{path}.items"), faults);
+    }
+    for (name, property) in &node.properties {
+        let is_meta = node.is_embedded && matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
+        walk(property, is_in_metadata || is_meta, &format!("{path}.properties[{name}]"), faults);
+    }
+}
+
+fn check_default(node: &Node, is_in_metadata: bool, path: &str, default: &Value, faults: &mut Faults) {
+    if !is_in_metadata && !is_pruned(node, default) {
+        faults.invalid_value(&Field::at(path, default), printed(default), "must not have unknown fields");
+    }
+    let found = match is_in_metadata {
+        true => Vec::new(),
+        false => metadata::embedded(node, node.is_embedded, path, default),
+    };
+    match found.is_empty() {
+        true => faults.extend(validate(node, Some(path), default, None)),
+        false => faults.extend(found),
+    }
+}

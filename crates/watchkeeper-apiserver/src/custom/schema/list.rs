@@ -1,0 +1,99 @@
+//! Lists that are sets or maps: nothing in them may be there twice.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+use watchkeeper_core::{Quoted, StatusCause};
+
+use super::node::{Additional, ListType, Node};
+use crate::patch::go_text;
+use crate::validate::faults::{Faults, json};
+use crate::validate::field::Field;
+
+/// What is in a list twice that should be there once, in all lists of an object.
+pub(super) fn repeated(node: &Node, object: &Value) -> Vec<StatusCause> {
+    let mut faults = Faults::default();
+    fields(node, "", object, &mut faults);
+    faults.into_causes()
+}
+
+fn fields(node: &Node, path: &str, value: &Value, faults: &mut Faults) {
+    match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                if let Some(Additional::Of(child)) = &node.additional {
+                    fields(child, &format!("{path}[{key}]"), value, faults);
+                }
+                if let Some(child) = node.properties.get(key) {
+                    let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                    fields(child, &path, value, faults);
+                }
+            }
+        }
+        Value::Array(items) => list(node, path, items, faults),
+        _ => {}
+    }
+}
+
+fn list(node: &Node, path: &str, items: &[Value], faults: &mut Faults) {
+    match node.list_type {
+        Some(ListType::Set) => {
+            for at in again(items) {
+                faults.duplicate_value(
+                    &Field::at(format!("{path}[{at}]"), &items[at]),
+                    printed(&items[at]),
+                    "",
+                );
+            }
+        }
+        Some(ListType::Map) => map(node, path, items, faults),
+        Some(ListType::Atomic) | None => {}
+    }
+    if let Some(child) = &node.items {
+        for (at, item) in items.iter().enumerate() {
+            fields(child, &format!("{path}[{at}]"), item, faults);
+        }
+    }
+}
+
+fn map(node: &Node, path: &str, items: &[Value], faults: &mut Faults) {
+    if let Some(at) = items.iter().position(|item| !item.is_object() && !item.is_null()) {
+        let place = Field::at(format!("{path}[{at}]"), &items[at]);
+        faults.invalid_value(&place, printed(&items[at]), "must be an object for an array of list-type map");
+        return;
+    }
+    let keys: Vec<Value> = items.iter().map(|item| Value::Object(key(node, item))).collect();
+    for at in again(&keys) {
+        let place = Field::at(format!("{path}[{at}]"), &keys[at]);
+        faults.duplicate_value(&place, json(&keys[at]), "");
+    }
+}
+
+/// The keys of an item: those of its fields that tell it from the others.
+pub(super) fn key(node: &Node, item: &Value) -> Map<String, Value> {
+    let found = node.list_keys.iter().filter_map(|name| Some((name.clone(), item.get(name)?.clone())));
+    found.collect()
+}
+
+/// Where a value is for the second time.
+fn again(items: &[Value]) -> Vec<usize> {
+    let mut times: HashMap<String, usize> = HashMap::new();
+    let mut second = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        let times = times.entry(item.to_string()).or_default();
+        *times += 1;
+        if *times == 2 {
+            second.push(at);
+        }
+    }
+    second
+}
+
+/// A value as Go shows it in a message.
+pub(super) fn printed(value: &Value) -> String {
+    match value {
+        Value::String(text) => Quoted(text).to_string(),
+        Value::Number(_) | Value::Bool(_) => go_text(value),
+        value => json(value),
+    }
+}

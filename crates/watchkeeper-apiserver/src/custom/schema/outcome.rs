@@ -1,0 +1,148 @@
+//! Outcomes: what a value breaks of a schema, and how much of it it keeps.
+//!
+//! Of several schemas of which a value should fit one, the real server tells about the one that fits best: the
+//! one that most checks have passed of. So checks are counted here as they are counted there.
+
+use serde_json::Value;
+use watchkeeper_core::{CauseType, Quoted, StatusCause};
+
+use super::list::printed;
+
+/// What a value breaks of a schema.
+#[derive(Debug, Clone)]
+pub(super) struct Breach {
+    kind: BreachKind,
+    /// Where, from the value that is checked; empty for the value itself.
+    name: String,
+    /// What is told of it. Two breaches with the same text are one.
+    message: String,
+}
+
+#[derive(Debug, Clone)]
+enum BreachKind {
+    Required,
+    NotSupported {
+        value: Value,
+        choices: Vec<Value>,
+    },
+    TooLong {
+        limit: i64,
+    },
+    TooMany {
+        count: i64,
+        limit: i64,
+    },
+    Type {
+        shown: String,
+    },
+    Invalid {
+        shown: String,
+    },
+    /// That no single place is at fault.
+    Nowhere,
+}
+
+impl Breach {
+    pub(super) fn required(name: String) -> Self {
+        let message = format!("{name} in body is required");
+        Self { kind: BreachKind::Required, name, message }
+    }
+
+    pub(super) fn not_supported(name: &str, value: &Value, choices: &[Value]) -> Self {
+        let shown = crate::patch::go_text(&Value::Array(choices.to_vec()));
+        let message = format!("{name} in body should be one of {shown}");
+        let kind = BreachKind::NotSupported { value: value.clone(), choices: choices.to_vec() };
+        Self { kind, name: name.to_owned(), message }
+    }
+
+    pub(super) fn too_long(name: &str, limit: i64) -> Self {
+        let message = format!("{name} in body should be at most {limit} chars long");
+        Self { kind: BreachKind::TooLong { limit }, name: name.to_owned(), message }
+    }
+
+    pub(super) fn too_many(name: &str, what: &str, count: i64, limit: i64) -> Self {
+        let message = format!("{name} in body should have at most {limit} {what}");
+        Self { kind: BreachKind::TooMany { count, limit }, name: name.to_owned(), message }
+    }
+
+    /// That a value should have one type and has another, or a text should have a form.
+    pub(super) fn of_type(name: &str, wanted: &str, found: &str) -> Self {
+        let message = format!("{name} in body must be of type {wanted}: {}", Quoted(found));
+        Self { kind: BreachKind::Type { shown: Quoted(found).to_string() }, name: name.to_owned(), message }
+    }
+
+    pub(super) fn invalid(name: &str, value: &Value, message: String) -> Self {
+        Self { kind: BreachKind::Invalid { shown: printed(value) }, name: name.to_owned(), message }
+    }
+
+    pub(super) fn nowhere(message: String) -> Self {
+        Self { kind: BreachKind::Nowhere, name: String::new(), message }
+    }
+
+    /// As the cause of a refusal, with the path to the value that was checked; none where it is the object.
+    pub(super) fn into_cause(self, root: Option<&str>) -> StatusCause {
+        let name = self.name.strip_prefix('.').unwrap_or(&self.name);
+        let field = match (root, name, &self.kind) {
+            (None, "", _) | (None, _, BreachKind::Nowhere) => "<nil>".to_owned(),
+            (Some(root), "", _) | (Some(root), _, BreachKind::Nowhere) => root.to_owned(),
+            (None, name, _) => name.to_owned(),
+            (Some(root), name, _) => format!("{root}.{name}"),
+        };
+        let invalid = |shown: &str| format!("Invalid value: {shown}: {}", self.message);
+        let (cause, message) = match &self.kind {
+            BreachKind::Required => (CauseType::FieldValueRequired, "Required value".to_owned()),
+            BreachKind::NotSupported { value, choices } => {
+                let choices: Vec<String> = choices.iter().map(choice).collect();
+                let (value, choices) = (printed(value), choices.join(", "));
+                let message = format!("Unsupported value: {value}: supported values: {choices}");
+                (CauseType::FieldValueNotSupported, message)
+            }
+            BreachKind::TooLong { limit } => {
+                let message = format!("Too long: may not be more than {limit} bytes");
+                (CauseType::FieldValueTooLong, message)
+            }
+            BreachKind::TooMany { count, limit } => {
+                let message = format!("Too many: {count}: must have at most {limit} items");
+                (CauseType::FieldValueTooMany, message)
+            }
+            BreachKind::Type { shown } => (CauseType::FieldValueTypeInvalid, invalid(shown)),
+            BreachKind::Invalid { shown } => (CauseType::FieldValueInvalid, invalid(shown)),
+            BreachKind::Nowhere => (CauseType::FieldValueInvalid, invalid("\"\"")),
+        };
+        StatusCause { cause, field, message }
+    }
+}
+
+fn choice(value: &Value) -> String {
+    match value {
+        Value::String(text) => Quoted(text).to_string(),
+        value => Quoted(&crate::validate::faults::json(value)).to_string(),
+    }
+}
+
+/// What came of checking a value.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) breaches: Vec<Breach>,
+    /// How many checks were made of it, more or less: see the module.
+    pub(super) matches: usize,
+}
+
+impl Outcome {
+    pub(super) fn is_valid(&self) -> bool {
+        self.breaches.is_empty()
+    }
+
+    pub(super) fn add(&mut self, breach: Breach) {
+        if !self.breaches.iter().any(|known| known.message == breach.message) {
+            self.breaches.push(breach);
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        self.matches += other.matches;
+        for breach in other.breaches {
+            self.add(breach);
+        }
+    }
+}

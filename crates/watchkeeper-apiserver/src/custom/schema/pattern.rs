@@ -1,0 +1,518 @@
+//! Patterns: regular expressions as Go reads them.
+//!
+//! From: the `pattern` of a schema, in the syntax of RE2.
+//! To:   one that the [`regex`] crate runs, in linear time as Go does.
+//!
+//! - R1: what Go refuses is refused, with Go's text; what Go takes means the same here. The two differ in what
+//!   `\d`, `\w`, `\s` and `\b` are (ASCII in Go), in what a class may hold, and in which braces are plain text.
+
+use std::iter::Peekable;
+use std::str::CharIndices;
+
+use regex::Regex;
+
+/// How often a pattern may ask for something at most, as in Go.
+const REPEATS: u32 = 1000;
+
+const DIGIT: &str = "0-9";
+const SPACE: &str = r"\t\n\f\r ";
+const WORD: &str = "0-9A-Za-z_";
+
+/// A compiled pattern, and how it was written.
+#[derive(Debug, Clone)]
+pub(super) struct Pattern {
+    text: String,
+    regex: Regex,
+}
+
+impl Pattern {
+    /// Compiles a pattern.
+    ///
+    /// # Errors
+    /// The text of Go's error.
+    pub(super) fn compile(text: &str) -> Result<Self, String> {
+        let translated =
+            Translator::new(text).run().map_err(|error| format!("error parsing regexp: {error}"))?;
+        match Regex::new(&translated) {
+            Ok(regex) => Ok(Self { text: text.to_owned(), regex }),
+            // R1: what is left to refuse here is its size, and names of classes that only Go knows.
+            Err(_) => Err(format!("error parsing regexp: expression too large: `{text}`")),
+        }
+    }
+
+    /// As it was written.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it is found anywhere in a text.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        self.regex.is_match(text)
+    }
+}
+
+struct Translator<'p> {
+    pattern: &'p str,
+    rest: Peekable<CharIndices<'p>>,
+    out: String,
+    /// How many groups are open.
+    open: usize,
+}
+
+/// What stands before a place in a pattern.
+#[derive(Clone, Copy, PartialEq)]
+enum Before {
+    /// Nothing that could be repeated.
+    Nothing,
+    /// Something that can be.
+    Atom,
+    /// Something that is, since this place.
+    Repeat(usize),
+}
+
+impl<'p> Translator<'p> {
+    fn new(pattern: &'p str) -> Self {
+        Self { pattern, rest: pattern.char_indices().peekable(), out: String::new(), open: 0 }
+    }
+
+    fn at(&mut self) -> usize {
+        self.rest.peek().map_or(self.pattern.len(), |(at, _)| *at)
+    }
+
+    fn takes(&mut self, wanted: char) -> bool {
+        self.rest.next_if(|(_, c)| *c == wanted).is_some()
+    }
+
+    fn shown(&mut self, from: usize) -> &'p str {
+        let end = self.at();
+        &self.pattern[from..end]
+    }
+
+    fn run(mut self) -> Result<String, String> {
+        let mut before = Before::Nothing;
+        while let Some((at, c)) = self.rest.next() {
+            before = match c {
+                '(' => {
+                    self.group(at)?;
+                    Before::Nothing
+                }
+                ')' => {
+                    if self.open == 0 {
+                        return Err(format!("unexpected ): `{}`", self.pattern));
+                    }
+                    self.open -= 1;
+                    self.out.push(')');
+                    Before::Atom
+                }
+                '|' => {
+                    self.out.push('|');
+                    Before::Nothing
+                }
+                '.' | '^' | '$' => {
+                    self.out.push(c);
+                    Before::Atom
+                }
+                '*' | '+' | '?' => self.repeat(at, &c.to_string(), before)?,
+                '{' => match self.counts()? {
+                    Some(counts) => self.repeat(at, &counts, before)?,
+                    None => {
+                        self.literal('{');
+                        Before::Atom
+                    }
+                },
+                '[' => {
+                    self.class(at)?;
+                    Before::Atom
+                }
+                '\\' => self.escape(at, before)?,
+                c => {
+                    self.literal(c);
+                    Before::Atom
+                }
+            };
+        }
+        match self.open {
+            0 => Ok(self.out),
+            _ => Err(format!("missing closing ): `{}`", self.pattern)),
+        }
+    }
+
+    fn literal(&mut self, c: char) {
+        if c.is_ascii_alphanumeric() || !c.is_ascii() {
+            self.out.push(c);
+        } else {
+            self.out.push_str(&format!(r"\x{{{:x}}}", u32::from(c)));
+        }
+    }
+
+    fn repeat(&mut self, at: usize, operator: &str, before: Before) -> Result<Before, String> {
+        let is_lazy = self.takes('?');
+        match before {
+            Before::Repeat(first) => {
+                return Err(format!("invalid nested repetition operator: `{}`", self.shown(first)));
+            }
+            Before::Nothing => {
+                return Err(format!("missing argument to repetition operator: `{}`", self.shown(at)));
+            }
+            Before::Atom => {}
+        }
+        self.out.push_str(operator);
+        if is_lazy {
+            self.out.push('?');
+        }
+        Ok(Before::Repeat(at))
+    }
+
+    /// What follows a brace, where it says how often: `{2}`, `{2,}`, `{2,3}`.
+    fn counts(&mut self) -> Result<Option<String>, String> {
+        let start = self.at();
+        let Some(end) = self.pattern[start..].find('}') else { return Ok(None) };
+        let inner = &self.pattern[start..start + end];
+        let is_count = |text: &str| {
+            let is_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            is_digits && (text.len() == 1 || !text.starts_with('0'))
+        };
+        let (least, most) = match inner.split_once(',') {
+            None => (inner, Some(inner)),
+            Some((least, "")) => (least, None),
+            Some((least, most)) => (least, Some(most)),
+        };
+        if !is_count(least) || !most.is_none_or(is_count) {
+            return Ok(None);
+        }
+        while self.at() <= start + end {
+            self.rest.next();
+        }
+        let number = |text: &str| text.parse().unwrap_or(u32::MAX);
+        let (least, most) = (number(least), most.map(number));
+        if least > REPEATS || most.is_some_and(|most| most > REPEATS || most < least) {
+            return Err(format!("invalid repeat count: `{{{inner}}}`"));
+        }
+        Ok(Some(format!("{{{inner}}}")))
+    }
+
+    fn group(&mut self, at: usize) -> Result<(), String> {
+        self.open += 1;
+        self.out.push('(');
+        if !self.takes('?') {
+            return Ok(());
+        }
+        self.out.push('?');
+        let rest = &self.pattern[at..];
+        if rest.starts_with("(?P<") || rest.starts_with("(?<") {
+            return self.name(at);
+        }
+        let (mut has_flag, mut is_negative) = (false, false);
+        while let Some((_, c)) = self.rest.next() {
+            match c {
+                'i' | 'm' | 's' | 'U' => {
+                    has_flag = true;
+                    self.out.push(c);
+                }
+                '-' if !is_negative => {
+                    (has_flag, is_negative) = (false, true);
+                    self.out.push('-');
+                }
+                ':' | ')' if has_flag || !is_negative => {
+                    if c == ')' {
+                        self.open -= 1;
+                        if !has_flag {
+                            // `(?)` sets nothing, and Rust does not take it.
+                            self.out.truncate(self.out.len() - 2);
+                            return Ok(());
+                        }
+                    }
+                    self.out.push(c);
+                    return Ok(());
+                }
+                _ => return Err(format!("invalid or unsupported Perl syntax: `{}`", self.shown(at))),
+            }
+        }
+        Err(format!("missing closing ): `{}`", self.pattern))
+    }
+
+    fn name(&mut self, at: usize) -> Result<(), String> {
+        self.takes('P');
+        self.takes('<');
+        let start = self.at();
+        let Some(end) = self.pattern[start..].find('>') else {
+            return Err(format!("invalid named capture: `{}`", &self.pattern[at..]));
+        };
+        let name = &self.pattern[start..start + end];
+        let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if name.is_empty() || !is_word {
+            return Err(format!("invalid named capture: `{}`", &self.pattern[at..=start + end]));
+        }
+        while self.at() <= start + end {
+            self.rest.next();
+        }
+        self.out.push(':'); // nobody asks for it by its name
+        Ok(())
+    }
+
+    fn escape(&mut self, at: usize, before: Before) -> Result<Before, String> {
+        let Some((_, c)) = self.rest.peek().copied() else {
+            return Err("trailing backslash at end of expression: ``".to_owned());
+        };
+        let plain = match c {
+            'A' | 'z' => Some(format!("\\{c}")),
+            'b' => Some(r"(?-u:\b)".to_owned()),
+            'B' => Some(r"\B".to_owned()),
+            'C' => Some("(?s:.)".to_owned()),
+            'Q' => {
+                self.rest.next();
+                return Ok(self.quoted(before));
+            }
+            'p' | 'P' => {
+                let class = self.unicode(at)?;
+                self.out.push_str(&class);
+                return Ok(Before::Atom);
+            }
+            c => perl(c).map(|(is_not, set)| format!("[{}{set}]", if is_not { "^" } else { "" })),
+        };
+        if let Some(plain) = plain {
+            self.rest.next();
+            self.out.push_str(&plain);
+            return Ok(Before::Atom);
+        }
+        let c = self.escaped(at)?;
+        self.literal(c);
+        Ok(Before::Atom)
+    }
+
+    /// `\Q...\E`, within which everything is plain text.
+    fn quoted(&mut self, mut before: Before) -> Before {
+        while let Some((_, c)) = self.rest.next() {
+            if c == '\\' && self.takes('E') {
+                break;
+            }
+            self.literal(c);
+            before = Before::Atom;
+        }
+        before
+    }
+
+    /// One character after a backslash.
+    fn escaped(&mut self, at: usize) -> Result<char, String> {
+        let Some((_, c)) = self.rest.next() else {
+            return Err("trailing backslash at end of expression: ``".to_owned());
+        };
+        let invalid = |shown: &str| format!("invalid escape sequence: `{shown}`");
+        let found = match c {
+            '0'..='7' => {
+                let is_octal = |c: char| c.is_digit(8);
+                let next = self.rest.peek().is_some_and(|(_, c)| is_octal(*c));
+                if c != '0' && !next {
+                    return Err(invalid(self.shown(at)));
+                }
+                let mut value = c.to_digit(8).unwrap_or_default();
+                for _ in 0..2 {
+                    let Some((_, digit)) = self.rest.next_if(|(_, c)| is_octal(*c)) else { break };
+                    value = value * 8 + digit.to_digit(8).unwrap_or_default();
+                }
+                char::from_u32(value)
+            }
+            'x' => self.hexadecimal(),
+            'a' => Some('\u{7}'),
+            'f' => Some('\u{c}'),
+            'n' => Some('\n'),
+            'r' => Some('\r'),
+            't' => Some('\t'),
+            'v' => Some('\u{b}'),
+            c if c.is_ascii() && !c.is_ascii_alphanumeric() => Some(c),
+            _ => None,
+        };
+        found.ok_or_else(|| invalid(self.shown(at)))
+    }
+
+    fn hexadecimal(&mut self) -> Option<char> {
+        let digit = |it: &mut Self| it.rest.next().and_then(|(_, c)| c.to_digit(16));
+        if !self.takes('{') {
+            let high = digit(self)?;
+            return char::from_u32(high * 16 + digit(self)?);
+        }
+        let mut value = digit(self)?;
+        while !self.takes('}') {
+            value = value.checked_mul(16)?.checked_add(digit(self)?)?;
+        }
+        char::from_u32(value)
+    }
+
+    /// `\pL`, `\p{Greek}`, `\P{^Lu}`.
+    fn unicode(&mut self, at: usize) -> Result<String, String> {
+        let is_not = self.rest.next().is_some_and(|(_, c)| c == 'P');
+        let start = self.at();
+        let name = if self.takes('{') {
+            let Some(end) = self.pattern[start..].find('}') else {
+                return Err(format!("invalid character class range: `{}`", &self.pattern[at..]));
+            };
+            while self.at() <= start + end {
+                self.rest.next();
+            }
+            &self.pattern[start + 1..start + end]
+        } else {
+            self.rest.next();
+            self.shown(start)
+        };
+        let (name, is_not) = match name.strip_prefix('^') {
+            Some(name) => (name, !is_not),
+            None => (name, is_not),
+        };
+        let name = if name == "Any" { "any" } else { name };
+        let class = format!(r"\{}{{{name}}}", if is_not { 'P' } else { 'p' });
+        match Regex::new(&class) {
+            Ok(_) if !name.contains(['=', ':', '!']) => Ok(class),
+            _ => Err(format!("invalid character class range: `{}`", self.shown(at))),
+        }
+    }
+
+    fn class(&mut self, at: usize) -> Result<(), String> {
+        let pattern = self.pattern;
+        let missing = || format!("missing closing ]: `{}`", &pattern[at..]);
+        self.out.push('[');
+        if self.takes('^') {
+            self.out.push('^');
+        }
+        let mut is_first = true;
+        loop {
+            let Some((from, c)) = self.rest.peek().copied() else { return Err(missing()) };
+            if c == ']' && !is_first {
+                self.rest.next();
+                self.out.push(']');
+                return Ok(());
+            }
+            is_first = false;
+            let rest = &self.pattern[from..];
+            if rest.starts_with("[:") && self.named_class(from)? {
+                continue;
+            }
+            let mut ahead = rest.chars().skip(1);
+            if c == '\\' {
+                match ahead.next() {
+                    Some('p' | 'P') => {
+                        self.rest.next();
+                        let class = self.unicode(from)?;
+                        self.out.push_str(&class);
+                        continue;
+                    }
+                    Some(second) if perl(second).is_some() => {
+                        self.rest.nth(1);
+                        let (is_not, set) = perl(second).unwrap_or_default();
+                        self.out.push_str(&if is_not { format!("[^{set}]") } else { set.to_owned() });
+                        continue;
+                    }
+                    _ => {}
+                }
+            }
+            let low = self.class_character(at)?;
+            let after = self.at();
+            let mut following = self.pattern[after..].chars();
+            let is_range = following.next() == Some('-') && following.next().is_some_and(|c| c != ']');
+            let high = if is_range {
+                self.rest.next();
+                self.class_character(at)?
+            } else {
+                low
+            };
+            if high < low {
+                return Err(format!("invalid character class range: `{}`", self.shown(from)));
+            }
+            self.out.push_str(&format!(r"\x{{{:x}}}-\x{{{:x}}}", u32::from(low), u32::from(high)));
+        }
+    }
+
+    fn class_character(&mut self, class: usize) -> Result<char, String> {
+        match self.rest.next() {
+            None => Err(format!("missing closing ]: `{}`", &self.pattern[class..])),
+            Some((at, '\\')) => self.escaped(at),
+            Some((_, c)) => Ok(c),
+        }
+    }
+
+    /// `[:alpha:]`, and whether it was one.
+    fn named_class(&mut self, from: usize) -> Result<bool, String> {
+        const NAMES: [&str; 14] = [
+            "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
+            "space", "upper", "word", "xdigit",
+        ];
+        let Some(end) = self.pattern[from + 2..].find(":]") else { return Ok(false) };
+        let end = from + 2 + end + 2;
+        let whole = &self.pattern[from..end];
+        let inner = &whole[2..whole.len() - 2];
+        if !NAMES.contains(&inner.strip_prefix('^').unwrap_or(inner)) {
+            return Err(format!("invalid character class range: `{whole}`"));
+        }
+        while self.at() < end {
+            self.rest.next();
+        }
+        self.out.push_str(whole);
+        Ok(true)
+    }
+}
+
+/// What `\d` and its like stand for, and whether for all but that.
+fn perl(c: char) -> Option<(bool, &'static str)> {
+    let set = match c.to_ascii_lowercase() {
+        'd' => DIGIT,
+        's' => SPACE,
+        'w' => WORD,
+        _ => return None,
+    };
+    Some((c.is_ascii_uppercase(), set))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_match(pattern: &str, text: &str) -> bool {
+        Pattern::compile(pattern).unwrap().is_in(text)
+    }
+
+    #[test]
+    fn shorthands_are_ascii_as_in_go() {
+        assert!(is_match(r"^\d+$", "123") && !is_match(r"^\d+$", "\u{661}"));
+        assert!(is_match(r"^[\w.-]+$", "a_1.b-") && !is_match(r"^\w+$", "é"));
+        assert!(is_match(r"\bab\b", "x ab y") && is_match(r"\S", "é"));
+    }
+
+    #[test]
+    fn what_is_plain_text_in_go_is_plain_text_here() {
+        assert!(is_match("^a{,3}$", "a{,3}") && is_match("^a{x}$", "a{x}") && is_match("^{}$", "{}"));
+        assert!(is_match("^[a&&b]+$", "&ab") && is_match("^[[a]$", "[") && is_match("^[]a]+$", "]a"));
+        assert!(is_match(r"^\Qa.b*\E$", "a.b*") && is_match(r"^[a-c~~]+$", "~b"));
+        assert!(is_match("^(?P<year>[0-9]{4})$", "2026") && is_match("(?i)^AB$", "aB"));
+    }
+
+    #[test]
+    fn classes_of_unicode_and_of_posix_are_known() {
+        assert!(is_match(r"^\p{Greek}+$", "αβ") && is_match(r"^\pL[\pN]$", "é1") && is_match(r"^\PL$", "1"));
+        assert!(is_match("^[[:alpha:]_]+$", "ab_") && is_match("^[^[:digit:]]$", "x"));
+    }
+
+    #[test]
+    fn a_fault_is_told_as_go_tells_it() {
+        let cases = [
+            ("[a", "missing closing ]: `[a`"),
+            ("(a", "missing closing ): `(a`"),
+            ("a)", "unexpected ): `a)`"),
+            ("*a", "missing argument to repetition operator: `*`"),
+            ("a|*?", "missing argument to repetition operator: `*?`"),
+            ("a**", "invalid nested repetition operator: `**`"),
+            ("a+{2}?", "invalid nested repetition operator: `+{2}?`"),
+            (r"\y", r"invalid escape sequence: `\y`"),
+            ("\\", "trailing backslash at end of expression: ``"),
+            ("a{1001}", "invalid repeat count: `{1001}`"),
+            ("a{2,1}", "invalid repeat count: `{2,1}`"),
+            ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+            ("(?<=a)", "invalid named capture: `(?<=a)`"),
+            ("[z-a]", "invalid character class range: `z-a`"),
+            (r"\p{Nope}", r"invalid character class range: `\p{Nope}`"),
+            ("[[:nope:]]", "invalid character class range: `[:nope:]`"),
+        ];
+        for (pattern, error) in cases {
+            let error = format!("error parsing regexp: {error}");
+            assert_eq!(Pattern::compile(pattern).err(), Some(error), "{pattern}");
+        }
+    }
+}

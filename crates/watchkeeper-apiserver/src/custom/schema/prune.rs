@@ -1,0 +1,150 @@
+//! Pruning: the fields that a schema does not know are dropped.
+//!
+//! - P1: what is kept is kept as it is, and in its place. Pruning twice drops nothing more.
+//! - P2: `apiVersion`, `kind` and `metadata` stay, of the object and of those that are embedded in it; but of
+//!   metadata only what all objects have there.
+
+use serde_json::{Map, Value};
+
+use super::metadata;
+use super::node::{Additional, Node};
+
+const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// Prunes a whole object, and says which fields it had to drop, sorted.
+pub(super) fn prune(root: &Node, object: &mut Value) -> Vec<String> {
+    let mut pruner = Pruner::default();
+    let in_metadata = metadata::prune(object, "");
+    pruner.value(Some(root), true, object);
+    pruner.dropped.sort();
+    let mut dropped: Vec<String> = in_metadata.into_iter().chain(pruner.dropped).collect();
+    let mut embedded = Vec::new();
+    prune_embedded(root, false, "", object, &mut embedded);
+    embedded.sort();
+    dropped.extend(embedded);
+    dropped
+}
+
+/// Whether a value would be left as it is, as the whole of an embedded object or as a part of one.
+pub(super) fn is_pruned(node: &Node, value: &Value) -> bool {
+    let mut pruner = Pruner::default();
+    pruner.value(Some(node), node.is_embedded, &mut value.clone());
+    pruner.dropped.is_empty()
+}
+
+#[derive(Default)]
+struct Pruner {
+    path: String,
+    dropped: Vec<String>,
+}
+
+impl Pruner {
+    fn value(&mut self, node: Option<&Node>, is_embedded: bool, value: &mut Value) {
+        let keeps_unknown = node.is_some_and(|node| node.keeps_unknown);
+        match value {
+            Value::Object(fields) => self.fields(node, is_embedded, keeps_unknown, fields),
+            Value::Array(items) => {
+                let child = node.and_then(|node| node.items.as_deref());
+                for (at, item) in items.iter_mut().enumerate() {
+                    let length = self.path.len();
+                    self.path.push_str(&format!("[{at}]"));
+                    match (keeps_unknown, child) {
+                        (true, None) => {}
+                        (true, Some(child)) => self.kept(child, item),
+                        (false, child) => {
+                            self.value(child, child.is_some_and(|child| child.is_embedded), item);
+                        }
+                    }
+                    self.path.truncate(length);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// An item of a list that is kept with all that is in it: only what its schema names is looked at.
+    fn kept(&mut self, node: &Node, value: &mut Value) {
+        match value {
+            Value::Object(fields) => self.fields(Some(node), node.is_embedded, true, fields),
+            Value::Array(items) => {
+                let Some(child) = node.items.as_deref() else { return };
+                for (at, item) in items.iter_mut().enumerate() {
+                    let length = self.path.len();
+                    self.path.push_str(&format!("[{at}]"));
+                    self.kept(child, item);
+                    self.path.truncate(length);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn fields(
+        &mut self,
+        node: Option<&Node>,
+        is_embedded: bool,
+        keeps_unknown: bool,
+        fields: &mut Map<String, Value>,
+    ) {
+        let is_root = self.path.is_empty();
+        fields.retain(|key, value| {
+            if is_embedded && META.contains(&key.as_str()) {
+                return true;
+            }
+            let child = match node {
+                None => None,
+                Some(node) => match (node.properties.get(key), &node.additional) {
+                    (Some(child), _) => Some(Some(child)),
+                    (None, Some(Additional::Of(child))) => Some(Some(&**child)),
+                    (None, Some(Additional::Any | Additional::None)) => Some(None),
+                    (None, None) => None,
+                },
+            };
+            let length = self.path.len();
+            if !is_root {
+                self.path.push('.');
+            }
+            self.path.push_str(key);
+            let is_kept = match child {
+                Some(child) => {
+                    self.value(child, child.is_some_and(|child| child.is_embedded), value);
+                    true
+                }
+                None if keeps_unknown => true,
+                None => {
+                    self.dropped.push(self.path.clone());
+                    false
+                }
+            };
+            self.path.truncate(length);
+            is_kept
+        });
+    }
+}
+
+/// Prunes the metadata of the objects that are embedded in an object.
+fn prune_embedded(node: &Node, is_embedded: bool, path: &str, value: &mut Value, dropped: &mut Vec<String>) {
+    if is_embedded {
+        dropped.extend(metadata::prune(value, path));
+    }
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                let Some(child) = node.child(key) else { continue };
+                let path = match (path, node.properties.contains_key(key)) {
+                    ("", _) => key.clone(),
+                    (path, true) => format!("{path}.{key}"),
+                    (path, false) => format!("{path}[{key}]"),
+                };
+                prune_embedded(child, child.is_embedded, &path, value, dropped);
+            }
+        }
+        Value::Array(items) => {
+            let Some(child) = &node.items else { return };
+            for (at, item) in items.iter_mut().enumerate() {
+                prune_embedded(child, child.is_embedded, &format!("{path}[{at}]"), item, dropped);
+            }
+        }
+        _ => {}
+    }
+}
