@@ -21,6 +21,7 @@
 //! | `validate` | which objects may be stored |
 //! | [`store`] | objects as bytes under one revision counter, with watches; in memory |
 //! | [`registry`] | what is served, as rows: resources, verbs, subresources, field selectors |
+//! | [`custom`] | kinds that come with a definition: what they add to the registry, and their schemas |
 //! | [`discovery`] | the documents by which clients find the resources |
 //! | [`print`](mod@print) | the tables that `kubectl get` shows |
 //! | [`patch`] | JSON, merge and strategic merge patches |
@@ -30,8 +31,9 @@
 //! | [`expiry`] | events that have had their time |
 //! | [`faults`] | what goes wrong when a test says so: answers, cuts, stalls, compactions |
 //!
-//! Not built yet: custom resources. There are no controllers here: a namespace that is deleted stays in
-//! `Terminating` until somebody finalizes it.
+//! There are no controllers here but the one that makes custom resources of definitions: a namespace that is
+//! deleted stays in `Terminating` until somebody finalizes it. Versions of custom resources are converted by
+//! their `apiVersion` alone; no webhook is called.
 
 mod accounts;
 pub mod api;

@@ -310,6 +310,7 @@ async fn every_served_version_shows_the_same_objects() {
     let mut definition = widgets();
     let mut old = version("v1beta1", false);
     old["deprecated"] = true.into();
+    old.as_object_mut().unwrap().remove("selectableFields");
     old["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] =
         json!({"color": {"type": "string"}});
     definition["spec"]["versions"] = json!([version("v1", true), old]);

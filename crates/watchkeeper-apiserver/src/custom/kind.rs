@@ -121,6 +121,15 @@ impl CustomKind {
         }
         causes
     }
+
+    /// What is wrong with an object of which only the status was written.
+    pub(crate) fn validate_status(&self, object: &Value, old: &Value) -> Vec<StatusCause> {
+        let mut causes = self.own.validate_status_update(object, old);
+        if let Some(replicas) = &self.replicas {
+            causes.extend(replicas.status_faults(object));
+        }
+        causes
+    }
 }
 
 /// Two are the same if they are one: a definition that changes makes new ones.

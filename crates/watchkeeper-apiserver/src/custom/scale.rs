@@ -67,23 +67,31 @@ impl ReplicaPaths {
 
     /// What is wrong with the numbers of an object.
     pub(super) fn faults(&self, object: &Value) -> Vec<StatusCause> {
-        let mut causes = Vec::new();
-        for path in [&self.wanted, &self.there] {
-            let (shown, why) = match number(object, path) {
-                Err(why) => (0, why),
-                Ok(Some(number)) if number < 0 => (number, "should be a non-negative integer".to_owned()),
-                Ok(Some(number)) if number > i64::from(i32::MAX) => {
-                    (number, format!("should be less than or equal to {}", i32::MAX))
-                }
-                Ok(_) => continue,
-            };
-            causes.push(invalid(path, &shown.to_string(), &why));
-        }
+        let mut causes: Vec<StatusCause> = amount_fault(object, &self.wanted).into_iter().collect();
+        causes.extend(self.status_faults(object));
+        causes
+    }
+
+    /// What is wrong with those of its status.
+    pub(super) fn status_faults(&self, object: &Value) -> Vec<StatusCause> {
+        let mut causes: Vec<StatusCause> = amount_fault(object, &self.there).into_iter().collect();
         if let Err(why) = text(object, &self.selector) {
             causes.push(invalid(&self.selector, "\"\"", &why));
         }
         causes
     }
+}
+
+fn amount_fault(object: &Value, path: &str) -> Option<StatusCause> {
+    let (shown, why) = match number(object, path) {
+        Err(why) => (0, why),
+        Ok(Some(number)) if number < 0 => (number, "should be a non-negative integer".to_owned()),
+        Ok(Some(number)) if number > i64::from(i32::MAX) => {
+            (number, format!("should be less than or equal to {}", i32::MAX))
+        }
+        Ok(_) => return None,
+    };
+    Some(invalid(path, &shown.to_string(), &why))
 }
 
 fn invalid(path: &str, value: &str, why: &str) -> StatusCause {

@@ -38,7 +38,7 @@ mod workload;
 use serde_json::{Map, Value};
 use watchkeeper_core::StatusCause;
 
-use crate::custom::schema::check_definition;
+use crate::custom::schema::{check_definition, check_definition_update};
 use crate::registry::Resource;
 
 use faults::Faults;
@@ -109,9 +109,8 @@ pub(crate) fn changed_object(
             status::changed(&resource.group, &resource.name, old, new, &mut faults);
         }
         let mut causes = faults.into_causes();
-        if is_custom(resource) {
-            let of_status = |cause: &StatusCause| cause.field.trim_start_matches('.').starts_with("status");
-            causes.extend(defined(resource, new.0, Some(old.0)).into_iter().filter(of_status));
+        if let Some(custom) = &resource.custom {
+            causes.extend(custom.validate_status(&typed(resource, new.0), &typed(resource, old.0)));
         }
         return causes;
     }
@@ -121,21 +120,29 @@ pub(crate) fn changed_object(
     causes
 }
 
+/// The whole object, with its type.
+fn typed(resource: &Resource, fields: &Map<String, Value>) -> Value {
+    let mut fields = fields.clone();
+    fields.insert("apiVersion".to_owned(), resource.group_version().to_string().into());
+    fields.insert("kind".to_owned(), resource.kind.as_ref().into());
+    Value::Object(fields)
+}
+
 /// What the definition of a custom kind has against an object; or what is wrong with a definition.
 fn defined(
     resource: &Resource,
     new: &Map<String, Value>,
     old: Option<&Map<String, Value>>,
 ) -> Vec<StatusCause> {
-    let typed = |fields: &Map<String, Value>| {
-        let mut fields = fields.clone();
-        fields.insert("apiVersion".to_owned(), resource.group_version().to_string().into());
-        fields.insert("kind".to_owned(), resource.kind.as_ref().into());
-        Value::Object(fields)
-    };
     match (&resource.custom, &*resource.group, &*resource.name) {
-        (Some(custom), ..) => custom.validate(&typed(new), old.map(typed).as_ref()),
-        (None, "apiextensions.k8s.io", "customresourcedefinitions") => check_definition(&typed(new)),
+        (Some(custom), ..) => {
+            let old = old.map(|old| typed(resource, old));
+            custom.validate(&typed(resource, new), old.as_ref())
+        }
+        (None, "apiextensions.k8s.io", "customresourcedefinitions") => match old {
+            None => check_definition(&typed(resource, new)),
+            Some(old) => check_definition_update(&typed(resource, new), &typed(resource, old)),
+        },
         _ => Vec::new(),
     }
 }
