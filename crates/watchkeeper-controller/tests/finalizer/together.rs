@@ -77,7 +77,7 @@ async fn several_controllers_share_an_object_and_none_loses_what_is_anothers() {
         .unwrap();
         assert_eq!(world.get("shared").await, None);
     };
-    manager.run_until(story).await.unwrap();
+    manager.run_until(Box::pin(story)).await.unwrap();
     world.cluster.stop().await;
 }
 
