@@ -33,6 +33,7 @@
 //! ```
 
 mod controller;
+pub mod events;
 mod finalizer;
 pub mod leader;
 pub mod manager;
@@ -40,6 +41,7 @@ mod mapping;
 mod metrics;
 mod outcome;
 pub mod predicate;
+mod random;
 mod request;
 mod trigger;
 mod worker;

@@ -10,6 +10,7 @@ use watchkeeper_core::Timestamp;
 use super::leadership::{Leadership, State};
 use super::record::{Held, LeaseError, LeaseStore, Record};
 use super::timing::Timing;
+use crate::random::chance;
 
 /// One that wants to lead.
 #[derive(Debug)]
@@ -244,10 +245,4 @@ impl<S: LeaseStore> Elector<S> {
 fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_nanos() }
-}
-
-/// At least 0 and less than 1.
-fn chance() -> f64 {
-    use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-    (RandomState::new().build_hasher().finish() >> 11) as f64 / (1_u64 << 53) as f64
 }

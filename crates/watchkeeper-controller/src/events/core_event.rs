@@ -1,0 +1,88 @@
+//! An event of `v1`.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use watchkeeper_core::Timestamp;
+
+use super::occurrence::{Recorded, Severity, event_name};
+use super::reference::Reference;
+
+/// An event as `v1` has it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct CoreEvent {
+    pub(super) name: String,
+    pub(super) annotations: BTreeMap<String, String>,
+    pub(super) involved: Reference,
+    pub(super) severity: Severity,
+    pub(super) reason: String,
+    pub(super) message: String,
+    pub(super) component: String,
+    pub(super) host: String,
+    /// Whether who reports is said besides who the source is.
+    pub(super) says_reporter: bool,
+    pub(super) first: Timestamp,
+    pub(super) last: Timestamp,
+    pub(super) count: u32,
+}
+
+impl CoreEvent {
+    pub(super) fn new(recorded: &Recorded) -> Self {
+        let (occurrence, at) = (&recorded.occurrence, recorded.at.timestamp());
+        Self {
+            name: event_name(&recorded.regarding.name, recorded.at),
+            annotations: occurrence.annotations.clone(),
+            involved: recorded.regarding.clone(),
+            severity: occurrence.severity,
+            reason: occurrence.reason.clone(),
+            message: occurrence.message.clone(),
+            component: recorded.source.component.clone(),
+            host: recorded.source.host.clone(),
+            says_reporter: true,
+            first: at,
+            last: at,
+            count: 1,
+        }
+    }
+
+    pub(super) fn namespace(&self) -> &str {
+        self.involved.event_namespace()
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let mut metadata = json!({"name": self.name, "namespace": self.namespace()});
+        if !self.annotations.is_empty() {
+            metadata["annotations"] = json!(self.annotations);
+        }
+        let source = [("component", &self.component), ("host", &self.host)];
+        let source = source.into_iter().filter(|(_, value)| !value.is_empty());
+        let source: Map<_, _> =
+            source.map(|(name, value)| (name.to_owned(), value.as_str().into())).collect();
+        let (reporter, instance) =
+            if self.says_reporter { (self.component.as_str(), self.host.as_str()) } else { ("", "") };
+        json!({
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": metadata,
+            "involvedObject": self.involved.to_json(),
+            "reason": self.reason,
+            "message": self.message,
+            "source": source,
+            "firstTimestamp": self.first.to_string(),
+            "lastTimestamp": self.last.to_string(),
+            "count": self.count,
+            "type": self.severity.as_str(),
+            "reportingComponent": reporter,
+            "reportingInstance": instance,
+        })
+    }
+
+    /// What changes when it happens once more.
+    pub(super) fn patch(&self) -> Value {
+        let mut patch = json!({"count": self.count, "lastTimestamp": self.last.to_string()});
+        if !self.message.is_empty() {
+            patch["message"] = self.message.as_str().into();
+        }
+        patch
+    }
+}

@@ -1,0 +1,47 @@
+//! Events of `v1`, one after the other.
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{EventWriter, Job, WAIT, Wrote, write_with_patience};
+use crate::events::core_event::CoreEvent;
+use crate::events::correlator::{Correlated, Correlator};
+use crate::events::metrics::Result;
+use crate::events::sink::EventSink;
+use crate::random::chance;
+
+impl<S: EventSink> EventWriter<S> {
+    /// While one is tried again the others wait, and when too many do, they are dropped where they are recorded.
+    pub(super) async fn write_combined(&mut self, stop: &CancellationToken) {
+        let mut correlator = Correlator::new(self.spam_key.take());
+        while let Some(recorded) = self.next(stop).await {
+            let event = CoreEvent::new(&recorded);
+            let Some(Correlated { key, event }) =
+                correlator.correlate(event, Instant::now(), self.clock.now())
+            else {
+                self.counts.note(Result::Spared);
+                continue;
+            };
+            let (json, patch) = (event.to_json(), event.patch());
+            let job = Job {
+                namespace: event.namespace(),
+                name: &event.name,
+                event: &json,
+                patch: Some(&patch).filter(|_| event.count > 1),
+            };
+            // Not all who have lost the server are to be back at once.
+            let wait = |tries| if tries == 1 { WAIT.mul_f64(chance()) } else { WAIT };
+            let result = match write_with_patience(&*self.sink, &job, stop, wait).await {
+                Wrote::Well(written) => {
+                    let name = written["metadata"]["name"].as_str().unwrap_or(&event.name);
+                    let count = written["count"].as_u64().and_then(|count| u32::try_from(count).ok());
+                    correlator.written(&key, name, count.unwrap_or(event.count));
+                    Result::Written
+                }
+                Wrote::Refused => Result::Refused,
+                Wrote::Not => Result::GivenUp,
+            };
+            self.counts.note(result);
+        }
+    }
+}

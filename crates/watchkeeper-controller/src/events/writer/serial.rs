@@ -1,0 +1,102 @@
+//! Events of `events.k8s.io/v1`, several at once. Those of one series are written by one worker, in their order.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, interval_at};
+use tokio_util::sync::CancellationToken;
+
+use super::{EventWriter, Job, WAIT, Wrote, write, write_with_patience};
+use crate::events::metrics::{Counts, Result};
+use crate::events::series::{FINISH, Purpose, REFRESH, Series, Write};
+use crate::events::sink::EventSink;
+use crate::random::chance;
+
+/// How many write at once.
+const WORKERS: usize = 8;
+/// How many writes wait for each of them. Whoever has one more waits, and so at last events are dropped where they
+/// are recorded.
+const WAITING: usize = 128;
+
+struct Worker<S> {
+    sink: Arc<S>,
+    series: Arc<Mutex<Series>>,
+    counts: Counts,
+    stop: CancellationToken,
+}
+
+impl<S: EventSink> EventWriter<S> {
+    pub(super) async fn write_series(&mut self, stop: &CancellationToken) {
+        let series = Arc::new(Mutex::new(Series::new()));
+        let (mut workers, mut queues) = (JoinSet::new(), Vec::new());
+        for _ in 0..WORKERS {
+            let (queue, waiting) = mpsc::channel(WAITING);
+            let (sink, counts) = (self.sink.clone(), self.counts.clone());
+            let worker = Worker { sink, series: series.clone(), counts, stop: stop.clone() };
+            workers.spawn(worker.run(waiting));
+            queues.push(queue);
+        }
+        let hasher = RandomState::new();
+        let send = async |writes: Vec<Write>| {
+            for write in writes {
+                let worker =
+                    usize::try_from(hasher.hash_one(&write.key) % WORKERS as u64).unwrap_or_default();
+                let _ = queues[worker].send(write).await; // an error: it has panicked
+            }
+        };
+        let begun = Instant::now();
+        let mut finish = interval_at(begun + FINISH, FINISH);
+        let mut refresh = interval_at(begun + REFRESH, REFRESH);
+        loop {
+            let writes = tokio::select! {
+                biased;
+                now = finish.tick() => series.lock().finish(now),
+                _ = refresh.tick() => series.lock().refresh(),
+                recorded = self.next(stop) => {
+                    let Some(recorded) = recorded else { break };
+                    let writes = series.lock().observe(&recorded, Instant::now(), self.clock.now());
+                    if writes.is_empty() {
+                        self.counts.note(Result::Counted);
+                    }
+                    writes
+                }
+            };
+            send(writes).await;
+        }
+        let untold = series.lock().untold();
+        send(untold).await;
+        drop(queues);
+        while workers.join_next().await.is_some() {}
+    }
+}
+
+impl<S: EventSink> Worker<S> {
+    async fn run(self, mut waiting: mpsc::Receiver<Write>) {
+        while let Some(next) = waiting.recv().await {
+            let (event, patch) = (next.event.to_json(), next.event.patch());
+            let job = Job {
+                namespace: next.event.namespace(),
+                name: &next.event.name,
+                event: &event,
+                patch: patch.as_ref(),
+            };
+            let wrote = match next.why {
+                Purpose::News => {
+                    let wait = |_| WAIT.mul_f64(1.0 + 0.25 * chance());
+                    write_with_patience(&*self.sink, &job, &self.stop, wait).await
+                }
+                Purpose::Refresh | Purpose::Finish => write(&*self.sink, &job).await,
+            };
+            match (next.why, wrote) {
+                (Purpose::Finish, Wrote::Well(_) | Wrote::Refused) => self.series.lock().finished(&next),
+                (Purpose::News, Wrote::Well(_)) => self.counts.note(Result::Written),
+                (Purpose::News, Wrote::Refused) => self.counts.note(Result::Refused),
+                (Purpose::News, Wrote::Not) => self.counts.note(Result::GivenUp),
+                (Purpose::Refresh | Purpose::Finish, _) => {} // the next time will do
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What becomes of what waits at the end.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use watchkeeper_controller::events::{EventApi, Occurrence, Recorder};
+use watchkeeper_metrics::Registry;
+
+use crate::sheet::{Sheet, Trouble};
+use crate::{World, count, reference};
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_is_written_and_what_comes_later_is_dropped() {
+    for api in [EventApi::Core, EventApi::Events] {
+        let world = World::start(api);
+        for number in 0..100 {
+            world.record(&format!("a{number}"), "m");
+        }
+        let (recorder, registry, sheet) =
+            (world.recorder.clone(), world.registry.clone(), world.sheet.clone());
+        assert_eq!(world.stop().await, Duration::ZERO);
+        assert_eq!(sheet.events().len(), 100);
+        recorder.record(&reference("late"), Occurrence::normal("Because", "m"));
+        assert_eq!((count(&registry, "written"), count(&registry, "dropped")), (100, 1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_counts_of_series_are_told_at_the_end() {
+    let world = World::start(EventApi::Events);
+    for _ in 0..7 {
+        world.record("a", "m");
+    }
+    world.settle().await;
+    let sheet = world.sheet.clone();
+    world.stop().await;
+    assert_eq!(sheet.requests(), ["create a 1", "patch a 2", "patch a 7"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_end_nothing_is_tried_again() {
+    for api in [EventApi::Core, EventApi::Events] {
+        let world = World::start(api);
+        world.sheet.troubles([Trouble::Unreachable; 100]);
+        for object in ["a", "b"] {
+            world.record(object, "m");
+        }
+        world.settle().await;
+        let (sheet, registry) = (world.sheet.clone(), world.registry.clone());
+        assert_eq!(world.stop().await, Duration::ZERO, "nobody waits any more");
+        let mut requests = sheet.requests();
+        requests.sort();
+        assert_eq!(requests, ["create a 1", "create b 1"]);
+        assert_eq!(count(&registry, "given_up"), 2);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_takes_no_longer_than_was_said() {
+    let (sheet, registry, stop) = (Sheet::default(), Registry::new(), CancellationToken::new());
+    sheet.silent_for("a");
+    let (recorder, writer) = Recorder::new(sheet, EventApi::Core, "shops");
+    let writer = writer.metrics(&registry).unwrap().flush_within(Duration::from_secs(2));
+    for object in ["a", "b", "c"] {
+        recorder.record(&reference(object), Occurrence::normal("Because", "m"));
+    }
+    stop.cancel();
+    let begun = Instant::now();
+    writer.run(stop).await;
+    assert_eq!(begun.elapsed(), Duration::from_secs(2));
+    assert_eq!(count(&registry, "given_up"), 2, "those that waited");
+
+    // Without any recorder there is nothing to wait for.
+    let (recorder, writer) = Recorder::new(Sheet::default(), EventApi::Events, "shops");
+    drop(recorder);
+    writer.run(CancellationToken::new()).await;
+}

@@ -1,0 +1,77 @@
+//! What becomes of events, told by a sheet that somebody writes on, and by a server.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod combined;
+mod ending;
+mod serial;
+mod server;
+mod sheet;
+
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use watchkeeper_controller::events::{EventApi, Occurrence, Recorder, Reference};
+use watchkeeper_metrics::Registry;
+
+use crate::sheet::Sheet;
+
+/// A recorder, its writer at work, and what it writes on.
+struct World {
+    recorder: Recorder,
+    sheet: Sheet,
+    registry: Registry,
+    stop: CancellationToken,
+    writing: JoinHandle<()>,
+    begun: Instant,
+}
+
+impl World {
+    fn start(api: EventApi) -> Self {
+        let (sheet, registry, stop) = (Sheet::default(), Registry::new(), CancellationToken::new());
+        let (recorder, writer) = Recorder::new(sheet.clone(), api, "shops");
+        let writer = writer.metrics(&registry).unwrap();
+        let writing = tokio::spawn(writer.run(stop.clone()));
+        Self { recorder, sheet, registry, stop, writing, begun: Instant::now() }
+    }
+
+    fn record(&self, object: &str, message: &str) {
+        let occurrence = Occurrence::normal("Because", message).action("Acting");
+        self.recorder.record(&reference(object), occurrence);
+    }
+
+    /// Waits until everybody waits.
+    async fn settle(&self) {
+        sleep(Duration::from_millis(1)).await;
+    }
+
+    /// Stops the writer; how long that has taken.
+    async fn stop(self) -> Duration {
+        let begun = Instant::now();
+        self.stop.cancel();
+        self.writing.await.unwrap();
+        begun.elapsed()
+    }
+
+    /// How many events have had this result.
+    fn count(&self, result: &str) -> u32 {
+        count(&self.registry, result)
+    }
+}
+
+fn count(registry: &Registry, result: &str) -> u32 {
+    let series = format!("event_recorder_events_total{{name=\"shops\",result=\"{result}\"}} ");
+    let page = registry.render();
+    page.lines().find_map(|line| line.strip_prefix(&series)).map_or(0, |count| count.parse().unwrap())
+}
+
+fn reference(name: &str) -> Reference {
+    Reference {
+        api_version: "example.com/v1".to_owned(),
+        kind: "Shop".to_owned(),
+        namespace: "x".to_owned(),
+        name: name.to_owned(),
+        ..Reference::default()
+    }
+}

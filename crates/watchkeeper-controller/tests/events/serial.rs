@@ -1,0 +1,111 @@
+//! Events of `events.k8s.io/v1`.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+use watchkeeper_controller::events::EventApi;
+
+use crate::World;
+use crate::sheet::Trouble;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+#[tokio::test(start_paused = true)]
+async fn a_series_is_begun_refreshed_and_finished() {
+    let world = World::start(EventApi::Events);
+    for _ in 0..4 {
+        world.record("a", "m");
+    }
+    world.settle().await;
+    assert_eq!(world.sheet.requests(), ["create a 1", "patch a 2"]);
+    assert_eq!((world.count("written"), world.count("counted")), (2, 2));
+    for _ in 0..16 {
+        sleep(MINUTE * 2).await;
+        world.record("a", "m");
+    }
+    assert_eq!(world.sheet.requests(), ["patch a 18"], "after half an hour, and not before");
+    sleep(MINUTE * 5).await;
+    assert!(world.sheet.requests().is_empty());
+    sleep(MINUTE * 8).await;
+    assert_eq!(world.sheet.requests(), ["patch a 20"], "it is over");
+    sleep(MINUTE * 60).await;
+    assert!(world.sheet.requests().is_empty());
+    world.record("a", "m");
+    world.settle().await;
+    assert_eq!(world.sheet.requests(), ["create a 1"], "the next is a first one");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_last_word_that_cannot_be_said_is_said_later() {
+    let world = World::start(EventApi::Events);
+    for _ in 0..3 {
+        world.record("a", "m");
+    }
+    world.settle().await;
+    world.sheet.requests();
+    world.sheet.troubles([Trouble::Unreachable]);
+    sleep(MINUTE * 13).await;
+    assert_eq!(world.sheet.requests(), ["patch a 3"]);
+    sleep(MINUTE * 6).await;
+    assert_eq!(world.sheet.requests(), ["patch a 3"]);
+    sleep(MINUTE * 30).await;
+    assert!(world.sheet.requests().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_series_whose_event_comes_and_goes_is_tried_again() {
+    let world = World::start(EventApi::Events);
+    // The patch finds none, and then there is one.
+    world.sheet.troubles([Trouble::None, Trouble::Missing, Trouble::Exists]);
+    world.record("a", "m");
+    world.record("a", "m");
+    world.settle().await;
+    assert_eq!(world.sheet.requests(), ["create a 1", "patch a 2", "create a 2"]);
+    sleep(Duration::from_secs(13)).await;
+    assert_eq!(world.sheet.requests(), ["patch a 2"]);
+    // One that is not there any more is created as it is.
+    let world = World::start(EventApi::Events);
+    world.record("a", "m");
+    world.settle().await;
+    world.sheet.expire();
+    world.record("a", "m");
+    world.settle().await;
+    assert_eq!(world.sheet.requests(), ["create a 1", "patch a 2", "create a 2"]);
+    assert_eq!(world.sheet.events()[0]["series"]["count"], 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_is_not_tried_again_and_what_is_not_answered_is_twelve_times() {
+    let world = World::start(EventApi::Events);
+    world.sheet.troubles([Trouble::Refused, Trouble::Exists]);
+    world.record("a", "m");
+    world.settle().await;
+    world.record("b", "m");
+    world.settle().await;
+    assert_eq!(world.sheet.requests(), ["create a 1", "create b 1"]);
+    assert_eq!(world.count("refused"), 2);
+
+    world.sheet.troubles([Trouble::Unreachable; 12]);
+    let begun = tokio::time::Instant::now();
+    world.record("c", "m");
+    while world.count("given_up") == 0 {
+        sleep(Duration::from_millis(500)).await;
+    }
+    assert_eq!(world.sheet.requests(), ["create c 1"; 12]);
+    let seconds = begun.elapsed().as_secs();
+    assert!((110..=138).contains(&seconds), "{seconds} s: eleven times from ten to twelve and a half");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_not_answered_holds_up_few() {
+    let world = World::start(EventApi::Events);
+    world.sheet.silent_for("a");
+    world.record("a", "m");
+    world.settle().await;
+    for number in 0..64 {
+        world.record(&format!("b{number}"), "m");
+    }
+    world.settle().await;
+    let written = world.count("written");
+    assert!((30..64).contains(&written), "{written}: all but those of one worker of eight");
+}
