@@ -41,6 +41,7 @@
 //! ```
 
 mod builder;
+mod clock;
 mod drain;
 mod get;
 mod item;
@@ -50,6 +51,7 @@ mod list;
 mod lock;
 mod metrics;
 mod node;
+mod nodes;
 mod priority;
 mod queue;
 mod ready;

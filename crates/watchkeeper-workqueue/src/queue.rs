@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use crate::limit::RateLimiter;
 use crate::lock::Mutex;
-use crate::state::{Keyed, State};
+use crate::node::Hashes;
+use crate::state::State;
 use crate::time::Instant;
 use crate::{Builder, Drain, Get, Key, Priority};
 
@@ -45,8 +46,8 @@ impl<T: Key> WorkQueue<T> {
     /// There is something to do about a key, and it is so urgent. One that waits already is as urgent as the most
     /// urgent that was said of it.
     pub fn add_as(&self, key: T, priority: Priority) {
-        let keyed = self.keyed(key);
-        let wakes = self.shared.state.lock().add(keyed, priority);
+        let hashes = self.hashes(&key);
+        let wakes = self.shared.state.lock().add(key, hashes, priority);
         wakes.wake();
     }
 
@@ -58,11 +59,11 @@ impl<T: Key> WorkQueue<T> {
 
     /// There will be something to do about a key, and it will be so urgent.
     pub fn add_after_as(&self, key: T, delay: Duration, priority: Priority) {
-        let keyed = self.keyed(key);
+        let hashes = self.hashes(&key);
         let now = Instant::now();
         // A time that no clock will show is far enough.
         let when = now.checked_add(delay).unwrap_or_else(|| now + FAR);
-        let wakes = self.shared.state.lock().add_at(keyed, when, priority);
+        let wakes = self.shared.state.lock().add_at(key, hashes, when, priority);
         wakes.wake();
     }
 
@@ -126,10 +127,9 @@ impl<T: Key> WorkQueue<T> {
         !self.shared.state.lock().is_open()
     }
 
-    fn keyed(&self, key: T) -> Keyed<T> {
-        let hash = self.shared.hasher.hash_one(&key);
-        let group = self.shared.group.as_ref().map_or(0, |group| group(&key));
-        Keyed { key, hash, group }
+    fn hashes(&self, key: &T) -> Hashes {
+        let group = self.shared.group.as_ref().map_or(0, |group| group(key));
+        Hashes { key: self.shared.hasher.hash_one(key), group }
     }
 }
 

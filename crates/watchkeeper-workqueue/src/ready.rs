@@ -3,12 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use slab::Slab;
-
 use crate::Priority;
+use crate::clock::Moment;
 use crate::list::List;
-use crate::node::Node;
-use crate::time::Instant;
+use crate::nodes::Nodes;
 
 /// A row for each priority.
 ///
@@ -52,12 +50,12 @@ impl Ready {
     }
 
     /// Adds a node to those of a priority.
-    pub(crate) fn push<T>(&mut self, nodes: &mut Slab<Node<T>>, at: usize, priority: Priority) {
+    pub(crate) fn push<T>(&mut self, nodes: &mut Nodes<T>, at: usize, priority: Priority) {
         self.len += 1;
         match self.row(priority) {
             Row::Plain(list) => list.push(nodes, at),
             Row::Fair { groups, turns } => {
-                let group = nodes[at].group;
+                let group = nodes[at].hashes.group;
                 let list = groups.entry(group).or_insert_with(|| {
                     turns.push_back(group);
                     List::default()
@@ -68,13 +66,13 @@ impl Ready {
     }
 
     /// Takes out a node of a priority.
-    pub(crate) fn remove<T>(&mut self, nodes: &mut Slab<Node<T>>, at: usize, priority: Priority) {
+    pub(crate) fn remove<T>(&mut self, nodes: &mut Nodes<T>, at: usize, priority: Priority) {
         self.len -= 1;
         match self.row(priority) {
             Row::Plain(list) => list.remove(nodes, at),
             Row::Fair { groups, .. } => {
                 // Empty, it keeps its turn until that comes.
-                if let Some(list) = groups.get_mut(&nodes[at].group) {
+                if let Some(list) = groups.get_mut(&nodes[at].hashes.group) {
                     list.remove(nodes, at);
                 }
             }
@@ -82,12 +80,12 @@ impl Ready {
     }
 
     /// Takes out the one that is next.
-    pub(crate) fn pop<T>(&mut self, nodes: &mut Slab<Node<T>>) -> Option<usize> {
+    pub(crate) fn pop<T>(&mut self, nodes: &mut Nodes<T>) -> Option<usize> {
         let aging = self.aging;
-        let mut next: Option<(Instant, Priority, usize)> = None;
+        let mut next: Option<(Moment, Priority, usize)> = None;
         for priority in Priority::ALL {
             let Some(at) = self.row(priority).first() else { continue };
-            let counts_from = nodes[at].added + aging * priority.steps();
+            let counts_from = nodes[at].added.after(aging.saturating_mul(priority.steps()));
             if next.is_none_or(|(earliest, ..)| counts_from < earliest) {
                 next = Some((counts_from, priority, at));
             }
@@ -120,7 +118,7 @@ impl Row {
     }
 
     /// Takes out the one that is next, and ends its group's turn.
-    fn take<T>(&mut self, nodes: &mut Slab<Node<T>>, at: usize) {
+    fn take<T>(&mut self, nodes: &mut Nodes<T>, at: usize) {
         match self {
             Self::Plain(list) => list.remove(nodes, at),
             Self::Fair { groups, turns } => {

@@ -5,11 +5,12 @@ use std::task::Waker;
 use std::time::Duration;
 
 use hashbrown::HashTable;
-use slab::Slab;
 
-use crate::list::{Links, List};
+use crate::clock::Clock;
+use crate::list::List;
 use crate::metrics::Metrics;
-use crate::node::{Delayed, Due, Node, Place};
+use crate::node::{Delayed, Due, Hashes, Place};
+use crate::nodes::Nodes;
 use crate::ready::Ready;
 use crate::time::Instant;
 use crate::waiters::{Ticket, Waiters};
@@ -19,9 +20,9 @@ use crate::{Key, Priority};
 /// released.
 #[derive(Debug)]
 pub(crate) struct State<T> {
-    nodes: Slab<Node<T>>,
+    nodes: Nodes<T>,
     /// The nodes by their keys.
-    by_key: HashTable<usize>,
+    by_key: HashTable<u32>,
     ready: Ready,
     /// With a worker, from the one who has been longest.
     processing: List,
@@ -47,38 +48,28 @@ enum Phase {
     Closed,
 }
 
-/// The time, where anybody wants to know it: with nothing but one priority and no metrics, nobody does.
-#[derive(Debug)]
-struct Clock {
-    is_wanted: bool,
-    begun: Instant,
-}
-
-impl Clock {
-    fn now(&self) -> Instant {
-        if self.is_wanted { Instant::now() } else { self.begun }
-    }
-}
-
-/// A key with what was computed of it before the lock was taken.
-#[derive(Debug)]
-pub(crate) struct Keyed<T> {
-    pub(crate) key: T,
-    pub(crate) hash: u64,
-    pub(crate) group: u64,
-}
-
 /// Who is to be woken once the lock is released.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[must_use]
-pub(crate) struct Wakes {
-    one: Option<Waker>,
-    others: Vec<Waker>,
+pub(crate) enum Wakes {
+    Nobody,
+    One(Waker),
+    Many(Vec<Waker>),
 }
 
 impl Wakes {
     pub(crate) fn wake(self) {
-        self.one.into_iter().chain(self.others).for_each(Waker::wake);
+        match self {
+            Self::Nobody => {}
+            Self::One(waker) => waker.wake(),
+            Self::Many(wakers) => wakers.into_iter().for_each(Waker::wake),
+        }
+    }
+}
+
+impl From<Option<Waker>> for Wakes {
+    fn from(waker: Option<Waker>) -> Self {
+        waker.map_or(Self::Nobody, Self::One)
     }
 }
 
@@ -96,7 +87,7 @@ pub(crate) enum Taken<T> {
 impl<T: Key> State<T> {
     pub(crate) fn new(ready: Ready, metrics: Option<Metrics>) -> Self {
         Self {
-            nodes: Slab::new(),
+            nodes: Nodes::default(),
             by_key: HashTable::new(),
             ready,
             processing: List::default(),
@@ -107,33 +98,34 @@ impl<T: Key> State<T> {
             getters: Waiters::default(),
             keeper: None,
             drainers: Waiters::default(),
-            clock: Clock { is_wanted: metrics.is_some(), begun: Instant::now() },
+            clock: Clock::new(metrics.is_some()),
             metrics,
         }
     }
 
     /// Adds a key (Q2).
-    pub(crate) fn add(&mut self, keyed: Keyed<T>, priority: Priority) -> Wakes {
+    pub(crate) fn add(&mut self, key: T, hashes: Hashes, priority: Priority) -> Wakes {
         if self.phase != Phase::Open {
-            return Wakes::default();
+            return Wakes::Nobody;
         }
-        self.clock.is_wanted |= priority != Priority::default();
-        let at = self.node(keyed);
+        self.clock.want(priority != Priority::default());
+        let at = self.node(key, hashes);
         match self.enqueue(at, priority) {
-            true => Wakes { one: self.getters.next(), ..Wakes::default() },
-            false => Wakes::default(),
+            true => self.getters.next().into(),
+            false => Wakes::Nobody,
         }
     }
 
     /// Adds a key later, unless it is added earlier by another delay (Q4).
-    pub(crate) fn add_at(&mut self, keyed: Keyed<T>, when: Instant, priority: Priority) -> Wakes {
+    pub(crate) fn add_at(&mut self, key: T, hashes: Hashes, when: Instant, priority: Priority) -> Wakes {
+        let when = self.clock.moment(when);
         if self.phase != Phase::Open {
-            return Wakes::default();
+            return Wakes::Nobody;
         }
         if let Some(metrics) = &self.metrics {
             metrics.retried();
         }
-        let at = self.node(keyed);
+        let at = self.node(key, hashes);
         self.delays += 1;
         let mut delayed = Delayed { due: (when, self.delays), priority };
         if let Some(known) = self.nodes[at].delayed {
@@ -146,16 +138,16 @@ impl<T: Key> State<T> {
         self.nodes[at].delayed = Some(delayed);
         self.delayed.insert(delayed.due, at);
         let is_first = self.delayed.first_key_value().is_some_and(|(due, _)| *due == delayed.due);
-        if is_first { self.wake_keeper() } else { Wakes::default() }
+        if is_first { self.wake_keeper() } else { Wakes::Nobody }
     }
 
     /// A getter asks. He waits, at his place in the row, if there is nothing.
     pub(crate) fn take(&mut self, ticket: &mut Option<Ticket>, waker: &Waker) -> (Taken<T>, Wakes) {
         self.undelay();
         if let Some(at) = self.ready.pop(&mut self.nodes) {
-            let key = self.begin(at);
+            self.begin(at);
             let wakes = self.leave(ticket);
-            return (Taken::Key(key, at), wakes);
+            return (Taken::Key(self.nodes.key(at).clone(), at), wakes);
         }
         if self.has_ended() {
             let wakes = self.leave(ticket);
@@ -163,11 +155,12 @@ impl<T: Key> State<T> {
         }
         let ticket = self.getters.wait(ticket, waker);
         let is_keeper = self.keeper.is_none_or(|keeper| keeper == ticket);
-        let until = self.delayed.first_key_value().filter(|_| is_keeper).map(|(due, _)| due.0);
+        let until =
+            self.delayed.first_key_value().filter(|_| is_keeper).map(|(due, _)| self.clock.instant(due.0));
         if is_keeper {
             self.keeper = until.map(|_| ticket);
         }
-        (Taken::Wait(until), Wakes::default())
+        (Taken::Wait(until), Wakes::Nobody)
     }
 
     /// A getter waits no more: he has something, or does not want it (W1).
@@ -183,8 +176,8 @@ impl<T: Key> State<T> {
         }
         let wants_keeper = self.keeper.is_none() && !self.delayed.is_empty();
         match wants_keeper || !self.ready.is_empty() {
-            true => Wakes { one: self.getters.next(), ..Wakes::default() },
-            false => Wakes::default(),
+            true => self.getters.next().into(),
+            false => Wakes::Nobody,
         }
     }
 
@@ -194,19 +187,19 @@ impl<T: Key> State<T> {
         let node = &mut self.nodes[at];
         let Place::Processing { since, again } = std::mem::replace(&mut node.place, Place::Nowhere) else {
             debug_assert!(false, "only what is worked on is done");
-            return (Wakes::default(), None);
+            return (Wakes::Nobody, None);
         };
         if let Some(metrics) = &self.metrics {
-            metrics.finished(self.clock.now().duration_since(since));
+            metrics.finished(self.clock.now().since(since));
         }
         if let Some(priority) = again {
             self.again -= 1;
             let node = &mut self.nodes[at];
             node.place = Place::Ready(priority);
             self.ready.push(&mut self.nodes, at, priority);
-            return (Wakes { one: self.getters.next(), ..Wakes::default() }, None);
+            return (self.getters.next().into(), None);
         }
-        let gone = if self.nodes[at].delayed.is_none() { Some(self.remove(at)) } else { None };
+        let gone = if self.nodes[at].delayed.is_none() { self.remove(at) } else { None };
         (self.settle(), gone)
     }
 
@@ -220,7 +213,7 @@ impl<T: Key> State<T> {
         for (_, at) in std::mem::take(&mut self.delayed) {
             self.nodes[at].delayed = None;
             if self.nodes[at].place == Place::Nowhere {
-                gone.push(self.remove(at));
+                gone.extend(self.remove(at));
             }
         }
         (self.settle(), gone)
@@ -231,19 +224,17 @@ impl<T: Key> State<T> {
         while let Some(at) = self.ready.pop(&mut self.nodes) {
             self.nodes[at].place = Place::Nowhere;
         }
-        for (_, node) in &mut self.nodes {
-            if let Place::Processing { again, .. } = &mut node.place {
-                *again = None;
+        self.again = 0;
+        self.delayed.clear();
+        let mut waiting = Vec::new();
+        for (at, node) in self.nodes.iter_mut() {
+            node.delayed = None;
+            match &mut node.place {
+                Place::Processing { again, .. } => *again = None,
+                Place::Nowhere | Place::Ready(_) => waiting.push(at),
             }
         }
-        self.again = 0;
-        let waiting: Vec<_> =
-            self.nodes.iter().filter(|(_, node)| node.place == Place::Nowhere).map(|(at, _)| at).collect();
-        self.delayed.clear();
-        let gone = waiting.into_iter().map(|at| self.remove(at)).collect();
-        for (_, node) in &mut self.nodes {
-            node.delayed = None;
-        }
+        let gone = waiting.into_iter().filter_map(|at| self.remove(at)).collect();
         self.phase = Phase::Closed;
         if let Some(metrics) = &self.metrics {
             metrics.abandoned();
@@ -281,7 +272,7 @@ impl<T: Key> State<T> {
     pub(crate) fn running(&self) -> impl Iterator<Item = Duration> {
         let now = self.clock.now();
         self.processing.iter(&self.nodes).map(move |node| match node.place {
-            Place::Processing { since, .. } => now.duration_since(since),
+            Place::Processing { since, .. } => now.since(since),
             Place::Nowhere | Place::Ready(_) => Duration::ZERO,
         })
     }
@@ -291,27 +282,24 @@ impl<T: Key> State<T> {
     }
 
     /// The node of a key.
-    fn node(&mut self, keyed: Keyed<T>) -> usize {
-        let Keyed { key, hash, group } = keyed;
+    fn node(&mut self, key: T, hashes: Hashes) -> usize {
         let nodes = &self.nodes;
-        if let Some(at) = self.by_key.find(hash, |at| nodes[*at].key == key) {
-            return *at;
+        if let Some(at) = self.by_key.find(hashes.key, |at| *nodes.key(*at as usize) == key) {
+            return *at as usize;
         }
-        let added = self.clock.begun;
-        let node =
-            Node { key, hash, group, place: Place::Nowhere, added, delayed: None, links: Links::default() };
-        let at = self.nodes.insert(node);
+        let at = self.nodes.insert(key, hashes);
+        let place = u32::try_from(at).expect("fewer keys than would fit into memory");
         let nodes = &self.nodes;
-        self.by_key.insert_unique(hash, at, |at| nodes[*at].hash);
+        self.by_key.insert_unique(hashes.key, place, |at| nodes[*at as usize].hashes.key);
         at
     }
 
-    fn remove(&mut self, at: usize) -> T {
-        let node = self.nodes.remove(at);
-        if let Ok(entry) = self.by_key.find_entry(node.hash, |known| *known == at) {
+    fn remove(&mut self, at: usize) -> Option<T> {
+        let hash = self.nodes[at].hashes.key;
+        if let Ok(entry) = self.by_key.find_entry(hash, |known| *known as usize == at) {
             entry.remove();
         }
-        node.key
+        self.nodes.remove(at)
     }
 
     /// Queues a node, or sees to it that it is queued when its worker is done. Whether there is one more to hand
@@ -348,16 +336,14 @@ impl<T: Key> State<T> {
     }
 
     /// Gives a node to a worker.
-    fn begin(&mut self, at: usize) -> T {
+    fn begin(&mut self, at: usize) {
         let since = self.clock.now();
         let node = &mut self.nodes[at];
         node.place = Place::Processing { since, again: None };
         if let Some(metrics) = &self.metrics {
-            metrics.begun(since.duration_since(node.added));
+            metrics.begun(since.since(node.added));
         }
-        let key = node.key.clone();
         self.processing.push(&mut self.nodes, at);
-        key
     }
 
     /// Queues what has been delayed for long enough. Nobody is woken: the keeper of the time comes by himself, and
@@ -366,11 +352,11 @@ impl<T: Key> State<T> {
         if self.delayed.is_empty() {
             return;
         }
-        let now = Instant::now();
+        let now = self.clock.moment(Instant::now());
         while let Some(first) = self.delayed.first_entry().filter(|first| first.key().0 <= now) {
             let at = first.remove();
             if let Some(delayed) = self.nodes[at].delayed.take() {
-                self.clock.is_wanted |= delayed.priority != Priority::default();
+                self.clock.want(delayed.priority != Priority::default());
                 self.enqueue(at, delayed.priority);
             }
         }
@@ -386,21 +372,23 @@ impl<T: Key> State<T> {
 
     /// Wakes those who wait for the end, if this is it.
     fn settle(&mut self) -> Wakes {
-        let mut others = Vec::new();
+        if self.phase == Phase::Open {
+            return Wakes::Nobody;
+        }
+        let mut woken = Vec::new();
         if self.has_ended() {
-            others.extend(self.getters.all());
+            woken.extend(self.getters.all());
         }
         if self.phase == Phase::Closed || self.is_idle() {
-            others.extend(self.drainers.all());
+            woken.extend(self.drainers.all());
         }
-        Wakes { one: None, others }
+        Wakes::Many(woken)
     }
 
     fn wake_keeper(&mut self) -> Wakes {
-        let keeper = match self.keeper {
-            Some(keeper) => self.getters.of(keeper),
-            None => self.getters.next(),
-        };
-        Wakes { one: keeper, ..Wakes::default() }
+        match self.keeper {
+            Some(keeper) => self.getters.of(keeper).into(),
+            None => self.getters.next().into(),
+        }
     }
 }

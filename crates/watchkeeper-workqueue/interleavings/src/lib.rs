@@ -8,6 +8,8 @@
 
 #[path = "../../src/builder.rs"]
 mod builder;
+#[path = "../../src/clock.rs"]
+mod clock;
 #[path = "../../src/drain.rs"]
 mod drain;
 #[path = "../../src/get.rs"]
@@ -25,6 +27,8 @@ mod lock;
 mod metrics;
 #[path = "../../src/node.rs"]
 mod node;
+#[path = "../../src/nodes.rs"]
+mod nodes;
 #[path = "../../src/priority.rs"]
 mod priority;
 #[path = "../../src/queue.rs"]
