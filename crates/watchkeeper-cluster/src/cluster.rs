@@ -12,7 +12,7 @@ use watchkeeper_client::{Client, Config};
 use crate::nodes::Fleet;
 use crate::pace::Pace;
 use crate::plane::Plane;
-use crate::{accounts, kubelet, namespace, nodes, replica_set, root_ca, scheduler};
+use crate::{accounts, deployment, kubelet, namespace, nodes, replica_set, root_ca, scheduler};
 
 /// Why a cluster does not live.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +91,7 @@ impl Builder {
             root_ca::start(&mut plane, authority);
             namespace::start(&mut plane);
             replica_set::start(&mut plane);
+            deployment::start(&mut plane);
         }
         let fleet = Arc::new(Fleet::new(self.nodes));
         nodes::start(&mut plane, &fleet, &self.pace);

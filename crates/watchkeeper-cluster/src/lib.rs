@@ -25,6 +25,7 @@ mod chance;
 mod claim;
 mod clock;
 mod cluster;
+mod deployment;
 mod in_every_namespace;
 mod kubelet;
 mod namespace;

@@ -1,9 +1,11 @@
 //! Views: as much of an object as the controllers look at.
 
+mod deployment;
 mod meta;
 mod pod;
 mod replica_set;
 
+pub(crate) use deployment::{Deployment, DeploymentCondition, DeploymentStatus};
 pub(crate) use meta::{Condition, Meta, OwnerReference};
 pub(crate) use pod::Pod;
 pub(crate) use replica_set::{ReplicaSet, ReplicaSetStatus, selector};

@@ -1,6 +1,9 @@
 //! Pods that no node has: what a kubelet would say of them is said by hand.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
+use watchkeeper_cache::delta::Delta;
 use watchkeeper_client::dynamic::{DeleteOptions, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
 
@@ -32,10 +35,7 @@ pub(crate) fn name(object: &Value) -> &str {
 impl Living {
     /// Says of a pod that it runs, and whether it serves.
     pub(crate) async fn say_ready(&self, pod: &Value, ready: bool) {
-        let status = if ready { "True" } else { "False" };
-        let since = "2026-01-01T00:00:00Z";
-        let ready = json!({"type": "Ready", "status": status, "lastTransitionTime": since});
-        self.say(pod, json!({"phase": "Running", "conditions": [ready]})).await;
+        self.say(pod, serving(ready)).await;
     }
 
     /// Says something of a pod in its status.
@@ -59,4 +59,50 @@ impl Living {
         let now = DeleteOptions { grace_period_seconds: Some(0), ..Default::default() };
         self.delete(&PODS, pod["metadata"]["namespace"].as_str().unwrap(), name(pod), &now).await;
     }
+}
+
+/// Somebody who says of every pod that it is ready as soon as it is there, and ends those that are asked to go.
+pub(crate) struct Hand {
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Hand {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Living {
+    pub(crate) fn hand(&self) -> Hand {
+        let informer = self.informer(&PODS);
+        informer.start();
+        let api = self.api(&PODS, "");
+        let task = tokio::spawn(async move {
+            let mut changes = informer.subscribe(Default::default());
+            let mut ready = HashSet::new();
+            while let Some(change) = changes.next().await {
+                let head = &change.newest().head;
+                let (namespace, name) = (head.key().namespace().unwrap(), head.key().name());
+                let api = api.clone().namespace(namespace);
+                // What is gone meanwhile needs nothing more.
+                if matches!(change, Delta::Deleted { .. }) {
+                    ready.remove(head.uid());
+                } else if head.deleted().is_some() {
+                    let now = DeleteOptions { grace_period_seconds: Some(0), ..Default::default() };
+                    let _ = api.delete(name, &now).await;
+                } else if ready.insert(head.uid().to_owned()) {
+                    let patch = json!({"status": serving(true)});
+                    let _ = api.patch_status(name, PatchKind::Merge, &patch, &WriteOptions::default()).await;
+                }
+            }
+        });
+        Hand { task }
+    }
+}
+
+fn serving(ready: bool) -> Value {
+    let status = if ready { "True" } else { "False" };
+    let since = "2026-01-01T00:00:00Z";
+    let ready = json!({"type": "Ready", "status": status, "lastTransitionTime": since});
+    json!({"phase": "Running", "conditions": [ready]})
 }

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod by_hand;
+mod deployments;
 mod living;
 mod namespaces;
 mod placing;
