@@ -12,7 +12,7 @@ use watchkeeper_client::{Client, Config};
 use crate::nodes::Fleet;
 use crate::pace::Pace;
 use crate::plane::Plane;
-use crate::{accounts, deployment, kubelet, namespace, nodes, replica_set, root_ca, scheduler};
+use crate::{accounts, deployment, endpoints, kubelet, namespace, nodes, replica_set, root_ca, scheduler};
 
 /// Why a cluster does not live.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +92,7 @@ impl Builder {
             namespace::start(&mut plane);
             replica_set::start(&mut plane);
             deployment::start(&mut plane);
+            endpoints::start(&mut plane);
         }
         let fleet = Arc::new(Fleet::new(self.nodes));
         nodes::start(&mut plane, &fleet, &self.pace);

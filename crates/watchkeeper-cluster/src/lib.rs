@@ -26,6 +26,7 @@ mod claim;
 mod clock;
 mod cluster;
 mod deployment;
+mod endpoints;
 mod in_every_namespace;
 mod kubelet;
 mod namespace;

@@ -73,7 +73,7 @@ impl Ledger {
             let taken = state.nodes.get(name).copied().unwrap_or_default();
             match fits(pod, requests, node, taken) {
                 Ok(()) if best.is_none_or(|(fewest, _)| taken.pods < fewest) => {
-                    best = Some((taken.pods, name))
+                    best = Some((taken.pods, name));
                 }
                 Ok(()) => {}
                 Err(obstacle) => unfit.add(&obstacle),

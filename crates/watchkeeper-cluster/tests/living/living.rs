@@ -33,6 +33,9 @@ pub(crate) const NAMESPACES: Of = Of("v1/namespaces", "Namespace");
 pub(crate) const SERVICE_ACCOUNTS: Of = Of("v1/serviceaccounts", "ServiceAccount");
 pub(crate) const PODS: Of = Of("v1/pods", "Pod");
 pub(crate) const NODES: Of = Of("v1/nodes", "Node");
+pub(crate) const SERVICES: Of = Of("v1/services", "Service");
+pub(crate) const ENDPOINTS: Of = Of("v1/endpoints", "Endpoints");
+pub(crate) const ENDPOINT_SLICES: Of = Of("discovery.k8s.io/v1/endpointslices", "EndpointSlice");
 pub(crate) const CONFIG_MAPS: Of = Of("v1/configmaps", "ConfigMap");
 
 impl Living {

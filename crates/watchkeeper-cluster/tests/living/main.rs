@@ -4,6 +4,7 @@
 mod accounts;
 mod by_hand;
 mod deployments;
+mod endpoints;
 mod living;
 mod namespaces;
 mod placing;
