@@ -93,6 +93,7 @@ impl Builder {
             replica_set::start(&mut plane);
             deployment::start(&mut plane);
             endpoints::start(&mut plane);
+            nodes::watch_over(&mut plane, &self.pace);
         }
         let fleet = Arc::new(Fleet::new(self.nodes));
         nodes::start(&mut plane, &fleet, &self.pace);

@@ -13,6 +13,7 @@ use watchkeeper_client::rest::PatchKind;
 use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
 use watchkeeper_core::{Object, ObjectKey};
 
+use super::pods::Pods;
 use super::view::NodeCondition;
 use super::{LEASE_NAMESPACE, Node, Taint};
 use crate::clock;
@@ -40,6 +41,7 @@ pub(super) fn start(plane: &mut Plane, pace: &Pace) {
         nodes: plane.informer(NODES).reader(Keep::Decoded),
         leases: plane.reader(LEASES),
         api: plane.api(NODES),
+        pods: Pods::new(plane),
         heard: Mutex::default(),
     };
     plane.run(controller, lifecycle);
@@ -62,6 +64,7 @@ struct Lifecycle {
     nodes: Reader<Node>,
     leases: Reader<Lease>,
     api: DynamicApi,
+    pods: Pods,
     /// What was last heard of each node, and when: nobody's clock counts but ours.
     heard: Mutex<HashMap<String, (Heard, Instant)>>,
 }
@@ -92,6 +95,9 @@ impl Reconcile for Lifecycle {
                 Err(error) => return Err(error.into()),
             }
         }
+        if conditions.iter().any(|it| it.kind == "Ready" && it.status == "Unknown") {
+            self.doubt_pods(name).await?;
+        }
         let taints = taints(&node, &conditions);
         if taints != node.spec.taints {
             // The version is that of the node as it was read: nobody else's taint is lost.
@@ -115,6 +121,19 @@ impl Reconcile for Lifecycle {
 }
 
 impl Lifecycle {
+    /// Nobody knows whether the pods of a node are ready of which nothing is heard.
+    async fn doubt_pods(&self, node: &str) -> Result<(), Failure> {
+        for pod in self.pods.on(node) {
+            let is_ready = pod.status.conditions.iter().any(|it| it.kind == "Ready" && it.is_true());
+            if is_ready {
+                let since = clock::now().to_string();
+                let condition = json!({"type": "Ready", "status": "False", "lastTransitionTime": since});
+                self.pods.say(&pod, json!({"conditions": [condition]})).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// For how long nothing was heard of a node.
     fn silence(&self, node: &Node) -> Result<Duration, Failure> {
         let name = &node.metadata.name;

@@ -3,9 +3,12 @@
 //! From: how many there are to be, and which of them are lost.
 //! To:   nodes that say how they are, taints on those that do not, and no pods on those that are gone.
 
+mod eviction;
 mod fleet;
 mod heartbeat;
 mod lifecycle;
+mod pod_gc;
+mod pods;
 mod registration;
 mod taint;
 mod view;
@@ -25,7 +28,14 @@ use crate::plane::Plane;
 /// Where the nodes' leases are.
 const LEASE_NAMESPACE: &str = "kube-node-lease";
 
+/// The machines.
 pub(crate) fn start(plane: &mut Plane, fleet: &Arc<Fleet>, pace: &Pace) {
     heartbeat::start(plane, fleet.clone(), pace, VersionInfo::default().git_version);
+}
+
+/// Those who look after nodes, simulated or not.
+pub(crate) fn watch_over(plane: &mut Plane, pace: &Pace) {
     lifecycle::start(plane, pace);
+    eviction::start(plane, pace);
+    pod_gc::start(plane, pace);
 }

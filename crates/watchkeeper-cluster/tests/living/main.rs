@@ -10,3 +10,4 @@ mod namespaces;
 mod placing;
 mod pods;
 mod replica_sets;
+mod trouble;

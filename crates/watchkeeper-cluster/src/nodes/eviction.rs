@@ -1,0 +1,122 @@
+//! Eviction: pods leave a node with a taint that they do not tolerate, or not for longer.
+
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+use watchkeeper_cache::{Keep, Reader};
+use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
+
+use super::pods::Pods;
+use super::{Node, Taint, Toleration};
+use crate::pace::Pace;
+use crate::plane::Plane;
+use crate::resource::NODES;
+
+pub(super) fn start(plane: &mut Plane, pace: &Pace) {
+    let controller = Controller::new("taint-eviction", &plane.informer(NODES));
+    let eviction = Eviction {
+        pace: pace.clone(),
+        nodes: plane.informer(NODES).reader(Keep::Decoded),
+        pods: Pods::new(plane),
+        since: Mutex::default(),
+    };
+    plane.run(controller, eviction);
+}
+
+struct Eviction {
+    pace: Pace,
+    nodes: Reader<Node>,
+    pods: Pods,
+    /// Since when each node is known to have which taint.
+    since: Mutex<HashMap<String, Vec<(Taint, Instant)>>>,
+}
+
+/// How long a pod stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stay {
+    Forever,
+    /// So many seconds after the taint has come.
+    For(u32),
+}
+
+impl Reconcile for Eviction {
+    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+        let name = request.key().name();
+        let taints = self.taints(name)?;
+        if taints.is_empty() {
+            return Ok(Action::Done);
+        }
+        let now = Instant::now();
+        // Pods that come to it later are seen then.
+        const LOOK: u32 = 5;
+        let mut next = now + self.pace.seconds(LOOK);
+        for pod in self.pods.on(name) {
+            let until = |(taint, since): &(Taint, Instant)| match stay(&pod.spec.tolerations, taint) {
+                Stay::Forever => None,
+                Stay::For(seconds) => Some(*since + self.pace.seconds(seconds)),
+            };
+            match taints.iter().filter_map(until).min() {
+                Some(until) if until <= now && !pod.metadata.is_going() => {
+                    let why = ("DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint");
+                    self.pods.disrupt(&pod, None, why, None).await?;
+                }
+                Some(until) if until > now => next = next.min(until),
+                _ => {}
+            }
+        }
+        Ok(Action::After(next.saturating_duration_since(Instant::now())))
+    }
+}
+
+impl Eviction {
+    /// The taints of a node that drive pods away, and since when they are there.
+    fn taints(&self, name: &str) -> Result<Vec<(Taint, Instant)>, Failure> {
+        let node = self.nodes.get(name)?;
+        let taints = node.iter().flat_map(|node| &node.spec.taints).filter(|it| it.effect == "NoExecute");
+        let mut since = self.since.lock();
+        let known = since.remove(name).unwrap_or_default();
+        let when = |taint: &Taint| known.iter().find(|(it, _)| it.is_same(taint)).map(|(_, when)| *when);
+        let taints: Vec<(Taint, Instant)> =
+            taints.map(|taint| (taint.clone(), when(taint).unwrap_or_else(Instant::now))).collect();
+        if !taints.is_empty() {
+            since.insert(name.to_owned(), taints.clone());
+        }
+        Ok(taints)
+    }
+}
+
+fn stay(tolerations: &[Toleration], taint: &Taint) -> Stay {
+    let mut seconds =
+        tolerations.iter().filter(|it| it.covers(taint)).map(|it| it.toleration_seconds).peekable();
+    if seconds.peek().is_none() {
+        return Stay::For(0);
+    }
+    let least = seconds.flatten().min();
+    least.map_or(Stay::Forever, |least| Stay::For(u32::try_from(least.max(0)).unwrap_or(u32::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_stays_as_long_as_it_tolerates_a_taint() {
+        let taint = Taint::new("lost", "NoExecute");
+        let toleration = |key: &str, seconds: Option<i64>| Toleration {
+            key: key.to_owned(),
+            operator: "Exists".to_owned(),
+            toleration_seconds: seconds,
+            ..Toleration::default()
+        };
+        for (tolerations, expected) in [
+            (vec![], Stay::For(0)),
+            (vec![toleration("other", None)], Stay::For(0)),
+            (vec![toleration("lost", None)], Stay::Forever),
+            (vec![toleration("lost", Some(300)), toleration("", Some(60))], Stay::For(60)),
+            (vec![toleration("lost", Some(-1))], Stay::For(0)),
+        ] {
+            assert_eq!(stay(&tolerations, &taint), expected, "{tolerations:?}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Pod garbage: pods of nodes that are gone go, too.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use watchkeeper_cache::{Keep, Reader};
+
+use super::Node;
+use super::pods::Pods;
+use crate::pace::Pace;
+use crate::plane::Plane;
+use crate::resource::NODES;
+
+/// How often it is looked, and how long a node may be missing, in seconds.
+const PERIOD: u32 = 20;
+const MISSING: u32 = 40;
+
+pub(super) fn start(plane: &mut Plane, pace: &Pace) {
+    let informer = plane.informer(NODES);
+    let sweep = Sweep {
+        period: pace.seconds(PERIOD),
+        missing: pace.seconds(MISSING),
+        nodes: informer.reader(Keep::Decoded),
+        pods: Pods::new(plane),
+    };
+    plane.spawn(|stop: CancellationToken| async move {
+        let sweeping = async {
+            informer.synced().await;
+            sweep.run().await;
+        };
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = sweeping => {}
+        }
+    });
+}
+
+struct Sweep {
+    period: Duration,
+    missing: Duration,
+    nodes: Reader<Node>,
+    pods: Pods,
+}
+
+impl Sweep {
+    async fn run(self) {
+        let mut missing: HashMap<String, Instant> = HashMap::new();
+        loop {
+            tokio::time::sleep(self.period).await;
+            let named = self.pods.nodes();
+            missing.retain(|node, _| named.contains(node));
+            for node in named {
+                if !matches!(self.nodes.get(&node), Ok(None)) {
+                    missing.remove(&node);
+                } else if missing.entry(node.clone()).or_insert_with(Instant::now).elapsed() >= self.missing {
+                    self.clear(&node).await;
+                }
+            }
+        }
+    }
+
+    async fn clear(&self, node: &str) {
+        for pod in self.pods.on(node) {
+            let has_ended = matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
+            let phase = (!has_ended).then_some("Failed");
+            let why = ("DeletionByPodGC", "PodGC: node no longer exists");
+            if let Err(error) = self.pods.disrupt(&pod, phase, why, Some(0)).await {
+                let key = pod.metadata.key();
+                tracing::warn!(%key, %error, "a pod of a node that is gone was not deleted, and is tried again");
+            }
+        }
+    }
+}

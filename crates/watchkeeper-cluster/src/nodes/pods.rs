@@ -1,0 +1,104 @@
+//! Pods, as those see them who look after nodes.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use watchkeeper_cache::Reader;
+use watchkeeper_client::dynamic::{DeleteOptions, DynamicApi, WriteOptions};
+use watchkeeper_client::rest::{PatchKind, RequestError};
+
+use super::Toleration;
+use crate::clock;
+use crate::kubelet::BY_NODE;
+use crate::plane::Plane;
+use crate::resource::PODS;
+use crate::view::{Condition, Meta};
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Pod {
+    pub(super) metadata: Meta,
+    pub(super) spec: Spec,
+    pub(super) status: Status,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Spec {
+    pub(super) tolerations: Vec<Toleration>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Status {
+    pub(super) phase: String,
+    pub(super) conditions: Vec<Condition>,
+}
+
+/// The pods of all nodes.
+#[derive(Clone)]
+pub(super) struct Pods {
+    pub(super) reader: Reader<Pod>,
+    api: DynamicApi,
+}
+
+impl Pods {
+    pub(super) fn new(plane: &Plane) -> Self {
+        Self { reader: plane.reader(PODS), api: plane.api(PODS) }
+    }
+
+    pub(super) fn on(&self, node: &str) -> Vec<std::sync::Arc<Pod>> {
+        self.reader.by_index(BY_NODE, node).map(|listed| listed.items).unwrap_or_default()
+    }
+
+    /// The names of all nodes that pods are on.
+    pub(super) fn nodes(&self) -> Vec<String> {
+        let now = self.reader.store().snapshot();
+        let names = now.index_values(BY_NODE);
+        names
+            .map(|names| names.filter(|name| !name.is_empty()).map(str::to_owned).collect())
+            .unwrap_or_default()
+    }
+
+    /// Says something of a pod. One that is gone, or another, is none of ours.
+    pub(super) async fn say(&self, pod: &Pod, status: Value) -> Result<(), RequestError> {
+        let patch = json!({"metadata": {"uid": pod.metadata.uid}, "status": status});
+        let api = self.api.clone().namespace(&pod.metadata.namespace);
+        let options = WriteOptions::default();
+        unless_gone(api.patch_status(&pod.metadata.name, PatchKind::Strategic, &patch, &options).await)
+    }
+
+    /// Deletes a pod, after its condition says why.
+    pub(super) async fn disrupt(
+        &self,
+        pod: &Pod,
+        phase: Option<&str>,
+        (reason, message): (&str, &str),
+        grace: Option<i64>,
+    ) -> Result<(), RequestError> {
+        let mut status = json!({"conditions": [{
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": reason,
+            "message": message,
+            "lastTransitionTime": clock::now().to_string(),
+        }]});
+        if let Some(phase) = phase {
+            status["phase"] = phase.into();
+        }
+        self.say(pod, status).await?;
+        let options = DeleteOptions {
+            grace_period_seconds: grace,
+            uid: Some(pod.metadata.uid.clone()),
+            ..DeleteOptions::default()
+        };
+        let api = self.api.clone().namespace(&pod.metadata.namespace);
+        unless_gone(api.delete(&pod.metadata.name, &options).await)
+    }
+}
+
+fn unless_gone<T>(outcome: Result<T, RequestError>) -> Result<(), RequestError> {
+    match outcome {
+        Err(error) if error.is_not_found() || error.is_conflict() => Ok(()),
+        outcome => outcome.map(drop),
+    }
+}
