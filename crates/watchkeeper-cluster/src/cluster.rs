@@ -12,7 +12,7 @@ use watchkeeper_client::{Client, Config};
 use crate::nodes::Fleet;
 use crate::pace::Pace;
 use crate::plane::Plane;
-use crate::{accounts, deployment, endpoints, kubelet, namespace, nodes, replica_set, root_ca, scheduler};
+use crate::{accounts, deployment, endpoints, garbage, kubelet, namespace, nodes, replica_set, root_ca, scheduler};
 
 /// Why a cluster does not live.
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +89,7 @@ impl Builder {
         if !self.nodes_only {
             accounts::start(&mut plane);
             root_ca::start(&mut plane, authority);
+            garbage::start(&mut plane);
             namespace::start(&mut plane);
             replica_set::start(&mut plane);
             deployment::start(&mut plane);

@@ -27,6 +27,7 @@ mod clock;
 mod cluster;
 mod deployment;
 mod endpoints;
+mod garbage;
 mod in_every_namespace;
 mod kubelet;
 mod namespace;

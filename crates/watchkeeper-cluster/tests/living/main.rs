@@ -5,6 +5,7 @@ mod accounts;
 mod by_hand;
 mod deployments;
 mod endpoints;
+mod garbage;
 mod living;
 mod namespaces;
 mod placing;

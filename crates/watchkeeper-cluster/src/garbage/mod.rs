@@ -1,0 +1,70 @@
+//! Garbage: objects whose owners are all gone, and what is done about them.
+//!
+//! From: the metadata of all objects that can be deleted, whatever they are.
+//! To:   deletions of garbage, owner references that are removed, and owners that are let go when their
+//!       dependents are gone (`foregroundDeletion`) or let go themselves (`orphan`).
+//!
+//! ```text
+//! monitors -> graph -> queue -> collector -> server
+//! ```
+
+mod collector;
+mod graph;
+mod live;
+mod monitors;
+mod recent;
+mod reference;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use watchkeeper_client::DiscoveryClient;
+use watchkeeper_client::discovery::RestMapper;
+use watchkeeper_client::rest::Content;
+use watchkeeper_workqueue::WorkQueue;
+
+use crate::plane::Plane;
+use crate::resource::NAMESPACES;
+use collector::Collector;
+use live::Objects;
+use monitors::Monitors;
+
+/// How many objects are looked at at once.
+const WORKERS: usize = 20;
+/// How long is waited for all resources to be known before any object is looked at.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) fn start(plane: &mut Plane) {
+    let client = plane.client().clone();
+    let discovery = DiscoveryClient::new(client.rest(&NAMESPACES.group_version(), Content::json()));
+    let mapper = RestMapper::new(Arc::new(discovery.clone()));
+    let collector = Arc::new(Collector {
+        graph: Default::default(),
+        objects: Objects::new(client, mapper),
+        queue: WorkQueue::new(),
+    });
+    let monitors = Monitors::new(plane.factory().clone(), discovery, collector.clone());
+    plane.spawn(|stop| run(monitors, collector, stop));
+}
+
+async fn run(mut monitors: Monitors, collector: Arc<Collector>, stop: CancellationToken) {
+    let caught_up = async {
+        for mut monitor in monitors.sync().await {
+            let _ = monitor.wait_for(|caught_up| *caught_up).await; // an error: it has ended
+        }
+    };
+    tokio::select! {
+        () = stop.cancelled() => return,
+        _ = tokio::time::timeout(PATIENCE, caught_up) => {}
+    }
+    let mut workers = JoinSet::new();
+    for _ in 0..WORKERS {
+        let collector = collector.clone();
+        workers.spawn(async move { collector.work().await });
+    }
+    monitors.run(stop).await;
+    collector.queue.abandon();
+    while workers.join_next().await.is_some() {}
+}

@@ -1,0 +1,230 @@
+//! Monitors: an informer for each resource that can be deleted, and the graph that they fill.
+//!
+//! From: discovery, which is asked again when a definition changes, and every now and then.
+//! To:   the [`graph`](super::graph).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use tokio::sync::{Notify, watch};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio_util::sync::CancellationToken;
+use watchkeeper_cache::delta::Delta;
+use watchkeeper_cache::handler::Subscription;
+use watchkeeper_cache::{Informer, InformerFactory};
+use watchkeeper_client::DiscoveryClient;
+use watchkeeper_client::discovery::{ApiResource, Discovered, Discovery as _};
+use watchkeeper_core::{Collection, GroupVersion, Object};
+use watchkeeper_wire::decode;
+
+use super::collector::Collector;
+use super::graph::{Due, Graph, Seen, State};
+use super::live::{FOREGROUND, ORPHAN};
+use super::reference::{Owner, Reference, Type};
+use crate::view::OwnerReference;
+
+/// How often discovery is asked whatever happens.
+const PERIOD: Duration = Duration::from_secs(30);
+
+/// Fills the graph.
+pub(super) struct Monitors {
+    pub(super) factory: InformerFactory,
+    pub(super) discovery: DiscoveryClient,
+    pub(super) collector: Arc<Collector>,
+    /// A definition has changed, and with it what discovery says.
+    changed: Arc<Notify>,
+    running: HashMap<Collection, Running>,
+    tasks: JoinSet<Collection>,
+}
+
+/// A monitor that is running.
+struct Running {
+    /// The informer, where nobody else has asked for it.
+    own: Option<Collection>,
+    task: AbortHandle,
+}
+
+/// What of an object is not in its head.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Body {
+    metadata: Meta,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Meta {
+    finalizers: Vec<String>,
+    owner_references: Vec<OwnerReference>,
+}
+
+impl Monitors {
+    pub(super) fn new(
+        factory: InformerFactory,
+        discovery: DiscoveryClient,
+        collector: Arc<Collector>,
+    ) -> Self {
+        let changed = Arc::new(Notify::new());
+        Self { factory, discovery, collector, changed, running: HashMap::new(), tasks: JoinSet::new() }
+    }
+
+    /// Starts monitors for what is new, and returns what becomes true when each has caught up.
+    pub(super) async fn sync(&mut self) -> Vec<watch::Receiver<bool>> {
+        let found = match self.discovery.discover().await {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::warn!(%error, "what can be deleted is not known");
+                return Vec::new();
+            }
+        };
+        let mut fresh = collectable(&found);
+        let is_over = |all: &Collection| {
+            let is_known = !found.failures.contains_key(&all.group_version());
+            is_known && fresh.iter().all(|(wanted, _)| wanted != all)
+        };
+        let over: Vec<Collection> = self.running.keys().filter(|all| is_over(all)).cloned().collect();
+        for all in over {
+            self.end(&all).await;
+        }
+        fresh.retain(|(all, _)| !self.running.contains_key(all));
+        if !fresh.is_empty() {
+            self.collector.objects.reset();
+        }
+        fresh.into_iter().map(|(all, of)| self.start(all, &of)).collect()
+    }
+
+    /// Keeps in step with what can be deleted, until the end.
+    pub(super) async fn run(mut self, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                Some(ended) = self.tasks.join_next() => {
+                    let is_over = |ended: &Collection| self.running.get(ended).is_some_and(|it| it.task.is_finished());
+                    if let Some(ended) = ended.ok().filter(is_over) {
+                        self.running.remove(&ended); // the resource is not there any more
+                    }
+                    continue;
+                }
+                () = self.changed.notified() => {}
+                () = tokio::time::sleep(PERIOD) => {}
+            }
+            self.sync().await;
+        }
+        self.tasks.shutdown().await;
+    }
+
+    fn start(&mut self, all: Collection, of: &Type) -> watch::Receiver<bool> {
+        // Where somebody has all of the objects, their metadata is not kept once more.
+        let is_kept = self.factory.collections().contains(&all);
+        let own = (!is_kept).then(|| all.clone().metadata_only());
+        let informer = self.factory.informer(own.as_ref().unwrap_or(&all));
+        informer.start();
+        let changes = informer.subscribe(Default::default());
+        let caught_up = changes.caught_up();
+        let of = self.collector.graph.lock().of(&of.api_version, &of.kind);
+        let defines = of.kind == "CustomResourceDefinition";
+        let changed = defines.then(|| self.changed.clone());
+        let monitor = Monitor { informer, changes, of, collector: self.collector.clone(), changed };
+        let ended = all.clone();
+        let task = self.tasks.spawn(async {
+            monitor.run().await;
+            ended
+        });
+        self.running.insert(all, Running { own, task });
+        caught_up
+    }
+
+    async fn end(&mut self, all: &Collection) {
+        let Some(running) = self.running.remove(all) else { return };
+        match running.own {
+            Some(own) => self.factory.stop_informer(&own).await, // what has happened is heard to the end
+            None => running.task.abort(),
+        }
+    }
+}
+
+/// Follows one resource.
+struct Monitor {
+    informer: Informer,
+    changes: Subscription,
+    of: Arc<Type>,
+    collector: Arc<Collector>,
+    changed: Option<Arc<Notify>>,
+}
+
+impl Monitor {
+    async fn run(mut self) {
+        while let Some(change) = self.changes.next().await {
+            let due = self.apply(&change);
+            self.collector.queue(due);
+            if let Some(changed) = &self.changed {
+                changed.notify_one();
+            }
+        }
+    }
+
+    fn apply(&self, change: &Delta<Arc<Object>>) -> Due {
+        let object = change.newest();
+        if matches!(change, Delta::Deleted { .. }) {
+            return self.collector.graph.lock().gone(object.head.uid());
+        }
+        // Most have no owner and stay: nothing of these is decoded.
+        let is_plain = object.head.owners().len() == 0 && object.head.deleted().is_none();
+        let body = match is_plain {
+            true => Body::default(),
+            false => match decode(&object.encoded, self.informer.kind()) {
+                Ok(body) => body,
+                Err(error) => {
+                    tracing::error!(key = %object.head.key(), %error, "an object cannot be read");
+                    return Due::default();
+                }
+            },
+        };
+        let mut graph = self.collector.graph.lock();
+        let seen = self.see(&mut graph, object, &body.metadata);
+        graph.seen(seen)
+    }
+
+    fn see(&self, graph: &mut Graph, object: &Object, body: &Meta) -> Seen {
+        let (is_going, has) =
+            (object.head.deleted().is_some(), |name| body.finalizers.iter().any(|it| it == name));
+        let state = State {
+            is_going,
+            deletes_dependents: is_going && has(FOREGROUND),
+            orphans_dependents: is_going && has(ORPHAN),
+        };
+        let owners = body.owner_references.iter().map(|owner| Owner {
+            of: graph.of(&owner.api_version, &owner.kind),
+            name: owner.name.as_str().into(),
+            uid: graph.uid(&owner.uid),
+            blocks: owner.block_owner_deletion == Some(true),
+        });
+        let owners = owners.collect();
+        let uid = graph.uid(object.head.uid());
+        Seen {
+            reference: Reference { of: self.of.clone(), key: object.head.key().clone(), uid },
+            owners,
+            state,
+        }
+    }
+}
+
+/// All resources whose objects can be garbage: events cannot.
+fn collectable(found: &Discovered) -> Vec<(Collection, Type)> {
+    let is_deletable =
+        |resource: &ApiResource| ["delete", "list", "watch"].iter().all(|verb| resource.can(verb));
+    let is_event = |at: &GroupVersion, resource: &ApiResource| {
+        resource.name == "events" && matches!(at.group.as_str(), "" | "events.k8s.io")
+    };
+    let all = found.preferred_resources().into_iter();
+    all.filter(|(at, resource)| is_deletable(resource) && !is_event(at, resource))
+        .map(|(at, resource)| {
+            let all = Collection::new(&at.group, &at.version, &resource.name, &resource.kind.kind);
+            let of = Type { kind: resource.kind.kind.clone(), api_version: at.to_string() };
+            (all.cluster_scoped(!resource.namespaced), of)
+        })
+        .collect()
+}
