@@ -11,6 +11,28 @@ pub(crate) fn chance() -> f64 {
     (bits() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
+/// Numbers that are the same for the same name, and other ones for another.
+#[derive(Debug, Clone)]
+pub(crate) struct Chance {
+    state: u64,
+}
+
+impl Chance {
+    pub(crate) fn of(name: &str) -> Self {
+        let mix = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        Self { state: name.bytes().fold(0xcbf2_9ce4_8422_2325, mix) }
+    }
+
+    /// At least 0 and less than 1.
+    pub(crate) fn draw(&mut self) -> f64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
 /// `123e4567-e89b-42d3-a456-426614174000`.
 pub(crate) fn uuid() -> String {
     let (high, low) = (bits(), bits());
@@ -41,5 +63,18 @@ mod tests {
             assert!("89ab".contains(&uuid[19..20]), "{uuid}");
         }
         assert!((0.0..1.0).contains(&chance()));
+    }
+
+    #[test]
+    fn a_name_always_has_the_same_numbers_and_no_other_has_them() {
+        let drawn = |name: &str| {
+            let mut chance = Chance::of(name);
+            (0..1000).map(|_| chance.draw()).collect::<Vec<_>>()
+        };
+        assert_eq!(drawn("pod-1"), drawn("pod-1"));
+        assert!(drawn("pod-1").iter().zip(&drawn("pod-2")).all(|(one, other)| one != other));
+        let mean = drawn("pod-1").iter().sum::<f64>() / 1000.0;
+        assert!((0.45..0.55).contains(&mean), "{mean}");
+        assert!(drawn("").iter().all(|one| (0.0..1.0).contains(one)));
     }
 }

@@ -5,12 +5,15 @@ use std::pin::pin;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::{Instant, sleep_until, timeout_at};
-use watchkeeper_core::Timestamp;
+use watchkeeper_core::{Check, Timestamp};
+use watchkeeper_metrics::{RegisterError, Registry};
 
 use super::leadership::{Leadership, State};
 use super::record::{Held, LeaseError, LeaseStore, Record};
+use super::reports::Reports;
 use super::timing::Timing;
-use crate::random::chance;
+use crate::events::Recorder;
+use crate::random::Chance;
 
 /// One that wants to lead.
 #[derive(Debug)]
@@ -21,6 +24,9 @@ pub struct Elector<S> {
     releases: bool,
     /// What was read or written last, and when that began to be so, by this process's own clock (L1).
     observed: Option<(Held, Instant)>,
+    reports: Reports,
+    /// Of waits.
+    chance: Chance,
 }
 
 /// Why nobody can be elected so.
@@ -52,8 +58,15 @@ impl<S: LeaseStore> Elector<S> {
         if identity.is_empty() {
             return Err(InvalidElector::NoIdentity);
         }
-        let timing = Timing::default();
-        Ok(Self { store, identity: identity.to_owned(), timing, releases: true, observed: None })
+        Ok(Self {
+            store,
+            identity: identity.to_owned(),
+            timing: Timing::default(),
+            releases: true,
+            observed: None,
+            reports: Reports::default(),
+            chance: Chance::of(identity),
+        })
     }
 
     /// With other times: how long a lease lasts, for how long it is tried to renew it, and how often.
@@ -80,6 +93,37 @@ impl<S: LeaseStore> Elector<S> {
         self
     }
 
+    /// Counts under this name: `leader_election_master_status` and `leader_election_slowpath_total`.
+    ///
+    /// # Errors
+    /// If one of these means something else in this registry.
+    pub fn metrics(mut self, registry: &Registry, name: &str) -> Result<Self, RegisterError> {
+        self.reports.count(registry, name)?;
+        Ok(self)
+    }
+
+    /// Calls this with the identity of whoever is seen to lead, whenever that is another than before: also when it is
+    /// this process, and with an empty text when nobody does. It must not block.
+    #[must_use]
+    pub fn on_change(mut self, tell: impl FnMut(&str) + Send + Sync + 'static) -> Self {
+        self.reports.on_change(Box::new(tell));
+        self
+    }
+
+    /// Records on the lease that this process became leader, and that it stopped leading, with the reason
+    /// `LeaderElection`. Only where the store [is an object](LeaseStore::reference).
+    #[must_use]
+    pub fn events(mut self, recorder: &Recorder) -> Self {
+        self.reports.events(recorder);
+        self
+    }
+
+    /// A check that is not well if this process leads and has not renewed for so much longer than its lease lasts:
+    /// then it hangs, and better ends. Ask for it after the [times](Self::times) are set.
+    pub fn check(&self, tolerance: Duration) -> Check {
+        self.reports.check(self.timing.lease, tolerance)
+    }
+
     /// Waits to lead, and then runs `lead` once, until it returns, the leadership is lost, or `stop`. Whether it has
     /// led at all is returned. `lead` is told to stop by [`Leadership::lost`], and is dropped when somebody else
     /// could lead. Dropped half-way, the lease is not released, and so runs out.
@@ -96,6 +140,7 @@ impl<S: LeaseStore> Elector<S> {
         };
         let token = self.observed.as_ref().map_or(0, |(held, _)| held.record.transitions);
         let (state, leadership) = Leadership::new(token, until);
+        self.reports.leads(true, &self.identity, self.store.reference().as_ref());
         let mut lead = Box::pin(lead(leadership));
         let is_over = tokio::select! {
             biased;
@@ -110,6 +155,7 @@ impl<S: LeaseStore> Elector<S> {
             let _ = timeout_at(until, &mut lead).await;
         }
         drop(lead); // before somebody else can lead, which may be as soon as the lease is released
+        self.reports.leads(false, &self.identity, self.store.reference().as_ref());
         if self.releases {
             self.release().await;
         }
@@ -120,14 +166,14 @@ impl<S: LeaseStore> Elector<S> {
     async fn acquire(&mut self) -> Instant {
         loop {
             let sent = Instant::now();
-            match timeout_at(sent + self.timing.renew, self.try_once()).await {
+            match timeout_at(sent + self.timing.request(), self.try_once()).await {
                 Ok(Ok(true)) => return sent + self.timing.lease,
                 Ok(Ok(false)) => {}
                 Ok(Err(error)) => self.warn(&error),
                 Err(_) => {}
             }
             // Not all who wait at the same times.
-            let wait = self.timing.retry.mul_f64(1.0 + 1.2 * chance());
+            let wait = self.timing.retry.mul_f64(1.0 + 1.2 * self.chance.draw());
             sleep_until(Instant::now() + wait).await;
         }
     }
@@ -144,14 +190,14 @@ impl<S: LeaseStore> Elector<S> {
                 return;
             }
             let now = Instant::now();
-            match timeout_at(deadline, self.try_once()).await {
+            match timeout_at(deadline.min(now + self.timing.request()), self.try_once()).await {
                 Ok(Ok(true)) => {
                     sent = now;
                     state.send_modify(|state| state.until = now + self.timing.lease);
                 }
                 Ok(Ok(false)) => return, // somebody else has it
                 Ok(Err(error)) => self.warn(&error),
-                Err(_) => return,
+                Err(_) => {} // another may be answered
             }
         }
     }
@@ -187,6 +233,9 @@ impl<S: LeaseStore> Elector<S> {
         };
         let held = self.store.replace(&held.version, &next).await?;
         self.observe(held);
+        if is_ours {
+            self.reports.slow();
+        }
         Ok(true)
     }
 
@@ -195,11 +244,11 @@ impl<S: LeaseStore> Elector<S> {
         let deadline = Instant::now() + self.timing.renew;
         let released = async {
             loop {
-                let held = match self.store.read().await {
-                    Ok(Some(held)) if held.record.holder == self.identity => held,
-                    Ok(_) => return Ok(()),
-                    Err(error) => return Err(error),
-                };
+                let Some(held) = self.store.read().await? else { return Ok(()) };
+                if held.record.holder != self.identity {
+                    self.observe(held);
+                    return Ok(());
+                }
                 let record = Record {
                     holder: String::new(),
                     lasts: Duration::from_secs(1),
@@ -209,7 +258,7 @@ impl<S: LeaseStore> Elector<S> {
                 };
                 match self.store.replace(&held.version, &record).await {
                     Err(LeaseError::Conflict) => {}
-                    outcome => return outcome.map(drop),
+                    outcome => return outcome.map(|held| self.observe(held)),
                 }
             }
         };
@@ -226,7 +275,9 @@ impl<S: LeaseStore> Elector<S> {
     /// whose clock stands still renews with the very same record.
     fn observe(&mut self, held: Held) {
         if self.observed.as_ref().is_none_or(|(known, _)| known.version != held.version) {
-            self.observed = Some((held, Instant::now()));
+            let now = Instant::now();
+            self.reports.observed(&held, now, &self.identity);
+            self.observed = Some((held, now));
         }
     }
 

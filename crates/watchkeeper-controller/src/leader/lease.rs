@@ -1,5 +1,7 @@
 //! Lease: the object of a server on which it is written who leads.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -10,6 +12,7 @@ use watchkeeper_core::{ResourceVersion, Timestamp};
 use watchkeeper_wire::Kind;
 
 use super::record::{Held, LeaseError, LeaseStore, Record};
+use crate::events::Reference;
 
 /// A `Lease` of `coordination.k8s.io/v1`. What others have written on it besides is left as it is.
 #[derive(Debug, Clone)]
@@ -17,6 +20,9 @@ pub struct Lease {
     leases: ResourceClient<Value>,
     namespace: String,
     name: String,
+    labels: BTreeMap<String, String>,
+    /// Known once the server has sent it.
+    uid: Arc<OnceLock<String>>,
 }
 
 impl Lease {
@@ -24,14 +30,44 @@ impl Lease {
     pub fn new(client: &Client, namespace: &str, name: &str) -> Self {
         let leases: ResourceClient<Value> =
             client.resource("leases", &Kind::new("coordination.k8s.io", "v1", "Lease"));
-        let leases = leases.namespace(namespace);
-        Self { leases, namespace: namespace.to_owned(), name: name.to_owned() }
+        Self {
+            leases: leases.namespace(namespace),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            labels: BTreeMap::new(),
+            uid: Arc::default(),
+        }
+    }
+
+    /// With this label, whenever it is written. Others that it has stay.
+    #[must_use]
+    pub fn label(mut self, key: &str, value: &str) -> Self {
+        self.labels.insert(key.to_owned(), value.to_owned());
+        self
+    }
+
+    fn held(&self, lease: &Value) -> Result<Held, LeaseError> {
+        if let Some(uid) = lease["metadata"]["uid"].as_str() {
+            let _ = self.uid.set(uid.to_owned()); // it is known already
+        }
+        held(lease)
     }
 }
 
 impl LeaseStore for Lease {
+    fn reference(&self) -> Option<Reference> {
+        Some(Reference {
+            api_version: "coordination.k8s.io/v1".to_owned(),
+            kind: "Lease".to_owned(),
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+            uid: self.uid.get().cloned().unwrap_or_default(),
+            ..Reference::default()
+        })
+    }
+
     async fn read(&self) -> Result<Option<Held>, LeaseError> {
-        self.leases.find(&self.name).await.map_err(failed)?.map(|lease| held(&lease)).transpose()
+        self.leases.find(&self.name).await.map_err(failed)?.map(|lease| self.held(&lease)).transpose()
     }
 
     async fn create(&self, record: &Record) -> Result<Held, LeaseError> {
@@ -40,18 +76,24 @@ impl LeaseStore for Lease {
             "kind": "Lease",
             "metadata": {"namespace": self.namespace, "name": self.name},
         });
+        if !self.labels.is_empty() {
+            lease["metadata"]["labels"] = json!(self.labels);
+        }
         lease["spec"] = spec(record);
         let made = self.leases.create(&lease, &Default::default()).await.map_err(failed)?;
-        held(&made)
+        self.held(&made)
     }
 
     async fn replace(&self, version: &ResourceVersion, record: &Record) -> Result<Held, LeaseError> {
         // A merge leaves alone what is not in it, and the version makes it a comparison too.
-        let patch = json!({"metadata": {"resourceVersion": version.to_string()}, "spec": spec(record)});
+        let mut patch = json!({"metadata": {"resourceVersion": version.to_string()}, "spec": spec(record)});
+        if !self.labels.is_empty() {
+            patch["metadata"]["labels"] = json!(self.labels);
+        }
         let options = Default::default();
         let lease =
             self.leases.patch(&self.name, PatchKind::Merge, &patch, &options).await.map_err(failed)?;
-        held(&lease)
+        self.held(&lease)
     }
 }
 

@@ -30,6 +30,7 @@ mod elector;
 mod leadership;
 mod lease;
 mod record;
+mod reports;
 mod timing;
 
 pub use elector::{Elector, InvalidElector};

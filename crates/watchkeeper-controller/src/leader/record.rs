@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use watchkeeper_core::{ResourceVersion, Timestamp};
 
+use crate::events::Reference;
+
 /// Who leads, as the lease has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
@@ -45,6 +47,11 @@ pub enum LeaseError {
 ///
 /// `create` and `replace` are atomic: of two with the same version, one is a [conflict](LeaseError::Conflict).
 pub trait LeaseStore: Send + Sync + 'static {
+    /// Which object it is, if it is one.
+    fn reference(&self) -> Option<Reference> {
+        None
+    }
+
     /// What it says now; `None` if there is none.
     fn read(&self) -> impl Future<Output = Result<Option<Held>, LeaseError>> + Send;
 

@@ -25,4 +25,9 @@ impl Timing {
     pub(crate) fn is_sound(&self) -> bool {
         self.lease > self.renew && self.renew > self.retry.mul_f64(1.2) && !self.retry.is_zero()
     }
+
+    /// How long a request may take, so that one that is not answered does not cost the leadership.
+    pub(crate) fn request(&self) -> Duration {
+        (self.renew / 2).max(Duration::from_secs(1)).min(self.renew)
+    }
 }

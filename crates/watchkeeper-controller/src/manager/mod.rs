@@ -48,6 +48,9 @@ const GRACE: Duration = Duration::from_secs(35);
 /// How long those who end later have at least, whatever the others took.
 const LAST: Duration = Duration::from_secs(2);
 
+/// How much longer than its lease lasts a leader may not have renewed before it is not well.
+const TOLERANCE: Duration = Duration::from_secs(20);
+
 /// Controllers that begin and end together. Nothing runs before [`run`](Self::run).
 ///
 /// ```no_run
@@ -141,9 +144,11 @@ impl Manager {
     }
 
     /// Controllers run only while this process leads (G1). Once it does not any more the manager ends, with
-    /// [`ManagerError::LeadershipLost`]: whoever starts it again starts from what is then.
+    /// [`ManagerError::LeadershipLost`]: whoever starts it again starts from what is then. That it renews in time, or
+    /// 20 seconds later, is one of the checks: see [`Elector::check`].
     #[must_use]
     pub fn elector<S: LeaseStore>(mut self, elector: Elector<S>) -> Self {
+        self.checks.push(elector.check(TOLERANCE));
         self.elector = Some(Box::new(elector));
         self
     }

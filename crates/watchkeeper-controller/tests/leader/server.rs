@@ -6,15 +6,56 @@ use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_client::{Client, Config};
+use watchkeeper_controller::events::{EventApi, Recorder, ServerSink};
 use watchkeeper_controller::leader::{Elector, Leadership, Lease};
 use watchkeeper_testkit::TestCluster;
 use watchkeeper_wire::Kind;
 
-#[tokio::test]
-async fn the_lease_goes_from_one_to_the_next_and_keeps_what_others_wrote() {
+async fn start() -> (TestCluster, Client) {
     let cluster = TestCluster::start().await.unwrap();
     let sources = Sources::File(cluster.kubeconfig_path().to_owned());
     let client = Client::new(&Config::load(&sources, &Overrides::default()).unwrap()).unwrap();
+    (cluster, client)
+}
+
+#[tokio::test]
+async fn who_leads_is_told_on_the_lease_and_its_labels_are_added() {
+    let (cluster, client) = start().await;
+    let namespace = cluster.namespace();
+    let sink = ServerSink::new(&client, EventApi::Core);
+    let (recorder, writer) = Recorder::new(sink, EventApi::Core, "shops");
+    let leases: ResourceClient<serde_json::Value> =
+        client.resource("leases", &Kind::new("coordination.k8s.io", "v1", "Lease"));
+    let leases = leases.namespace(namespace);
+    for label in ["one", "two"] {
+        let lease = Lease::new(&client, namespace, "shops").label(label, "yes");
+        let elector = Elector::new(lease, label).unwrap().events(&recorder);
+        assert!(elector.run(|_| async {}, std::future::pending()).await);
+    }
+    let stop = tokio_util::sync::CancellationToken::new();
+    stop.cancel();
+    writer.run(stop).await;
+    let lease = leases.get("shops").await.unwrap();
+    assert_eq!(lease["metadata"]["labels"], serde_json::json!({"one": "yes", "two": "yes"}));
+    let events: ResourceClient<serde_json::Value> = client.resource("events", &Kind::new("", "v1", "Event"));
+    let events = events.namespace(namespace).list(&Default::default()).await.unwrap().items;
+    let mut told = Vec::new();
+    for event in &events {
+        assert_eq!(event["reason"], "LeaderElection");
+        assert_eq!(event["involvedObject"]["uid"], lease["metadata"]["uid"]);
+        told.push(event["message"].as_str().unwrap());
+    }
+    told.sort_unstable();
+    assert_eq!(
+        told,
+        ["one became leader", "one stopped leading", "two became leader", "two stopped leading"]
+    );
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn the_lease_goes_from_one_to_the_next_and_keeps_what_others_wrote() {
+    let (cluster, client) = start().await;
     let leases: ResourceClient<serde_json::Value> =
         client.resource("leases", &Kind::new("coordination.k8s.io", "v1", "Lease"));
     let leases = leases.namespace("default");

@@ -77,7 +77,8 @@ async fn it_is_ready_while_another_leads_and_counts_what_it_does_when_it_leads()
     manager.add(controller("shops", &waiting), |_: Request| async { panic!("it does not lead") });
     let asking = async {
         synced(&waiting).await;
-        let report = "[+]ping ok\n[+]informer-sync ok\n[+]disk ok\nreadyz check passed\n";
+        let report =
+            "[+]ping ok\n[+]informer-sync ok\n[+]disk ok\n[+]leaderElection ok\nreadyz check passed\n";
         assert_eq!(get(address, "/readyz?verbose").await, (200, report.to_owned()));
         well.store(false, Ordering::Relaxed);
         assert_eq!(get(address, "/livez").await.0, 500);
