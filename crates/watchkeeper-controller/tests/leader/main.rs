@@ -1,6 +1,7 @@
 //! Never two leaders at once, and always one in the end.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod handover;
 mod one;
 mod reports;
 mod server;
