@@ -9,7 +9,7 @@
 //! | [`client`] | any API server: kubeconfig, credentials, transport, REST requests, discovery, objects of any type, streams of pods |
 //! | [`cache`] | informers: an indexed copy of what a server has, readers of any type, handlers of changes |
 //! | [`workqueue`] | keys to work on: no key twice at once, delays, backoff, priorities |
-//! | [`controller`] | reconcile loops over informers and the queue; leader election |
+//! | [`controller`] | reconcile loops over informers and the queue; a manager of several, leader election, finalizers, events |
 //! | [`metrics`] | counters, gauges and histograms, and the page that Prometheus scrapes |
 //! | [`apiserver`] | an API server in memory, in this process or over the wire |
 //! | [`cluster`] | what makes it live: controllers, a scheduler, simulated nodes |
