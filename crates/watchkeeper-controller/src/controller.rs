@@ -5,6 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use watchkeeper_cache::Informer;
 use watchkeeper_cache::handler::Resync;
@@ -30,6 +31,7 @@ pub struct Controller {
     name: String,
     primary: Informer,
     triggers: Vec<Trigger>,
+    told: Vec<mpsc::Receiver<ObjectKey>>,
     workers: usize,
     timeout: Option<Duration>,
     grace: Duration,
@@ -44,6 +46,7 @@ impl Controller {
             name: name.to_owned(),
             primary: primary.clone(),
             triggers: vec![Trigger::new(primary, mapping::itself)],
+            told: Vec::new(),
             workers: 1,
             timeout: None,
             grace: GRACE,
@@ -138,6 +141,15 @@ impl Controller {
         self
     }
 
+    /// Also when somebody says so who knows of it otherwise than by an informer: a timer, a webhook, another part
+    /// of the program. Keys are taken as they come, so that the channel is full only while the controller does not
+    /// run; all senders may be dropped.
+    #[must_use]
+    pub fn told(mut self, keys: mpsc::Receiver<ObjectKey>) -> Self {
+        self.told.push(keys);
+        self
+    }
+
     /// How many keys are looked at at once; 1 unless said, and never less.
     #[must_use]
     pub fn concurrency(mut self, workers: usize) -> Self {
@@ -220,6 +232,14 @@ impl Controller {
         let mut triggers = JoinSet::new();
         for trigger in self.triggers {
             triggers.spawn(trigger.run(queue.clone()));
+        }
+        for mut keys in self.told {
+            let queue = queue.clone();
+            triggers.spawn(async move {
+                while let Some(key) = keys.recv().await {
+                    queue.add(key);
+                }
+            });
         }
         let work = Arc::new(Work {
             name: self.name,

@@ -49,6 +49,23 @@ async fn what_belongs_to_an_object_leads_to_it_however_it_changes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn keys_come_from_elsewhere_too() {
+    let shops = shops(List::at(1).item(shop("a", 1, 1)), Watch::new());
+    let (teller, told) = tokio::sync::mpsc::channel(4);
+    teller.send(ObjectKey::namespaced("x", "early")).await.unwrap();
+    let calls = Calls::new();
+    let tells = tokio::spawn(async move {
+        tokio::time::sleep(SECOND * 2).await;
+        teller.send(ObjectKey::namespaced("x", "late")).await.unwrap();
+    });
+    Controller::new("shops", &shops).told(told).run(calls.noting(), after(5)).await;
+    tells.await.unwrap();
+    let mut all = calls.all();
+    all[..2].sort();
+    assert_eq!(all, ["a@0", "early@0", "late@2"], "and the controller outlives whoever tells it");
+}
+
+#[tokio::test(start_paused = true)]
 async fn other_objects_lead_to_whom_they_are_said_to_be_about() {
     let shops = shops(List::at(1).item(shop("a", 1, 1)), Watch::new());
     let prices = informer("Price", List::at(1), Watch::new().wait(SECOND).added(shop("beer", 2, 1)));
