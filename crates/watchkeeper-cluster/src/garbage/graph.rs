@@ -305,3 +305,111 @@ impl Graph {
         places.iter().find(|place| *place > absent).or(places.first()).cloned()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use watchkeeper_core::ObjectKey;
+
+    use super::*;
+
+    impl Graph {
+        /// A config map by key, which is its uid as well, and its owners by their uids in its own namespace.
+        fn put(&mut self, key: &str, owners: &[&str], state: State) -> Due {
+            let of = self.of("v1", "ConfigMap");
+            let owner = |uid: &&str| {
+                let name = uid.rsplit('/').next().unwrap_or_default().into();
+                Owner { of: of.clone(), name, uid: (*uid).into(), blocks: true }
+            };
+            let owners = owners.iter().map(owner).collect();
+            let reference = Reference { of: of.clone(), key: key.parse().unwrap(), uid: key.into() };
+            self.seen(Seen { reference, owners, state })
+        }
+
+        /// G1, of all nodes.
+        fn check(&self) {
+            for (uid, node) in &self.nodes {
+                let owns = |other: &Node| other.owners.iter().any(|owner| owner.uid == *uid);
+                let dependents: HashSet<Uid> =
+                    self.nodes.iter().filter(|(_, other)| owns(other)).map(|(uid, _)| uid.clone()).collect();
+                assert_eq!(node.dependents, dependents, "of {uid}");
+            }
+        }
+    }
+
+    fn due(delete: &[&str]) -> Due {
+        Due { delete: delete.iter().map(|uid| (*uid).into()).collect(), ..Due::default() }
+    }
+
+    const STAYS: State = State { is_going: false, deletes_dependents: false, orphans_dependents: false };
+    const FOREGROUND: State = State { is_going: true, deletes_dependents: true, orphans_dependents: false };
+    const ORPHAN: State = State { is_going: true, deletes_dependents: false, orphans_dependents: true };
+
+    #[test]
+    fn dependents_are_due_when_their_owner_is_gone() {
+        let mut graph = Graph::default();
+        assert_eq!(graph.put("x/a", &[], STAYS), due(&[]));
+        assert_eq!(graph.put("x/b", &["x/a"], STAYS), due(&[]));
+        assert_eq!(graph.gone("x/a"), due(&["x/b"]));
+        graph.check();
+        let of = graph.of("v1", "ConfigMap");
+        let a = Reference { of, key: ObjectKey::namespaced("x", "a"), uid: "x/a".into() };
+        assert!(graph.is_absent(&a), "nobody has to be asked again");
+    }
+
+    #[test]
+    fn an_owner_that_nobody_has_seen_is_due_until_it_is_seen_or_absent() {
+        let mut graph = Graph::default();
+        assert_eq!(graph.put("x/b", &["x/a"], STAYS), due(&["x/a"]));
+        assert!(graph.known("x/a").is_some_and(|known| !known.is_observed));
+        assert_eq!(graph.put("x/a", &[], STAYS), due(&[]));
+        assert!(graph.known("x/a").is_some_and(|known| known.is_observed));
+
+        assert_eq!(graph.put("x/d", &["x/c"], STAYS), due(&["x/c"]));
+        let c = graph.known("x/c").unwrap().reference;
+        assert_eq!(graph.found_absent(&c), due(&["x/d"]));
+        assert!(graph.known("x/c").is_none());
+        graph.check();
+    }
+
+    #[test]
+    fn who_refers_to_an_owner_of_another_namespace_is_due_and_the_others_are_not() {
+        let mut graph = Graph::default();
+        graph.put("x/a", &[], STAYS);
+        graph.put("x/b", &["x/a"], STAYS);
+        assert_eq!(graph.put("y/c", &["x/a"], STAYS), due(&["y/c"]));
+        // Referred to before it was seen:
+        graph.put("y/f", &["x/d"], STAYS);
+        assert_eq!(graph.put("x/e", &["x/d"], STAYS), due(&["x/e"]), "one of them is wrong");
+        assert_eq!(graph.put("x/d", &[], STAYS), due(&["y/f"]));
+        graph.check();
+    }
+
+    #[test]
+    fn an_owner_that_is_not_where_one_looks_for_it_is_looked_for_where_another_does() {
+        let mut graph = Graph::default();
+        graph.put("x/b", &["z/a"], STAYS);
+        graph.put("y/c", &["z/a"], STAYS);
+        let first = graph.known("z/a").unwrap().reference;
+        assert_eq!(first.key, ObjectKey::namespaced("x", "a"));
+        let due = graph.found_absent(&first);
+        assert_eq!((due.delete, due.later), (vec!["x/b".into()], vec!["z/a".into()]));
+        assert_eq!(graph.known("z/a").unwrap().reference.key, ObjectKey::namespaced("y", "a"));
+        graph.check();
+    }
+
+    #[test]
+    fn what_begins_is_due_once() {
+        let mut graph = Graph::default();
+        graph.put("x/a", &[], STAYS);
+        graph.put("x/b", &["x/a"], STAYS);
+        assert_eq!(graph.put("x/a", &[], FOREGROUND), due(&["x/b", "x/a"]));
+        assert_eq!(graph.put("x/a", &[], FOREGROUND), due(&[]));
+        assert_eq!(graph.blocking("x/a"), [("x/b".into(), false)]);
+        assert_eq!(graph.put("x/a", &[], ORPHAN).orphan, ["x/a".into()]);
+        assert_eq!(graph.put("x/a", &[], FOREGROUND), due(&["x/b", "x/a"]));
+        assert_eq!(graph.put("x/b", &[], STAYS), due(&["x/a"]), "it does not wait for it any more");
+        graph.put("x/b", &["x/a"], STAYS);
+        assert_eq!(graph.gone("x/b"), due(&["x/a"]), "nor if it is gone");
+        graph.check();
+    }
+}

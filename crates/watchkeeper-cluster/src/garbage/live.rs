@@ -57,12 +57,6 @@ pub(super) enum Trouble {
     Request(#[from] RequestError),
 }
 
-impl Trouble {
-    pub(super) fn is_not_found(&self) -> bool {
-        matches!(self, Self::Request(error) if error.is_not_found())
-    }
-}
-
 /// All objects of the server.
 pub(super) struct Objects {
     client: Client,

@@ -6,6 +6,7 @@ mod by_hand;
 mod deployments;
 mod endpoints;
 mod garbage;
+mod garbage_at_random;
 mod living;
 mod namespaces;
 mod placing;

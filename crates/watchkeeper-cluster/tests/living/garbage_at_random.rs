@@ -1,0 +1,128 @@
+//! Owners and deletions at random, against a model of what is left.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use watchkeeper_client::dynamic::{DeleteOptions, Propagation};
+use watchkeeper_core::ObjectKey;
+
+use crate::living::{CONFIG_MAPS, Living, Of};
+
+const SECRETS: Of = Of("v1/secrets", "Secret");
+const SHOP: &str = "shop";
+const OBJECTS: usize = 14;
+const DELETIONS: usize = 6;
+
+/// Choices that are the same for each seed.
+struct Choices(u64);
+
+impl Choices {
+    fn below(&mut self, bound: usize) -> usize {
+        // splitmix64
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        usize::try_from((bits ^ (bits >> 31)) % bound as u64).unwrap()
+    }
+}
+
+/// What is there, each with its owners.
+type Objects = BTreeMap<String, BTreeSet<String>>;
+
+/// What is left when an object is deleted.
+fn delete(objects: &Objects, name: &str, propagation: Propagation) -> Objects {
+    let mut gone = BTreeSet::from([name.to_owned()]);
+    if propagation != Propagation::Orphan {
+        let is_lost =
+            |owners: &BTreeSet<String>, gone: &BTreeSet<String>| !owners.is_empty() && owners.is_subset(gone);
+        while let Some((lost, _)) =
+            objects.iter().find(|(name, owners)| !gone.contains(*name) && is_lost(owners, &gone))
+        {
+            gone.insert(lost.clone());
+        }
+    }
+    let left = objects.iter().filter(|(name, _)| !gone.contains(*name));
+    left.map(|(name, owners)| (name.clone(), owners.difference(&gone).cloned().collect())).collect()
+}
+
+/// Config maps and secrets by turns.
+fn of(name: &str) -> &'static Of {
+    match name.ends_with('m') {
+        true => &CONFIG_MAPS,
+        false => &SECRETS,
+    }
+}
+
+/// What there is of a resource.
+fn seen(all: &[(ObjectKey, Value)]) -> Objects {
+    let ours = all.iter().filter(|(key, _)| key.namespace() == Some(SHOP) && key.name().starts_with('o'));
+    ours.map(|(key, object)| {
+        let owners = object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        let owners = owners.map(|owner| owner["name"].as_str().unwrap().to_owned()).collect();
+        (key.name().to_owned(), owners)
+    })
+    .collect()
+}
+
+async fn until_left(living: &Living, objects: &Objects) {
+    for resource in [&CONFIG_MAPS, &SECRETS] {
+        let expected = objects.iter().filter(|(name, _)| of(name).0 == resource.0);
+        let expected: Objects = expected.map(|(name, owners)| (name.clone(), owners.clone())).collect();
+        living.until_all(resource, |all| seen(all) == expected).await;
+    }
+}
+
+async fn play(living: &Living, seed: u64) {
+    let mut choices = Choices(seed);
+    let mut objects = Objects::new();
+    let mut references: Vec<(String, Value)> = Vec::new();
+    for number in 0..OBJECTS {
+        let name = format!("o{number}{}", if choices.below(2) == 0 { 'm' } else { 's' });
+        let mut owners = Vec::new();
+        for _ in 0..choices.below(3).min(references.len()) {
+            let (_, mut owner) = references[choices.below(references.len())].clone();
+            owner["blockOwnerDeletion"] = (choices.below(2) == 0).into();
+            if owners.iter().all(|other: &Value| other["uid"] != owner["uid"]) {
+                owners.push(owner);
+            }
+        }
+        let names = owners.iter().map(|owner| owner["name"].as_str().unwrap().to_owned()).collect();
+        let object = json!({"metadata": {"name": name, "ownerReferences": owners}});
+        let created = living.create(of(&name), SHOP, object).await;
+        let reference = json!({
+            "apiVersion": "v1", "kind": of(&name).1, "name": name, "uid": created["metadata"]["uid"],
+        });
+        references.push((name.clone(), reference));
+        objects.insert(name, names);
+    }
+    for _ in 0..DELETIONS.min(objects.len()) {
+        if objects.is_empty() {
+            break;
+        }
+        let name = objects.keys().nth(choices.below(objects.len())).unwrap().clone();
+        let propagation =
+            [Propagation::Background, Propagation::Foreground, Propagation::Orphan][choices.below(3)];
+        let options = DeleteOptions { propagation: Some(propagation), ..Default::default() };
+        eprintln!("seed {seed}: {name} goes, {propagation:?}, of {objects:?}");
+        living.delete(of(&name), SHOP, &name, &options).await;
+        objects = delete(&objects, &name, propagation);
+        until_left(living, &objects).await;
+    }
+    // What is left stays, and goes with the rest.
+    for name in objects.keys() {
+        let options = DeleteOptions { propagation: Some(Propagation::Orphan), ..Default::default() };
+        living.delete(of(name), SHOP, name, &options).await;
+    }
+    until_left(living, &Objects::new()).await;
+}
+
+#[tokio::test]
+async fn random_deletions_of_random_graphs_leave_what_the_model_leaves() {
+    let living = Living::start().await;
+    living.namespace(SHOP).await;
+    for seed in 0..12 {
+        play(&living, seed).await;
+    }
+    living.stop().await;
+}
