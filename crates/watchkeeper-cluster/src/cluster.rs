@@ -89,8 +89,8 @@ impl Builder {
         if !self.nodes_only {
             accounts::start(&mut plane);
             root_ca::start(&mut plane, authority);
-            garbage::start(&mut plane);
-            namespace::start(&mut plane);
+            let departures = namespace::start(&mut plane);
+            garbage::start(&mut plane, departures);
             replica_set::start(&mut plane);
             deployment::start(&mut plane);
             endpoints::start(&mut plane);

@@ -25,6 +25,7 @@ use watchkeeper_client::discovery::RestMapper;
 use watchkeeper_client::rest::Content;
 use watchkeeper_workqueue::WorkQueue;
 
+use crate::namespace::Departures;
 use crate::plane::Plane;
 use crate::resource::NAMESPACES;
 use collector::Collector;
@@ -36,7 +37,8 @@ const WORKERS: usize = 20;
 /// How long is waited for all resources to be known before any object is looked at.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub(crate) fn start(plane: &mut Plane) {
+/// Says what goes from namespaces to who wants to know.
+pub(crate) fn start(plane: &mut Plane, departures: Departures) {
     let client = plane.client().clone();
     let discovery = DiscoveryClient::new(client.rest(&NAMESPACES.group_version(), Content::json()));
     let mapper = RestMapper::new(Arc::new(discovery.clone()));
@@ -45,7 +47,7 @@ pub(crate) fn start(plane: &mut Plane) {
         objects: Objects::new(client, mapper),
         queue: WorkQueue::new(),
     });
-    let monitors = Monitors::new(plane.factory().clone(), discovery, collector.clone());
+    let monitors = Monitors::new(plane.factory().clone(), discovery, collector.clone(), departures);
     plane.spawn(|stop| run(monitors, collector, stop));
 }
 

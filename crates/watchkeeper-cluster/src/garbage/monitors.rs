@@ -1,7 +1,7 @@
 //! Monitors: an informer for each resource that can be deleted, and the graph that they fill.
 //!
 //! From: discovery, which is asked again when a definition changes, and every now and then.
-//! To:   the [`graph`](super::graph).
+//! To:   the [`graph`](super::graph), and whoever empties namespaces.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,6 +23,7 @@ use super::collector::Collector;
 use super::graph::{Due, Graph, Seen, State};
 use super::live::{FOREGROUND, ORPHAN};
 use super::reference::{Owner, Reference, Type};
+use crate::namespace::Departures;
 use crate::view::OwnerReference;
 
 /// How often discovery is asked whatever happens.
@@ -33,6 +34,7 @@ pub(super) struct Monitors {
     pub(super) factory: InformerFactory,
     pub(super) discovery: DiscoveryClient,
     pub(super) collector: Arc<Collector>,
+    pub(super) departures: Departures,
     /// A definition has changed, and with it what discovery says.
     changed: Arc<Notify>,
     running: HashMap<Collection, Running>,
@@ -65,9 +67,18 @@ impl Monitors {
         factory: InformerFactory,
         discovery: DiscoveryClient,
         collector: Arc<Collector>,
+        departures: Departures,
     ) -> Self {
         let changed = Arc::new(Notify::new());
-        Self { factory, discovery, collector, changed, running: HashMap::new(), tasks: JoinSet::new() }
+        Self {
+            factory,
+            discovery,
+            collector,
+            departures,
+            changed,
+            running: HashMap::new(),
+            tasks: JoinSet::new(),
+        }
     }
 
     /// Starts monitors for what is new, and returns what becomes true when each has caught up.
@@ -127,7 +138,8 @@ impl Monitors {
         let of = self.collector.graph.lock().of(&of.api_version, &of.kind);
         let defines = of.kind == "CustomResourceDefinition";
         let changed = defines.then(|| self.changed.clone());
-        let monitor = Monitor { informer, changes, of, collector: self.collector.clone(), changed };
+        let (collector, departures) = (self.collector.clone(), self.departures.clone());
+        let monitor = Monitor { informer, changes, of, collector, departures, changed };
         let ended = all.clone();
         let task = self.tasks.spawn(async {
             monitor.run().await;
@@ -152,6 +164,7 @@ struct Monitor {
     changes: Subscription,
     of: Arc<Type>,
     collector: Arc<Collector>,
+    departures: Departures,
     changed: Option<Arc<Notify>>,
 }
 
@@ -169,6 +182,9 @@ impl Monitor {
     fn apply(&self, change: &Delta<Arc<Object>>) -> Due {
         let object = change.newest();
         if matches!(change, Delta::Deleted { .. }) {
+            if let Some(namespace) = object.head.key().namespace() {
+                self.departures.gone_from(namespace);
+            }
             return self.collector.graph.lock().gone(object.head.uid());
         }
         // Most have no owner and stay: nothing of these is decoded.

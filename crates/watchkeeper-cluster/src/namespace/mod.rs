@@ -1,6 +1,6 @@
 //! Namespaces: one that was asked to go is emptied, and then let go.
 //!
-//! From: namespaces with a deletion timestamp, and pods that go.
+//! From: namespaces with a deletion timestamp, and [`Departures`] from them.
 //! To:   deletions of everything in them, conditions that say what is left, and at last `finalize`.
 //!
 //! - N1: pods go first; nothing else is deleted while there are any.
@@ -9,6 +9,7 @@
 
 mod conditions;
 mod content;
+mod departures;
 mod pass;
 
 use std::time::Duration;
@@ -18,12 +19,12 @@ use watchkeeper_cache::Reader;
 use watchkeeper_client::DiscoveryClient;
 use watchkeeper_client::rest::Content;
 use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
-use watchkeeper_core::{Object, ObjectKey};
 use watchkeeper_workqueue::limit::{Exponential, Longest, TokenBucket};
 
 use crate::plane::Plane;
-use crate::resource::{NAMESPACES, PODS};
+use crate::resource::NAMESPACES;
 use crate::view::Meta;
+pub(crate) use departures::Departures;
 use pass::{Namespaces, Outcome};
 
 /// How many namespaces are emptied at once.
@@ -31,22 +32,21 @@ const WORKERS: usize = 10;
 /// One that could not be emptied is tried again after so long at first, and after so long at most.
 const RETRY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(60));
 
-pub(crate) fn start(plane: &mut Plane) {
-    let of_a_pod_that_goes = |pod: &Object| {
-        let namespace = pod.head.deleted().and_then(|_| pod.head.key().namespace());
-        namespace.map(ObjectKey::cluster).into_iter().collect()
-    };
+/// Starts the controller, and returns to whom to say what has gone.
+pub(crate) fn start(plane: &mut Plane) -> Departures {
+    let (departures, told) = Departures::new();
     let (first, most) = RETRY;
     let controller = Controller::new("namespace", &plane.informer(NAMESPACES))
         .when(|old, new| old.head.deleted() != new.head.deleted() || old.head.uid() != new.head.uid())
-        .watches(&plane.informer(PODS), of_a_pod_that_goes)
+        .told(told)
         .limiter(Longest::of(Exponential::new(first, most)).and(TokenBucket::new(10.0, 100)))
         .concurrency(WORKERS);
     let client = plane.client().clone();
     let rest = client.rest(&NAMESPACES.group_version(), Content::json());
     let namespaces = Namespaces { api: plane.api(NAMESPACES), discovery: DiscoveryClient::new(rest), client };
     let cached = plane.reader(NAMESPACES);
-    plane.run(controller, Emptier { cached, namespaces });
+    plane.run(controller, Emptier { cached, namespaces, departures: departures.clone() });
+    departures
 }
 
 /// What the cache has to say of a namespace.
@@ -58,6 +58,7 @@ struct Cached {
 struct Emptier {
     cached: Reader<Cached>,
     namespaces: Namespaces,
+    departures: Departures,
 }
 
 impl Reconcile for Emptier {
@@ -66,8 +67,12 @@ impl Reconcile for Emptier {
         if !self.cached.get(name)?.is_some_and(|namespace| namespace.metadata.is_going()) {
             return Ok(Action::Done);
         }
+        self.departures.expect(name); // before we look at what is there
         match self.namespaces.empty(name).await? {
-            Outcome::Over => Ok(Action::Done),
+            Outcome::Over => {
+                self.departures.forget(name);
+                Ok(Action::Done)
+            }
             Outcome::Waiting { estimate } => {
                 Ok(Action::After(Duration::from_secs(estimate.unsigned_abs() / 2 + 1)))
             }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures_util::stream::{self, StreamExt as _};
 use serde_json::json;
@@ -15,6 +14,7 @@ use watchkeeper_core::Timestamp;
 
 use super::conditions::{Conditions, Totals};
 use super::content::{Content, Left};
+use crate::clock::now;
 
 /// Whom a namespace is held by as long as it has content.
 const FINALIZER: &str = "kubernetes";
@@ -176,9 +176,4 @@ impl Found {
 fn finalizers(namespace: &DynamicObject) -> Vec<&str> {
     let all = namespace.get(&["spec", "finalizers"]).and_then(serde_json::Value::as_array);
     all.into_iter().flatten().filter_map(serde_json::Value::as_str).collect()
-}
-
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: 0 }
 }

@@ -5,7 +5,7 @@ use watchkeeper_apiserver::faults::Fault;
 use watchkeeper_apiserver::http::Verb;
 use watchkeeper_client::dynamic::{DeleteOptions, WriteOptions};
 
-use crate::living::{CONFIG_MAPS, Living, NAMESPACES, Of, PODS, SERVICE_ACCOUNTS};
+use crate::living::{CONFIG_MAPS, Living, NAMESPACES, NODES, Of, PODS, SERVICE_ACCOUNTS};
 
 const SECRETS: Of = Of("v1/secrets", "Secret");
 
@@ -123,7 +123,8 @@ async fn pods_end_in_their_own_time_and_before_anything_else_goes() {
     let living = Living::start().await;
     living.namespace("shop").await;
     living.create(&CONFIG_MAPS, "shop", named("settings")).await;
-    living.create(&PODS, "shop", pod("web", Some("nowhere"))).await;
+    living.create(&NODES, "", named("by-hand")).await; // nobody ends pods there
+    living.create(&PODS, "shop", pod("web", Some("by-hand"))).await;
     living.delete_namespace("shop").await;
     living.until_condition("shop", "NamespaceDeletionContentFailure", "False").await;
     let pod = living.get(&PODS, "shop", "web").await.unwrap();
