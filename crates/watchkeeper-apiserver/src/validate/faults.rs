@@ -125,14 +125,12 @@ impl Faults {
 
     /// A text that has too many bytes.
     pub(crate) fn too_long(&mut self, at: &Field<'_>, bytes: usize) {
-        let message = format!("Too long: may not be more than {bytes} bytes");
-        self.add(CauseType::FieldValueTooLong, at, message);
+        self.add(CauseType::FieldValueTooLong, at, too_long(bytes));
     }
 
     /// A list that has too many items.
     pub(crate) fn too_many(&mut self, at: &Field<'_>, limit: usize) {
-        let message = format!("Too many: {}: must have at most {limit} items", at.len());
-        self.add(CauseType::FieldValueTooMany, at, message);
+        self.add(CauseType::FieldValueTooMany, at, too_many(at.len(), limit));
     }
 
     /// A number that must be none below zero.
@@ -178,6 +176,16 @@ fn said(what: &str, why: &str) -> String {
         "" => what.to_owned(),
         why => format!("{what}: {why}"),
     }
+}
+
+/// That a text has more than so many bytes.
+pub(crate) fn too_long(limit: usize) -> String {
+    format!("Too long: may not be more than {limit} byte{}", if limit == 1 { "" } else { "s" })
+}
+
+/// That a list has more than so many items.
+pub(crate) fn too_many(count: usize, limit: usize) -> String {
+    format!("Too many: {count}: must have at most {limit} item{}", if limit == 1 { "" } else { "s" })
 }
 
 /// A value as a message shows it.

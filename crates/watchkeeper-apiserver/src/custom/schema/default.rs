@@ -11,6 +11,7 @@ use super::node::{Additional, Node};
 pub(super) fn default(root: &Node, object: &mut Value) {
     drop_nulls(Some(root), object);
     fill(root, object);
+    drop_nulls(Some(root), object); // a default can have some itself
 }
 
 fn drop_nulls(node: Option<&Node>, value: &mut Value) {

@@ -75,6 +75,12 @@ pub(super) fn key(node: &Node, item: &Value) -> Map<String, Value> {
     found.collect()
 }
 
+/// Whether an item has all of its keys, so that it can be found again by them.
+pub(super) fn has_key(node: &Node, item: &Value) -> bool {
+    let is_plain = |value: &Value| value.is_string() || value.is_number() || value.is_boolean();
+    node.list_keys.iter().all(|name| item.get(name).is_some_and(is_plain))
+}
+
 /// Where a value is for the second time.
 fn again(items: &[Value]) -> Vec<usize> {
     let mut times: HashMap<String, usize> = HashMap::new();

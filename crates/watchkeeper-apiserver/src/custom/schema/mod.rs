@@ -30,8 +30,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use watchkeeper_core::{CauseType, StatusCause};
 
-use node::Node;
 pub use node::{ListType, MAX_SCHEMA_DEPTH};
+use node::{Node, Reading};
 
 /// What breaks a rule, and where.
 pub type Cause = StatusCause;
@@ -42,6 +42,8 @@ pub struct Schema {
     root: Arc<Node>,
     /// Whether fields that are not in the schema are kept.
     keeps_everything: bool,
+    /// Whether there are rules in CEL, which nobody evaluates.
+    has_rules: bool,
 }
 
 impl Schema {
@@ -51,8 +53,11 @@ impl Schema {
     ///
     /// The causes, with paths from the schema itself.
     pub fn compile(open_api_v3: &Value) -> Result<Self, Vec<Cause>> {
-        match Node::compile(open_api_v3) {
-            Ok(root) => Ok(Self { root: Arc::new(root), keeps_everything: false }),
+        match Node::compile(open_api_v3, Reading::Objects) {
+            Ok(root) => {
+                let has_rules = root.has_rules();
+                Ok(Self { root: Arc::new(root), keeps_everything: false, has_rules })
+            }
             Err(_) => Err(vec![StatusCause {
                 cause: CauseType::FieldValueInvalid,
                 field: "openAPIV3Schema".to_owned(),
@@ -65,7 +70,7 @@ impl Schema {
 
     /// A schema under which every field is kept and valid.
     pub fn preserve_everything() -> Self {
-        Self { root: Arc::new(Node::default()), keeps_everything: true }
+        Self { root: Arc::new(Node::default()), keeps_everything: true, has_rules: false }
     }
 
     /// Removes the fields that the schema does not know, and says where they were.
@@ -86,7 +91,7 @@ impl Schema {
         let mut causes = validate::validate(&self.root, None, object, None);
         causes.extend(metadata::embedded(&self.root, false, "", object));
         causes.extend(list::repeated(&self.root, object));
-        causes
+        self.with_unchecked_rules(causes)
     }
 
     /// What is wrong with an object that has changed. What was wrong before may stay as it was.
@@ -96,7 +101,7 @@ impl Schema {
         if list::repeated(&self.root, old).is_empty() {
             causes.extend(list::repeated(&self.root, object));
         }
-        causes
+        self.with_unchecked_rules(causes)
     }
 
     /// What is wrong with an object of which only the status was written.
@@ -107,6 +112,28 @@ impl Schema {
         }
         if list::repeated(&self.root, old).is_empty() {
             causes.extend(list::repeated(&self.root, object));
+        }
+        self.with_unchecked_rules(causes)
+    }
+
+    /// Adds what the real server says where it does not evaluate its rules either.
+    fn with_unchecked_rules(&self, mut causes: Vec<Cause>) -> Vec<Cause> {
+        let is_blocking = |cause: &Cause| {
+            matches!(
+                cause.cause,
+                CauseType::FieldValueNotSupported
+                    | CauseType::FieldValueRequired
+                    | CauseType::FieldValueTooLong
+                    | CauseType::FieldValueTooMany
+                    | CauseType::FieldValueTypeInvalid
+            )
+        };
+        if self.has_rules && causes.iter().any(is_blocking) {
+            causes.push(StatusCause {
+                cause: CauseType::FieldValueInvalid,
+                field: "<nil>".to_owned(),
+                message: "Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation".to_owned(),
+            });
         }
         causes
     }

@@ -77,6 +77,18 @@ pub(super) struct Node {
     pub(super) is_embedded: bool,
     pub(super) list_type: Option<ListType>,
     pub(super) list_keys: Vec<String>,
+    /// Whether it has rules in CEL of its own.
+    is_ruled: bool,
+}
+
+/// What a schema is compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// For the objects of a custom resource.
+    Objects,
+    /// For the defaults in the schema itself. The real server does not ask these whether they are a number or a
+    /// text, and looks at the format of a text where the schema wants none.
+    Defaults,
 }
 
 /// That schemas stand too deep within each other.
@@ -85,9 +97,9 @@ pub(super) struct TooDeep;
 
 impl Node {
     /// Compiles a schema that has been found structural. What has another type than it should is as if absent.
-    pub(super) fn compile(schema: &Value) -> Result<Self, TooDeep> {
+    pub(super) fn compile(schema: &Value, reading: Reading) -> Result<Self, TooDeep> {
         let empty = Map::new();
-        compile(schema.as_object().unwrap_or(&empty), MAX_SCHEMA_DEPTH)
+        compile(schema.as_object().unwrap_or(&empty), reading, MAX_SCHEMA_DEPTH)
     }
 
     /// The types that a value may have; none where any will do.
@@ -102,8 +114,19 @@ impl Node {
             "integer" => &["integer"],
             "number" => &["number"],
             "boolean" => &["boolean"],
+            "null" => &["null"],
             _ => &[],
         }
+    }
+
+    /// Whether there are rules in CEL, here or below.
+    pub(super) fn has_rules(&self) -> bool {
+        let additional = match &self.additional {
+            Some(Additional::Of(node)) => Some(&**node),
+            _ => None,
+        };
+        let below = self.items.as_deref().into_iter().chain(additional).chain(self.properties.values());
+        self.is_ruled || below.into_iter().any(Self::has_rules)
     }
 
     /// The schema of the values under a key.
@@ -116,7 +139,7 @@ impl Node {
     }
 }
 
-fn compile(schema: &Map<String, Value>, depth: usize) -> Result<Node, TooDeep> {
+fn compile(schema: &Map<String, Value>, reading: Reading, depth: usize) -> Result<Node, TooDeep> {
     let depth = depth.checked_sub(1).ok_or(TooDeep)?;
     let text = |name: &str| schema.get(name).and_then(Value::as_str).unwrap_or_default();
     let is_true = |name: &str| schema.get(name) == Some(&Value::Bool(true));
@@ -126,25 +149,26 @@ fn compile(schema: &Map<String, Value>, depth: usize) -> Result<Node, TooDeep> {
         let items = schema.get(name).and_then(Value::as_array).into_iter().flatten();
         items.filter_map(Value::as_str).map(ToOwned::to_owned).collect()
     };
-    let one =
-        |name: &str| schema.get(name).and_then(Value::as_object).map(|it| compile(it, depth)).transpose();
+    let one = |name: &str| {
+        schema.get(name).and_then(Value::as_object).map(|it| compile(it, reading, depth)).transpose()
+    };
     let all = |name: &str| -> Result<Vec<Node>, TooDeep> {
         let items = schema.get(name).and_then(Value::as_array).into_iter().flatten();
-        items.filter_map(Value::as_object).map(|it| compile(it, depth)).collect()
+        items.filter_map(Value::as_object).map(|it| compile(it, reading, depth)).collect()
     };
     let mut properties = BTreeMap::new();
     for (key, value) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         let empty = Map::new();
-        properties.insert(key.clone(), compile(value.as_object().unwrap_or(&empty), depth)?);
+        properties.insert(key.clone(), compile(value.as_object().unwrap_or(&empty), reading, depth)?);
     }
     let additional = match schema.get("additionalProperties") {
         Some(Value::Bool(true)) => Some(Additional::Any),
         Some(Value::Bool(false)) => Some(Additional::None),
-        Some(Value::Object(inner)) => Some(Additional::Of(Box::new(compile(inner, depth)?))),
+        Some(Value::Object(inner)) => Some(Additional::Of(Box::new(compile(inner, reading, depth)?))),
         _ => None,
     };
     let (kind, format) = (text("type"), text("format"));
-    let is_int_or_string = is_true("x-kubernetes-int-or-string");
+    let is_int_or_string = reading == Reading::Objects && is_true("x-kubernetes-int-or-string");
     let takes_text = is_int_or_string || matches!(kind, "" | "string");
     let width = match (kind, format) {
         _ if is_int_or_string => None,
@@ -174,7 +198,10 @@ fn compile(schema: &Map<String, Value>, depth: usize) -> Result<Node, TooDeep> {
         pattern: Some(text("pattern"))
             .filter(|text| !text.is_empty())
             .and_then(|text| Pattern::compile(text).ok()),
-        format: takes_text.then(|| Format::named(format)).flatten(),
+        format: match reading {
+            Reading::Objects => takes_text.then(|| Format::named(format)).flatten(),
+            Reading::Defaults => Some(format).filter(|name| !name.is_empty()).map(Format::any_named),
+        },
         width,
         min_items: count("minItems"),
         max_items: count("maxItems"),
@@ -194,5 +221,9 @@ fn compile(schema: &Map<String, Value>, depth: usize) -> Result<Node, TooDeep> {
             _ => None,
         },
         list_keys: texts("x-kubernetes-list-map-keys"),
+        is_ruled: schema
+            .get("x-kubernetes-validations")
+            .and_then(Value::as_array)
+            .is_some_and(|rules| !rules.is_empty()),
     })
 }

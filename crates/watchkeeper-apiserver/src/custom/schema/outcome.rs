@@ -7,6 +7,7 @@ use serde_json::Value;
 use watchkeeper_core::{CauseType, Quoted, StatusCause};
 
 use super::list::printed;
+use crate::validate::faults;
 
 /// What a value breaks of a schema.
 #[derive(Debug, Clone)]
@@ -29,7 +30,7 @@ enum BreachKind {
         limit: i64,
     },
     TooMany {
-        count: i64,
+        count: usize,
         limit: i64,
     },
     Type {
@@ -60,7 +61,7 @@ impl Breach {
         Self { kind: BreachKind::TooLong { limit }, name: name.to_owned(), message }
     }
 
-    pub(super) fn too_many(name: &str, what: &str, count: i64, limit: i64) -> Self {
+    pub(super) fn too_many(name: &str, what: &str, count: usize, limit: i64) -> Self {
         let message = format!("{name} in body should have at most {limit} {what}");
         Self { kind: BreachKind::TooMany { count, limit }, name: name.to_owned(), message }
     }
@@ -98,11 +99,17 @@ impl Breach {
                 (CauseType::FieldValueNotSupported, message)
             }
             BreachKind::TooLong { limit } => {
-                let message = format!("Too long: may not be more than {limit} bytes");
+                let message = match usize::try_from(*limit) {
+                    Ok(limit) => faults::too_long(limit),
+                    Err(_) => "Too long: value is too long".to_owned(),
+                };
                 (CauseType::FieldValueTooLong, message)
             }
             BreachKind::TooMany { count, limit } => {
-                let message = format!("Too many: {count}: must have at most {limit} items");
+                let message = match usize::try_from(*limit) {
+                    Ok(limit) => faults::too_many(*count, limit),
+                    Err(_) => format!("Too many: {count}: has too many items"),
+                };
                 (CauseType::FieldValueTooMany, message)
             }
             BreachKind::Type { shown } => (CauseType::FieldValueTypeInvalid, invalid(shown)),
@@ -116,7 +123,7 @@ impl Breach {
 fn choice(value: &Value) -> String {
     match value {
         Value::String(text) => Quoted(text).to_string(),
-        value => Quoted(&crate::validate::faults::json(value)).to_string(),
+        value => Quoted(&faults::json(value)).to_string(),
     }
 }
 

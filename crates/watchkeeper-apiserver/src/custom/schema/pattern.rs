@@ -228,7 +228,7 @@ impl<'p> Translator<'p> {
                 _ => return Err(format!("invalid or unsupported Perl syntax: `{}`", self.shown(at))),
             }
         }
-        Err(format!("missing closing ): `{}`", self.pattern))
+        Err(format!("invalid or unsupported Perl syntax: `{}`", &self.pattern[at..]))
     }
 
     fn name(&mut self, at: usize) -> Result<(), String> {
@@ -333,7 +333,10 @@ impl<'p> Translator<'p> {
         }
         let mut value = digit(self)?;
         while !self.takes('}') {
-            value = value.checked_mul(16)?.checked_add(digit(self)?)?;
+            value = value * 16 + digit(self)?;
+            if value > u32::from(char::MAX) {
+                return None;
+            }
         }
         char::from_u32(value)
     }
@@ -504,6 +507,8 @@ mod tests {
             ("\\", "trailing backslash at end of expression: ``"),
             ("a{1001}", "invalid repeat count: `{1001}`"),
             ("a{2,1}", "invalid repeat count: `{2,1}`"),
+            ("(?i", "invalid or unsupported Perl syntax: `(?i`"),
+            (r"\x{110000}", r"invalid escape sequence: `\x{110000`"),
             ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
             ("(?<=a)", "invalid named capture: `(?<=a)`"),
             ("[z-a]", "invalid character class range: `z-a`"),

@@ -40,7 +40,7 @@ impl<'a> Old<'a> {
     /// What was the item that this one has come of. Only the items of a map can be told apart.
     fn item(self, item: &Value) -> Option<Self> {
         let (node, items) = (self.node.items.as_deref()?, self.value.as_array()?);
-        if self.node.list_type != Some(ListType::Map) {
+        if self.node.list_type != Some(ListType::Map) || !list::has_key(self.node, item) {
             return None;
         }
         let key = list::key(self.node, item);
@@ -135,7 +135,7 @@ fn of_type(node: &Node, name: &str, value: &Value) -> Outcome {
         outcome
     };
     if value.is_null() {
-        return match kinds.is_empty() || node.is_nullable {
+        return match kinds.is_empty() || node.is_nullable || kinds.contains(&"null") {
             true => ok(),
             false => refuse(&kinds.join(","), "null"),
         };
@@ -240,7 +240,7 @@ fn of_items(node: &Node, name: &str, list: &Value, items: &[Value], old: Option<
         outcome.add(Breach::invalid(name, &Value::from(count), message));
     }
     if let Some(most) = node.max_items.filter(|most| count > *most) {
-        outcome.add(Breach::too_many(name, "items", count, most));
+        outcome.add(Breach::too_many(name, "items", items.len(), most));
     }
     if node.is_unique && list.as_array().is_some_and(|items| has_twice(items)) {
         let message = format!("{name} in body shouldn't contain duplicates");
@@ -263,7 +263,7 @@ fn of_fields(node: &Node, name: &str, fields: &Map<String, Value>, old: Option<O
         outcome.add(Breach::invalid(name, &Value::from(count), message));
     }
     if let Some(most) = node.max_properties.filter(|most| count > *most) {
-        outcome.add(Breach::too_many(name, "properties", count, most));
+        outcome.add(Breach::too_many(name, "properties", fields.len(), most));
     }
     let unnamed = fields.iter().filter(|(key, _)| !node.properties.contains_key(*key));
     match &node.additional {

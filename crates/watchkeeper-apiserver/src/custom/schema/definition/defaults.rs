@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::list::printed;
 use super::super::metadata;
-use super::super::node::Node;
+use super::super::node::{Node, Reading};
 use super::super::prune::is_pruned;
 use super::super::validate::validate;
 use crate::validate::faults::Faults;
@@ -13,21 +13,9 @@ use crate::validate::field::Field;
 /// Checks the defaults of a structural schema.
 pub(super) fn check(schema: &Field<'_>, faults: &mut Faults) {
     // What stands too deep is refused where the schema is compiled.
-    if let Ok(mut node) = Node::compile(schema.value()) {
-        loosen(&mut node);
+    if let Ok(mut node) = Node::compile(schema.value(), Reading::Defaults) {
         node.is_embedded = true;
         walk(&node, false, schema.path(), faults);
-    }
-}
-
-/// The real server does not ask a default whether it is a number or a text.
-fn loosen(node: &mut Node) {
-    node.is_int_or_string = false;
-    let one = node.items.iter_mut().chain(&mut node.not).map(|node| &mut **node);
-    let many = node.all_of.iter_mut().chain(&mut node.any_of).chain(&mut node.one_of);
-    one.chain(many).chain(node.properties.values_mut()).for_each(loosen);
-    if let Some(super::super::node::Additional::Of(node)) = &mut node.additional {
-        loosen(node);
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn find<'a>(
             plain = format!("{plain}[{name}]");
             found = found.child("additionalProperties");
         }
-        if !found.value().is_object() {
+        if !found.is_set() {
             return Err(invalid());
         }
         if token == "[" {

@@ -18,6 +18,7 @@ enum Form {
     SchemaMap,
     SchemaOrList,
     SchemaOrBool,
+    Dependencies,
     Docs,
     Rules,
 }
@@ -56,7 +57,7 @@ const SCHEMA: [(&str, &str, Form); 43] = [
     ("Properties", "properties", Form::SchemaMap),
     ("AdditionalProperties", "additionalProperties", Form::SchemaOrBool),
     ("PatternProperties", "patternProperties", Form::SchemaMap),
-    ("Dependencies", "dependencies", Form::Any),
+    ("Dependencies", "dependencies", Form::Dependencies),
     ("AdditionalItems", "additionalItems", Form::SchemaOrBool),
     ("Definitions", "definitions", Form::SchemaMap),
     ("ExternalDocs", "externalDocs", Form::Docs),
@@ -124,12 +125,30 @@ fn field(value: Option<&Value>, form: Form) -> String {
             Value::Bool(allows) => format!("{{\"Allows\":{allows},\"Schema\":null}}"),
             value => format!("{{\"Allows\":true,\"Schema\":{}}}", schema(value)),
         },
+        (Form::Dependencies, Some(value)) => {
+            let entries = value.as_object().into_iter().flatten();
+            let entries: Vec<String> = entries.map(|(key, value)| dependency(key, value)).collect();
+            format!("{{{}}}", entries.join(","))
+        }
         (Form::Docs, Some(value)) => {
             let text = |name: &str| field(value.get(name), Form::Text);
             format!("{{\"Description\":{},\"URL\":{}}}", text("description"), text("url"))
         }
         (Form::Rules, Some(value)) => list(value, rule),
     }
+}
+
+fn dependency(key: &str, value: &Value) -> String {
+    let (schema, property) = match value {
+        Value::Array(_) => ("null".to_owned(), json(value)),
+        value => (schema(value), "null".to_owned()),
+    };
+    format!("{}:{{\"Schema\":{schema},\"Property\":{property}}}", json(&Value::from(key)))
+}
+
+/// What the items of a list are.
+pub(super) fn items(items: &Value) -> String {
+    field(Some(items), Form::SchemaOrList)
 }
 
 fn rule(rule: &Value) -> String {

@@ -117,7 +117,8 @@ fn check_spec(spec: &Field<'_>, faults: &mut Faults) {
 fn check_versions(subject: &Subject<'_>, faults: &mut Faults) {
     let spec = subject.spec();
     let versions = spec.child("versions");
-    if subject.shared(Shared::Schema).is_none() {
+    let shared = subject.shared(Shared::Schema);
+    if shared.is_none_or(|schema| !schema.child("openAPIV3Schema").is_set()) {
         for version in versions.items() {
             let schema = version.child("schema").child("openAPIV3Schema");
             if !schema.is_set() {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use watchkeeper_core::Quoted;
 
-use super::field_path;
+use super::{field_path, go_json};
 use crate::validate::faults::Faults;
 use crate::validate::field::Field;
 
@@ -174,6 +174,11 @@ fn map_items(schema: &Field<'_>, keys: &Field<'_>, faults: &mut Faults) {
     let items = schema.child("items");
     if !items.is_set() {
         faults.required(&items, "must have a schema if x-kubernetes-list-type is map");
+        return;
+    }
+    if items.value().is_array() {
+        let why = "must only have a single schema if x-kubernetes-list-type is map";
+        faults.invalid_value(&items, go_json::items(items.value()), why);
         return;
     }
     let kind = items.child("type");

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::go_json::{self, Hidden};
 use super::{defaults, field_path, open_api, structural};
-use crate::validate::faults::Faults;
+use crate::validate::faults::{Faults, json};
 use crate::validate::field::Field;
 use watchkeeper_core::is_printable;
 
@@ -204,26 +204,26 @@ fn deprecation(version: &Field<'_>, faults: &mut Faults) {
     if !warning.is_set() {
         return;
     }
+    let mut refuse = |why: &str| faults.invalid_value(&warning, json(warning.value()), why);
     if !version.child("deprecated").is_true() {
-        faults.invalid(&warning, "can only be set for deprecated versions");
+        refuse("can only be set for deprecated versions");
         return;
     }
     if warning.len() > 256 {
-        faults.invalid(&warning, "must be <= 256 characters long");
+        refuse("must be <= 256 characters long");
     }
     if warning.is_empty() {
-        faults.invalid(&warning, "must not be an empty string");
+        refuse("must not be an empty string");
     }
     if let Some((at, _)) = warning.text().char_indices().find(|(_, c)| !is_printable(*c)) {
-        let why = format!(
-            "must only contain printable UTF-8 characters; non-printable character found at index {at}"
-        );
-        faults.invalid(&warning, &why);
+        let why = "must only contain printable UTF-8 characters; non-printable character found at index";
+        refuse(&format!("{why} {at}"));
     }
 }
 
 fn check_schema(schema: &Field<'_>, has_status: bool, faults: &mut Faults) {
     let Some(fields) = schema.value().as_object() else { return };
+    let start = faults.len();
     if has_status {
         for name in go_json::set_fields(fields) {
             let kind = schema.child("type");
@@ -254,7 +254,7 @@ fn check_schema(schema: &Field<'_>, has_status: bool, faults: &mut Faults) {
         }
     }
     open_api::check(schema, faults);
-    if let (Some(why), true) = (unsupported, faults.len() == before) {
+    if let (Some(why), true) = (unsupported, faults.len() == start) {
         faults.invalid_value(schema, "\"\"", &why);
     }
 }
@@ -277,7 +277,8 @@ fn check_subresources(subresources: &Field<'_>, faults: &mut Faults) {
         && is_simple_path(&path, faults)
         && ![".spec.", ".status."].iter().any(|prefix| path.text().starts_with(prefix))
     {
-        faults.invalid(&path, "should be a json path under either .spec or .status");
+        let shown = json(path.value());
+        faults.invalid_value(&path, shown, "should be a json path under either .spec or .status");
     }
 }
 

@@ -228,7 +228,7 @@ fn what_was_wrong_before_may_stay_where_it_is() {
     assert_eq!(
         said(&schema.validate_update(&new, &old)),
         [
-            "FieldValueTooLong spec.b: Too long: may not be more than 1 bytes",
+            "FieldValueTooLong spec.b: Too long: may not be more than 1 byte",
             "FieldValueInvalid spec.l[0].v: Invalid value: 1: spec.l[0].v in body should be greater than or equal to 5",
         ]
     );
@@ -260,4 +260,18 @@ fn schemas_that_stand_too_deep_are_refused() {
     }
     assert!(Schema::compile(&deep).is_err());
     assert!(Schema::compile(&deep["properties"]["a"]).is_ok());
+}
+
+#[test]
+fn rules_that_are_not_evaluated_are_told_of_where_the_real_server_does_not_evaluate_them_either() {
+    let schema = schema(&json!({"type": "object", "properties": {
+        "a": {"type": "integer", "maximum": 3, "x-kubernetes-validations": [{"rule": "self > 1"}]},
+    }}));
+    assert_eq!(schema.validate(&json!({"spec": {"a": 0}})), []);
+    assert_eq!(schema.validate(&json!({"spec": {"a": 5}})).len(), 1);
+    let told = said(&schema.validate(&json!({"spec": {"a": "x"}})));
+    assert_eq!(
+        told[1],
+        "FieldValueInvalid <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+    );
 }
