@@ -12,7 +12,6 @@
 mod cleanup;
 mod definition;
 mod definitions;
-mod json_path;
 mod kind;
 mod names;
 mod rows;
@@ -23,7 +22,6 @@ mod version_order;
 
 pub(crate) use definition::{CLEANUP, PrinterColumn};
 pub use definitions::Definitions;
-pub use json_path::{JsonPath, JsonPathError};
 pub use kind::CustomKind;
 pub(crate) use scale::ReplicaPaths;
 pub(crate) use status::terminating;

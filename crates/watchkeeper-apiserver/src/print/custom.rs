@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 use watchkeeper_core::Timestamp;
+use watchkeeper_wire::json_path::JsonPath;
 
 use super::elapsed::elapsed;
-use crate::custom::{JsonPath, PrinterColumn};
+use crate::custom::PrinterColumn;
 use crate::patch::go_text;
 
 /// A cell that a definition asks for.
@@ -35,14 +36,14 @@ impl CustomCell {
             "date" => Form::Date,
             _ => Form::Unknown,
         };
-        Self { path: JsonPath::parse(&column.json_path).ok(), form }
+        Self { path: column.json_path.parse().ok(), form }
     }
 
     /// Null where the object has nothing there that is of the form.
     pub(super) fn value(&self, object: &Value, now: Timestamp) -> Value {
-        let found = self.path.as_ref().and_then(|path| path.find(object).into_iter().next());
+        let found = self.path.as_ref().and_then(|path| path.find(object).ok()?.into_iter().next());
         let Some(value) = found else { return Value::Null };
-        match (self.form, value) {
+        match (self.form, &value) {
             (Form::Text, Value::Null) => "<no value>".into(),
             (Form::Text, Value::String(text)) => text.as_str().into(),
             (Form::Text, Value::Array(_) | Value::Object(_)) => value.to_string().into(),
@@ -52,7 +53,7 @@ impl CustomCell {
                 (None, Some(number)) => (number as i64).into(),
                 (None, None) => Value::Null,
             },
-            (Form::Number, Value::Number(_)) | (Form::Boolean, Value::Bool(_)) => value.clone(),
+            (Form::Number, Value::Number(_)) | (Form::Boolean, Value::Bool(_)) => value,
             (Form::Date, Value::String(text)) => match text.parse::<Timestamp>() {
                 _ if text.is_empty() => "<unknown>".into(),
                 Ok(moment) if moment == Timestamp::GO_ZERO => "<unknown>".into(),
