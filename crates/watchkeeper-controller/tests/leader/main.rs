@@ -3,6 +3,7 @@
 
 mod handover;
 mod one;
+mod release;
 mod reports;
 mod server;
 mod simulated;
