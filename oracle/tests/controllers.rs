@@ -1,0 +1,164 @@
+//! What controllers write, as the real server takes it: finalizers, events, leases.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use watchkeeper_cache::{InformerFactory, Keep};
+use watchkeeper_client::kubeconfig::{Overrides, Sources};
+use watchkeeper_client::resource::ResourceClient;
+use watchkeeper_client::{Client, Config};
+use watchkeeper_controller::events::{EventApi, Occurrence, Recorder, Reference, ServerSink};
+use watchkeeper_controller::leader::{Elector, Lease};
+use watchkeeper_controller::{Action, Controller, Finalizer, Finalizing, Manager, Request};
+use watchkeeper_core::Collection;
+use watchkeeper_oracle::Cluster;
+use watchkeeper_wire::Kind;
+
+const NAMESPACE: &str = "default";
+
+fn client(cluster: &Cluster) -> Client {
+    let sources = Sources::File(cluster.kubeconfig().to_owned());
+    Client::new(&Config::load(&sources, &Overrides::default()).unwrap()).unwrap()
+}
+
+fn objects(client: &Client, group: &str, resource: &str, kind: &str) -> ResourceClient<Value> {
+    client.resource(resource, &Kind::new(group, "v1", kind)).namespace(NAMESPACE)
+}
+
+fn finalizers(map: &Value) -> Vec<&str> {
+    map["metadata"]["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// A controller that puts a finalizer on maps and takes it off: what it was told to do, with what it has seen.
+async fn finalizes(client: &Client) {
+    let maps = objects(client, "", "configmaps", "ConfigMap");
+    let factory = InformerFactory::new(client.clone());
+    let informer =
+        factory.informer(&Collection::new("", "v1", "configmaps", "ConfigMap").namespace(NAMESPACE));
+    let finalizer = Finalizer::new("example.com/ours", &maps, informer.store());
+    let (told, mut hears) = mpsc::channel(100);
+    let reader = informer.reader::<Value>(Keep::Encoded);
+    let mut manager = Manager::new(&factory);
+    manager.add(Controller::new("maps", &informer), move |request: Request| {
+        let (finalizer, reader, told) = (finalizer.clone(), reader.clone(), told.clone());
+        async move {
+            let Some(map) = reader.get(&request.key().to_string())? else { return Ok(Action::Done) };
+            if map["metadata"]["labels"]["ours"] != "yes" {
+                return Ok(Action::Done);
+            }
+            let act = |what: Finalizing<Value>| async move {
+                let what = match what {
+                    Finalizing::Apply(map) => format!("apply {:?}", finalizers(&map)),
+                    Finalizing::Cleanup(map) => format!("cleanup {:?}", finalizers(&map)),
+                };
+                told.send(what).await.unwrap();
+                Ok(Action::Done)
+            };
+            finalizer.run(&request, map, act).await
+        }
+    });
+    let story = async {
+        for others in [json!([]), json!(["example.com/other"])] {
+            let map = json!({
+                "apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {"name": "finalized", "labels": {"ours": "yes"}, "finalizers": others},
+            });
+            maps.create(&map, &Default::default()).await.unwrap();
+            let mut names: Vec<&str> = finalizers(&map);
+            names.push("example.com/ours");
+            let (apply, cleanup) = (format!("apply {names:?}"), format!("cleanup {names:?}"));
+            assert_eq!(hears.recv().await.as_ref(), Some(&apply));
+            maps.delete("finalized", &Default::default()).await.unwrap();
+            let mut next = hears.recv().await.unwrap();
+            while next == apply {
+                next = hears.recv().await.unwrap(); // its own change came back before the map went
+            }
+            assert_eq!(next, cleanup);
+            if names.len() > 1 {
+                // Its own is gone, and the other's is not.
+                let mut seen = informer.subscribe(Default::default());
+                while let Some(change) = seen.next().await {
+                    let map: Value =
+                        watchkeeper_wire::decode(&change.newest().encoded, informer.kind()).unwrap();
+                    if finalizers(&map) == ["example.com/other"]
+                        && !map["metadata"]["deletionTimestamp"].is_null()
+                    {
+                        break;
+                    }
+                }
+            } else {
+                while maps.find("finalized").await.unwrap().is_some() {
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+    };
+    manager.run_until(Box::pin(story)).await.unwrap();
+}
+
+/// Events of both APIs about a lease.
+async fn records(client: &Client, about: &Reference) {
+    for api in [EventApi::Core, EventApi::Events] {
+        let component = format!("{api:?}").to_lowercase();
+        let (recorder, writer) = Recorder::new(ServerSink::new(client, api), api, &component);
+        for number in 0..12 {
+            recorder.record(about, Occurrence::warning("Many", number.to_string()).action("Trying"));
+        }
+        for _ in 0..3 {
+            recorder.record(about, Occurrence::normal("Again", "m").action("Trying").related(about));
+        }
+        let stop = CancellationToken::new();
+        stop.cancel();
+        writer.run(stop).await;
+    }
+    let events = objects(client, "", "events", "Event");
+    let all = events.list(&Default::default()).await.unwrap().items;
+    let of = |component: &str, reason: &str| -> Vec<Value> {
+        let is_its = |event: &&Value| {
+            event["reportingComponent"] == component || event["source"]["component"] == component
+        };
+        all.iter().filter(is_its).filter(|event| event["reason"] == reason).cloned().collect()
+    };
+    assert_eq!(of("core", "Many").len(), 10);
+    let combined = of("core", "Many").into_iter().find(|event| event["count"] == 3).unwrap();
+    assert_eq!(combined["message"], "(combined from similar events): 11");
+    assert_eq!((of("core", "Again").len(), &of("core", "Again")[0]["count"]), (1, &3.into()));
+    let series = of("events", "Many");
+    assert_eq!((series.len(), &series[0]["series"]["count"]), (1, &12.into()));
+    assert_eq!(series[0]["involvedObject"]["uid"], about.uid.as_str());
+    assert_eq!(of("events", "Again")[0]["series"]["count"], 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_real_server_takes_finalizers_leases_and_events() {
+    let cluster = Cluster::start().await.unwrap();
+    let client = client(&cluster);
+    finalizes(&client).await;
+
+    let (recorder, writer) = Recorder::for_server(&client, "elections").await;
+    assert_eq!(writer.api(), EventApi::Events);
+    let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+    for name in ["one", "two"] {
+        let noted = seen.clone();
+        let lease = Lease::new(&client, NAMESPACE, "shops").label(name, "yes");
+        let elector = Elector::new(lease, name).unwrap().events(&recorder);
+        let elector = elector.on_change(move |holder| noted.lock().unwrap().push(holder.to_owned()));
+        assert!(elector.run(|_| async {}, std::future::pending()).await);
+    }
+    assert_eq!(*seen.lock().unwrap(), ["one", "", "", "two", ""]);
+    let stop = CancellationToken::new();
+    stop.cancel();
+    writer.run(stop).await;
+    let lease = objects(&client, "coordination.k8s.io", "leases", "Lease").get("shops").await.unwrap();
+    assert_eq!(lease["metadata"]["labels"], json!({"one": "yes", "two": "yes"}));
+    assert_eq!(lease["spec"]["leaseTransitions"], 1);
+    let described = cluster.kubectl(&["describe", "lease", "shops", "-n", NAMESPACE]).await.unwrap();
+    let described = String::from_utf8(described.stdout).unwrap();
+    assert!(described.contains("one became leader"), "{described}");
+
+    records(&client, &Reference::of_object(&lease).unwrap()).await;
+}
