@@ -11,6 +11,10 @@
 //! - C4: a call that fails, panics or takes too long is repeated after a while that grows; one that fails
 //!   [for good](Failure::terminal) is not, before something changes.
 //!
+//! Several controllers are begun, watched over and ended by a [`Manager`], which can wait to [lead](leader). What is
+//! to be cleaned up before an object goes is for a [`Finalizer`], and what people should know for a
+//! [`Recorder`](events::Recorder).
+//!
 //! ```no_run
 //! # async fn example(server: impl watchkeeper_core::Sources + 'static) -> Result<(), Box<dyn std::error::Error>> {
 //! use watchkeeper_cache::InformerFactory;
