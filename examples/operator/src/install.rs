@@ -1,0 +1,49 @@
+//! Install: the server is made to know websites.
+
+use std::time::Duration;
+
+use kube_core::CustomResourceExt as _;
+use watchkeeper_cache::reader::Undecodable;
+use watchkeeper_cache::wait::until;
+use watchkeeper_client::resource::ResourceClient;
+use watchkeeper_core::BoxError;
+use watchkeeper_kinds::apply::core::v1::NamespaceApply;
+use watchkeeper_kinds::k8s_openapi::api::core::v1::Namespace;
+use watchkeeper_kinds::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use watchkeeper_kinds::{Api, Client, TypedFactory};
+
+use crate::Website;
+use crate::ensure::ours;
+use crate::registry::REGISTRY;
+
+/// How long a server may take to serve what was defined.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Defines websites and makes the namespace of the registry, both as often as one likes. Returns once websites are
+/// served.
+///
+/// # Errors
+/// If the server refuses, or takes too long.
+pub async fn install(client: &Client) -> Result<(), BoxError> {
+    Api::<Namespace>::cluster(client).apply(&NamespaceApply::new(REGISTRY), &ours()).await?;
+    let definitions = Api::<CustomResourceDefinition>::cluster(client);
+    ResourceClient::apply(&definitions, &Website::crd(), &ours()).await?;
+
+    let name = Website::crd_name();
+    let factory = TypedFactory::new(client);
+    let definitions =
+        factory.of::<CustomResourceDefinition>().fields(&format!("metadata.name={name}").parse()?);
+    let (informer, reader) = (definitions.informer(), definitions.lister());
+    let is_served = until(&informer, Some(PATIENCE), |_| {
+        let definition = reader.get(name)?;
+        Ok::<_, Undecodable>(definition.is_some_and(|it| is_established(&it)).then_some(()))
+    })
+    .await;
+    factory.stop().await;
+    Ok(is_served?)
+}
+
+fn is_established(definition: &CustomResourceDefinition) -> bool {
+    let conditions = definition.status.as_ref().and_then(|status| status.conditions.as_ref());
+    conditions.is_some_and(|all| all.iter().any(|it| it.type_ == "Established" && it.status == "True"))
+}
