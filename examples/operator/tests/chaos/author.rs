@@ -1,0 +1,118 @@
+//! Author: who creates, changes and deletes websites, and who meddles with what is the operator's.
+
+use std::collections::BTreeMap;
+
+use operator_example::registry::{self, REGISTRY};
+use operator_example::{Website, WebsiteSpec};
+use serde_json::json;
+use watchkeeper_client::rest::{PatchKind, RequestError};
+use watchkeeper_core::ObjectKey;
+use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
+use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
+use watchkeeper_kinds::{Api, Client};
+
+use crate::random::Random;
+
+/// How many names there are.
+const NAMES: u64 = 50;
+
+/// Knows what is wanted.
+pub(crate) struct Author {
+    client: Client,
+    namespace: String,
+    random: Random,
+    wanted: BTreeMap<String, WebsiteSpec>,
+}
+
+impl Author {
+    pub(crate) fn new(client: &Client, namespace: &str, random: Random) -> Self {
+        let (client, namespace) = (client.clone(), namespace.to_owned());
+        Self { client, namespace, random, wanted: BTreeMap::new() }
+    }
+
+    /// What is wanted, by name.
+    pub(crate) fn wanted(&self) -> &BTreeMap<String, WebsiteSpec> {
+        &self.wanted
+    }
+
+    /// Creates all.
+    pub(crate) async fn create_all(&mut self) {
+        for number in 0..NAMES {
+            self.create(&format!("site-{number}")).await;
+        }
+    }
+
+    /// Does one thing to one of them.
+    pub(crate) async fn act(&mut self) {
+        let name = format!("site-{}", self.random.below(NAMES));
+        if !self.wanted.contains_key(&name) {
+            return self.create(&name).await;
+        }
+        match self.random.below(12) {
+            0..3 => self.delete(&name).await,
+            3..9 => self.change(&name).await,
+            9 => self.meddle_with_deployment(&name).await,
+            10 => {
+                let deployments = Api::<Deployment>::namespaced(&self.client, &self.namespace);
+                unless_gone(deployments.delete(&name, &Default::default()).await);
+            }
+            _ => {
+                let registrations = Api::<ConfigMap>::namespaced(&self.client, REGISTRY);
+                let name = registry::name_of(&ObjectKey::namespaced(&self.namespace, &name));
+                unless_gone(registrations.delete(&name, &Default::default()).await);
+            }
+        }
+    }
+
+    async fn create(&mut self, name: &str) {
+        let spec = WebsiteSpec {
+            image: format!("website:{}", self.random.below(100)),
+            replicas: i32::try_from(self.random.below(10)).unwrap(),
+            message: format!("message {}", self.random.below(1000)),
+        };
+        let website = Website::new(name, spec.clone());
+        match self.websites().create(&website, &Default::default()).await {
+            Err(error) if error.is_already_exists() => {} // the one that had the name is not gone yet
+            created => {
+                assert_eq!(created.unwrap().spec, spec);
+                self.wanted.insert(name.to_owned(), spec);
+            }
+        }
+    }
+
+    async fn change(&mut self, name: &str) {
+        let number = self.random.below(1000);
+        let change = match self.random.below(3) {
+            0 => json!({"image": format!("website:{number}")}),
+            1 => json!({"replicas": number % 10}),
+            _ => json!({"message": format!("message {number}")}),
+        };
+        let patch = json!({"spec": change});
+        let changed = self.websites().patch(name, PatchKind::Merge, &patch, &Default::default()).await;
+        self.wanted.insert(name.to_owned(), changed.unwrap().spec);
+    }
+
+    async fn delete(&mut self, name: &str) {
+        self.websites().delete(name, &Default::default()).await.unwrap();
+        self.wanted.remove(name);
+    }
+
+    /// Changes what the operator applied, as if somebody knew better.
+    async fn meddle_with_deployment(&self, name: &str) {
+        let deployments = Api::<Deployment>::namespaced(&self.client, &self.namespace);
+        let patch = json!({"spec": {"replicas": 77}});
+        unless_gone(deployments.patch(name, PatchKind::Merge, &patch, &Default::default()).await);
+    }
+
+    fn websites(&self) -> Api<Website> {
+        Api::namespaced(&self.client, &self.namespace)
+    }
+}
+
+/// What the operator has not made yet cannot be meddled with.
+fn unless_gone<T>(outcome: Result<T, RequestError>) {
+    match outcome {
+        Err(error) if error.is_not_found() => {}
+        outcome => drop(outcome.unwrap()),
+    }
+}

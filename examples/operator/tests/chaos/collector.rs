@@ -1,0 +1,47 @@
+//! Collector: deletes deployments whose website is gone, as the cluster's garbage collector does.
+
+use kube_core::ResourceExt as _;
+use operator_example::Website;
+use watchkeeper_cache::handler::SubscriptionOptions;
+use watchkeeper_client::resource::DeleteOptions;
+use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
+use watchkeeper_kinds::{Api, Client, TypedFactory};
+
+/// Runs until it is aborted.
+pub(crate) async fn run(client: Client, factory: TypedFactory) {
+    let mut websites = factory.of::<Website>().subscribe(SubscriptionOptions::default());
+    let mut deployments = factory.apps_v1().deployments().subscribe(SubscriptionOptions::default());
+    let (owners, all) = (factory.of::<Website>().lister(), factory.apps_v1().deployments().lister());
+    factory.start();
+    loop {
+        tokio::select! {
+            _ = websites.next() => {}
+            _ = deployments.next() => {}
+        }
+        for deployment in all.list(&Default::default()).items {
+            let owner = owners.namespace(&deployment.namespace().unwrap_or_default());
+            let owner = owner.get(&deployment.name_any()).unwrap().and_then(|website| website.uid());
+            if deployment.owner_references().iter().any(|it| Some(&it.uid) != owner.as_ref()) {
+                collect(&client, &deployment).await;
+            }
+        }
+    }
+}
+
+async fn collect(client: &Client, deployment: &Deployment) {
+    let namespace = deployment.namespace().unwrap_or_default();
+    for owner in deployment.owner_references() {
+        // The cache may be behind: only the server knows whether an owner is gone.
+        let there = Api::<Website>::namespaced(client, &namespace).find(&owner.name).await.unwrap();
+        if there.and_then(|website| website.uid()).as_ref() != Some(&owner.uid) {
+            let options = DeleteOptions {
+                uid: deployment.uid(),
+                resource_version: deployment.resource_version(),
+                ..Default::default()
+            };
+            let deployments = Api::<Deployment>::namespaced(client, &namespace);
+            // In conflict, or gone: it has changed, and is looked at again when that is heard of.
+            let _ = deployments.delete(&deployment.name_any(), &options).await;
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Quiet: nobody changes anything any more, and everything comes to be what was asked for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use kube_core::ResourceExt;
+use operator_example::registry::{self, REGISTRY};
+use operator_example::{FINALIZER, Website, WebsiteSpec};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+use watchkeeper_cache::handler::SubscriptionOptions;
+use watchkeeper_core::ObjectKey;
+use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
+use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
+use watchkeeper_kinds::{Api, Client, TypedFactory};
+
+/// How long it may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// All that there is, by name, as the server has it.
+pub(crate) struct There {
+    websites: BTreeMap<String, Website>,
+    deployments: BTreeMap<String, Deployment>,
+    registrations: BTreeMap<String, ConfigMap>,
+}
+
+/// Waits until all is as it is wanted. The factory is that of who looks on.
+pub(crate) async fn comes(
+    client: &Client,
+    factory: &TypedFactory,
+    namespace: &str,
+    wanted: &BTreeMap<String, WebsiteSpec>,
+) -> There {
+    let mut websites = factory.of::<Website>().subscribe(SubscriptionOptions::default());
+    let mut deployments = factory.apps_v1().deployments().subscribe(SubscriptionOptions::default());
+    let mut registrations = registry::registrations(factory).subscribe(SubscriptionOptions::default());
+    factory.start();
+    let mut wrong = Vec::new();
+    let comes = async {
+        loop {
+            let there = There::read(client, namespace).await;
+            wrong = there.differs_from(namespace, wanted);
+            if wrong.is_empty() {
+                return there;
+            }
+            tokio::select! {
+                _ = websites.next() => {}
+                _ = deployments.next() => {}
+                _ = registrations.next() => {}
+            }
+        }
+    };
+    match timeout(PATIENCE, comes).await {
+        Ok(there) => there,
+        Err(_) => panic!("after {PATIENCE:?}:\n{}", wrong.join("\n")),
+    }
+}
+
+impl There {
+    pub(crate) async fn read(client: &Client, namespace: &str) -> Self {
+        Self {
+            websites: all(&Api::namespaced(client, namespace)).await,
+            deployments: all(&Api::namespaced(client, namespace)).await,
+            registrations: all(&Api::namespaced(client, REGISTRY)).await,
+        }
+    }
+
+    /// The version of every object.
+    pub(crate) fn versions(&self) -> BTreeSet<(String, String)> {
+        fn of<'a, K: ResourceExt + 'a>(
+            what: &str,
+            all: impl IntoIterator<Item = (&'a String, &'a K)>,
+        ) -> Vec<(String, String)> {
+            let version = |(name, object): (&String, &K)| {
+                (format!("{what}/{name}"), object.resource_version().unwrap_or_default())
+            };
+            all.into_iter().map(version).collect()
+        }
+        let mut versions = of("website", &self.websites);
+        versions.extend(of("deployment", &self.deployments));
+        versions.extend(of("registration", &self.registrations));
+        versions.into_iter().collect()
+    }
+
+    /// What is not as it is wanted, in words.
+    fn differs_from(&self, namespace: &str, wanted: &BTreeMap<String, WebsiteSpec>) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let registered = |name: &str| registry::name_of(&ObjectKey::namespaced(namespace, name));
+        let mut expect = |what: &str, there: Vec<&String>, wanted: Vec<String>| {
+            let there: BTreeSet<String> = there.into_iter().cloned().collect();
+            let wanted = wanted.into_iter().collect();
+            wrong.extend(there.difference(&wanted).map(|name| format!("{what} {name} is left")));
+            wrong.extend(wanted.difference(&there).map(|name| format!("{what} {name} is missing")));
+        };
+        expect("website", self.websites.keys().collect(), wanted.keys().cloned().collect());
+        expect("deployment", self.deployments.keys().collect(), wanted.keys().cloned().collect());
+        let registrations = self.registrations.keys().filter(|name| name.starts_with(namespace)).collect();
+        expect("registration", registrations, wanted.keys().map(|name| registered(name)).collect());
+        if wrong.is_empty() {
+            for (name, spec) in wanted {
+                let registration = &self.registrations[&registered(name)];
+                let differ = differ(spec, &self.websites[name], &self.deployments[name], registration);
+                wrong.extend(differ.into_iter().map(|it| format!("{name}: {it}")));
+            }
+        }
+        wrong
+    }
+}
+
+/// How a website and its parts are not as they are wanted.
+fn differ(
+    spec: &WebsiteSpec,
+    website: &Website,
+    deployment: &Deployment,
+    registration: &ConfigMap,
+) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut same = |what: &str, is: Option<String>, wanted: Option<String>| {
+        if is != wanted {
+            wrong.push(format!("{what} is {is:?} and not {wanted:?}"));
+        }
+    };
+    let text = |text: &str| Some(text.to_owned());
+    same("spec", Some(format!("{:?}", website.spec)), Some(format!("{spec:?}")));
+    same("deletion", website.metadata.deletion_timestamp.as_ref().map(|it| format!("{it:?}")), None);
+    same("finalizers", Some(website.finalizers().join(",")), text(FINALIZER));
+
+    let owner = deployment.owner_references().iter().map(|owner| owner.uid.clone()).collect::<Vec<_>>();
+    same("owner", Some(owner.join(",")), website.uid());
+    let run = &deployment.spec;
+    let container = run.template.spec.as_ref().map(|pod| &pod.containers[0]).unwrap();
+    let message = container.env.iter().flatten().find(|it| it.name == "MESSAGE");
+    same("image", container.image.clone(), text(&spec.image));
+    same("message", message.and_then(|it| it.value.clone()), text(&spec.message));
+    same("replicas", run.replicas.map(|it| it.to_string()), text(&spec.replicas.to_string()));
+
+    let registered = registration.data.as_ref().and_then(|data| data.get("message").cloned());
+    same("registration", registered, text(&spec.message));
+
+    let status = website.status.as_ref();
+    let generation = |it: Option<i64>| it.map(|it| it.to_string());
+    same(
+        "generation",
+        generation(status.map(|it| it.observed_generation)),
+        generation(website.metadata.generation),
+    );
+    let ready = deployment.status.as_ref().and_then(|status| status.ready_replicas).unwrap_or_default();
+    same("ready", status.map(|it| it.ready_replicas.to_string()), text(&ready.to_string()));
+    wrong
+}
+
+async fn all<K: ResourceExt + Serialize + DeserializeOwned>(api: &Api<K>) -> BTreeMap<String, K> {
+    let list = api.list(&Default::default()).await.unwrap();
+    list.items.into_iter().map(|object| (object.name_any(), object)).collect()
+}
