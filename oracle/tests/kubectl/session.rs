@@ -23,7 +23,7 @@ pub(crate) struct Session {
 }
 
 /// A command in the background, and what it has printed.
-struct Background {
+pub(crate) struct Background {
     child: Child,
     lines: Vec<String>,
 }
@@ -79,7 +79,8 @@ impl Session {
         Ok(command)
     }
 
-    async fn run(&self, line: &str, input: &[String]) -> Outcome<Vec<String>> {
+    /// Runs a command to its end. What is returned says what it printed.
+    pub(crate) async fn run(&self, line: &str, input: &[String]) -> Outcome<Vec<String>> {
         let mut input: String = input.iter().flat_map(|line| [line, "\n"]).collect();
         if let Some(file) = words(line)?.into_iter().find(|word| word.ends_with(".yaml")) {
             fs::write(self.home.join(file), std::mem::take(&mut input))?;
@@ -102,18 +103,19 @@ impl Session {
         Ok(said)
     }
 
-    async fn start(&self, line: &str) -> Outcome<Background> {
+    /// Starts a command, and returns once it has printed its first line.
+    pub(crate) async fn start(&self, line: &str) -> Outcome<Background> {
         let mut background = Background { child: self.command(line)?.spawn()?, lines: Vec::new() };
-        background.read(1).await?;
+        background.read(|lines| !lines.is_empty()).await?;
         Ok(background)
     }
 }
 
 impl Background {
-    /// Reads until there are so many lines.
-    async fn read(&mut self, count: usize) -> Outcome {
+    /// Reads until the lines are enough.
+    pub(crate) async fn read(&mut self, are_enough: impl Fn(&[String]) -> bool) -> Outcome<&[String]> {
         let stdout = self.child.stdout.as_mut().ok_or("its stdout is a pipe")?;
-        while self.lines.len() < count {
+        while !are_enough(&self.lines) {
             match timeout(PATIENCE, line(stdout)).await {
                 Ok(Ok(Some(line))) => self.lines.push(line),
                 Ok(Ok(None)) => break,
@@ -124,11 +126,11 @@ impl Background {
                 }
             }
         }
-        Ok(())
+        Ok(&self.lines)
     }
 
     async fn stop(mut self, count: Option<usize>) -> Outcome<Vec<String>> {
-        self.read(count.unwrap_or(usize::MAX)).await?;
+        self.read(|lines| count.is_some_and(|count| lines.len() >= count)).await?;
         let ended = match count {
             None => timeout(PATIENCE, self.child.wait()).await.ok().transpose()?,
             Some(_) => None,
