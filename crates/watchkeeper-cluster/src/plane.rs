@@ -1,6 +1,7 @@
 //! Plane: what every controller is given, and where it runs.
 
 use std::future::Future;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
@@ -8,9 +9,13 @@ use tokio_util::sync::CancellationToken;
 use watchkeeper_cache::{Informer, InformerFactory, Keep, Reader};
 use watchkeeper_client::Client;
 use watchkeeper_client::dynamic::DynamicApi;
+use watchkeeper_controller::events::{EventApi, Recorder, ServerSink};
 use watchkeeper_controller::{Controller, Reconcile};
 
 use crate::resource::Resource;
+
+/// How long events that wait are still written at the end.
+const FLUSH: Duration = Duration::from_secs(1);
 
 /// The client, the informers and the tasks of one cluster. Clones are of the same one, less the tasks.
 pub(crate) struct Plane {
@@ -63,6 +68,13 @@ impl Plane {
     ) {
         let task = task(self.stop.clone());
         self.tasks.spawn(task);
+    }
+
+    /// A recorder of what a component does, whose events are written until the end.
+    pub(crate) fn recorder(&mut self, component: &str, api: EventApi) -> Recorder {
+        let (recorder, writer) = Recorder::new(ServerSink::new(&self.client, api), api, component);
+        self.spawn(|stop| writer.flush_within(FLUSH).run(stop));
+        recorder
     }
 
     /// Starts the informers of all controllers that are there.

@@ -10,6 +10,7 @@ use watchkeeper_core::Timestamp;
 use super::backoff::{self, Backoff};
 use super::life::Moment;
 use super::script::{Readiness, Script};
+use super::told::{Told, milliseconds};
 use super::view::{ContainerSpec, ContainerStatus};
 use crate::pace::Pace;
 use crate::{chance, clock};
@@ -56,6 +57,10 @@ pub(super) struct Container {
     ready_from: Option<Instant>,
     crashes: Backoff,
     pulls: Backoff,
+    /// Since when it is waited for.
+    begun: Option<Instant>,
+    /// What people are to hear of it.
+    told: Vec<Told>,
 }
 
 /// What a container has to know of its pod.
@@ -94,6 +99,8 @@ impl Container {
             due: None,
             crashes: Backoff::after(restarts),
             pulls: Backoff::default(),
+            begun: None,
+            told: Vec::new(),
         }
     }
 
@@ -117,6 +124,8 @@ impl Container {
             State::Waiting { .. } if self.due.is_none() => {
                 let pace = &setting.pace.start;
                 let time = setting.script.start_after;
+                self.begun = Some(now.at);
+                self.tell(false, "Pulling", format!("Pulling image \"{}\"", self.image));
                 self.due = Some(now.at + time.unwrap_or_else(|| chance::between(*pace.start(), *pace.end())));
             }
             State::Waiting { reason: PULL_FAILED, .. } if is_due => {
@@ -126,10 +135,14 @@ impl Container {
                     self.image,
                     self.pull_error()
                 );
+                self.tell(false, "BackOff", format!("Back-off pulling image \"{}\"", self.image));
+                self.tell(true, "Failed", format!("Error: {PULL_BACKOFF}"));
                 self.wait(PULL_BACKOFF, message, now.at + setting.pace.seconds(seconds));
             }
             State::Waiting { .. } if is_due => self.attempt(setting, now),
             State::Running { .. } if is_another => {
+                let message = format!("Container {} definition changed, will be restarted", self.name);
+                self.tell(false, "Killing", message);
                 self.end(0, now);
                 self.image = spec.image.clone();
                 self.due = Some(now.at);
@@ -181,6 +194,11 @@ impl Container {
             meta.namespace,
             meta.uid
         );
+        let told = format!(
+            "Back-off restarting failed container {} in pod {}_{}({})",
+            self.name, meta.name, meta.namespace, meta.uid
+        );
+        self.tell(true, "BackOff", told);
         self.wait(CRASH_BACKOFF, message, now.at + setting.pace.seconds(seconds));
     }
 
@@ -193,9 +211,14 @@ impl Container {
     fn attempt(&mut self, setting: &Setting<'_>, now: Moment) {
         if setting.script.is_pull_failing || is_out_of_reach(&self.image) {
             let message = self.pull_error();
+            self.tell(true, "Failed", format!("Failed to pull image \"{}\": {message}", self.image));
+            self.tell(true, "Failed", format!("Error: {PULL_FAILED}"));
             return self.wait(PULL_FAILED, message, now.at + setting.pace.seconds(1));
         }
         self.pulls.reset();
+        self.tell(false, "Pulled", self.pulled(now.at));
+        self.tell(false, "Created", "Container created".to_owned());
+        self.tell(false, "Started", "Container started".to_owned());
         if self.last.is_some() {
             self.restarts += 1;
         }
@@ -206,6 +229,37 @@ impl Container {
             (Role::Main, Some(Readiness::After(time))) => Some(now.at + time),
             _ => Some(now.at),
         };
+    }
+
+    /// How its image came, the first time and later.
+    fn pulled(&self, now: Instant) -> String {
+        let image = &self.image;
+        let Some(begun) = self.begun.filter(|_| self.last.is_none()) else {
+            return format!(
+                "Container image \"{image}\" already present on machine and can be accessed by the pod"
+            );
+        };
+        let time = milliseconds(now.saturating_duration_since(begun));
+        let size = u32::from_str_radix(digest(&[image]).get(..7).unwrap_or_default(), 16).unwrap_or_default();
+        format!(
+            "Successfully pulled image \"{image}\" in {time} ({time} including waiting). Image size: {size} bytes."
+        )
+    }
+
+    fn tell(&mut self, is_warning: bool, reason: &'static str, message: String) {
+        self.told.push(Told::new(self.role, &self.name, is_warning, reason, message));
+    }
+
+    /// What people are to hear of it since it was last asked.
+    pub(super) fn take_told(&mut self) -> Vec<Told> {
+        std::mem::take(&mut self.told)
+    }
+
+    /// It is asked to end.
+    pub(super) fn is_told_to_stop(&mut self) {
+        if self.is_running() {
+            self.tell(false, "Killing", format!("Stopping container {}", self.name));
+        }
     }
 
     /// How long it runs; `None` for ever.

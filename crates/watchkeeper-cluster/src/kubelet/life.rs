@@ -10,6 +10,7 @@ use super::condition::conditions;
 use super::container::{CREATING, Container, INITIALIZING, Role, Setting};
 use super::phase::phase;
 use super::script::Script;
+use super::told::Told;
 use super::view::{Address, ContainerSpec, ContainerStatus, Pod, PodStatus};
 use crate::pace::Pace;
 
@@ -115,6 +116,9 @@ impl Life {
 
     /// Ends, as quickly as the containers do and in no more time than they have.
     fn stop(&mut self, pod: &Pod, script: &Script, pace: &Pace, now: Moment) {
+        if self.ending.is_none() {
+            self.containers.iter_mut().for_each(Container::is_told_to_stop);
+        }
         let ending = *self.ending.get_or_insert(now.at);
         let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or(0);
         let grace = pace.seconds(u32::try_from(grace).unwrap_or(0));
@@ -138,6 +142,11 @@ impl Life {
         }
         self.is_over = true;
         self.stops = None;
+    }
+
+    /// What people are to hear of its containers since it was last asked.
+    pub(super) fn take_told(&mut self) -> Vec<Told> {
+        self.containers.iter_mut().flat_map(Container::take_told).collect()
     }
 
     /// What is to be said of the pod now.

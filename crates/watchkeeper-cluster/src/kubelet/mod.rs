@@ -13,8 +13,11 @@ mod backoff;
 mod condition;
 mod container;
 mod life;
+#[cfg(test)]
+mod life_tests;
 mod phase;
 mod script;
+mod told;
 mod view;
 
 use std::collections::HashMap;
@@ -27,6 +30,7 @@ use watchkeeper_cache::Reader;
 use watchkeeper_cache::store::ByField;
 use watchkeeper_client::dynamic::{DeleteOptions, DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
+use watchkeeper_controller::events::{EventApi, Recorder};
 use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
 use watchkeeper_core::{Object, ObjectKey};
 
@@ -67,6 +71,7 @@ pub(crate) fn start(plane: &mut Plane, fleet: &Arc<Fleet>, pace: &Pace) {
         api: plane.api(PODS),
         lives: Mutex::default(),
         addresses: Addresses::default(),
+        recorder: plane.recorder("kubelet", EventApi::Core),
     };
     plane.run(controller, kubelet);
 }
@@ -79,6 +84,7 @@ struct Kubelet {
     /// Of all pods that are on a machine and have not ended. One that is looked at is not here.
     lives: Mutex<HashMap<ObjectKey, Life>>,
     addresses: Addresses,
+    recorder: Recorder,
 }
 
 impl Reconcile for Kubelet {
@@ -142,6 +148,14 @@ impl Kubelet {
     ) -> Result<Action, Failure> {
         let now = Moment { at: Instant::now(), wall: clock::now() };
         life.advance(pod, &self.pace, now);
+        let told = life.take_told();
+        if !told.is_empty() {
+            let recorder = self.recorder.clone().host(&machine.name);
+            let about = pod.metadata.reference(PODS);
+            for (part, occurrence) in told.into_iter().map(|told| told.about(&about)) {
+                recorder.record(&part, occurrence);
+            }
+        }
         let status = life.status(pod, machine.address, now.wall);
         if !status.is_said_by(&pod.status) && !self.write(request, pod, &status).await? {
             return Ok(Action::Done);

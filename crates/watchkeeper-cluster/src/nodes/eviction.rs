@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use watchkeeper_cache::{Keep, Reader};
+use watchkeeper_controller::events::{EventApi, Occurrence, Recorder};
 use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
 
 use super::pods::Pods;
 use super::{Node, Taint, Toleration};
 use crate::pace::Pace;
 use crate::plane::Plane;
-use crate::resource::NODES;
+use crate::resource::{NODES, PODS};
 
 pub(super) fn start(plane: &mut Plane, pace: &Pace) {
     let controller = Controller::new("taint-eviction", &plane.informer(NODES));
@@ -19,6 +20,7 @@ pub(super) fn start(plane: &mut Plane, pace: &Pace) {
         pace: pace.clone(),
         nodes: plane.informer(NODES).reader(Keep::Decoded),
         pods: Pods::new(plane),
+        recorder: plane.recorder("taint-eviction-controller", EventApi::Core),
         since: Mutex::default(),
     };
     plane.run(controller, eviction);
@@ -28,6 +30,7 @@ struct Eviction {
     pace: Pace,
     nodes: Reader<Node>,
     pods: Pods,
+    recorder: Recorder,
     /// Since when each node is known to have which taint.
     since: Mutex<HashMap<String, Vec<(Taint, Instant)>>>,
 }
@@ -59,6 +62,9 @@ impl Reconcile for Eviction {
             match taints.iter().filter_map(until).min() {
                 Some(until) if until <= now && !pod.metadata.is_going() => {
                     let why = ("DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint");
+                    let message = format!("Marking for deletion Pod {}", pod.metadata.key());
+                    let about = pod.metadata.reference(PODS);
+                    self.recorder.record(&about, Occurrence::normal("TaintManagerEviction", message));
                     self.pods.disrupt(&pod, None, why, None).await?;
                 }
                 Some(until) if until > now => next = next.min(until),

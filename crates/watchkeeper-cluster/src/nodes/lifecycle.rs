@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::{DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
+use watchkeeper_controller::events::{EventApi, Occurrence, Recorder};
 use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
 use watchkeeper_core::{Object, ObjectKey};
 
@@ -19,7 +20,7 @@ use super::{LEASE_NAMESPACE, Node, Taint};
 use crate::clock;
 use crate::pace::Pace;
 use crate::plane::Plane;
-use crate::resource::{LEASES, NODES};
+use crate::resource::{LEASES, NODES, PODS};
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
@@ -42,6 +43,7 @@ pub(super) fn start(plane: &mut Plane, pace: &Pace) {
         leases: plane.reader(LEASES),
         api: plane.api(NODES),
         pods: Pods::new(plane),
+        recorder: plane.recorder("node-controller", EventApi::Core),
         heard: Mutex::default(),
     };
     plane.run(controller, lifecycle);
@@ -65,6 +67,7 @@ struct Lifecycle {
     leases: Reader<Lease>,
     api: DynamicApi,
     pods: Pods,
+    recorder: Recorder,
     /// What was last heard of each node, and when: nobody's clock counts but ours.
     heard: Mutex<HashMap<String, (Heard, Instant)>>,
 }
@@ -90,7 +93,12 @@ impl Reconcile for Lifecycle {
             let options = WriteOptions::default();
             let written = self.api.patch_status(name, PatchKind::Strategic, &patch, &options).await;
             match written {
-                Ok(node) => request.wrote(self.nodes.store(), node.resource_version()),
+                Ok(written) => {
+                    request.wrote(self.nodes.store(), written.resource_version());
+                    let message = format!("Node {name} status is now: NodeNotReady");
+                    let about = node.metadata.reference(NODES);
+                    self.recorder.record(&about, Occurrence::normal("NodeNotReady", message));
+                }
                 Err(error) if error.is_conflict() || error.is_not_found() => return Ok(Action::Done),
                 Err(error) => return Err(error.into()),
             }
@@ -129,6 +137,8 @@ impl Lifecycle {
                 let since = clock::now().to_string();
                 let condition = json!({"type": "Ready", "status": "False", "lastTransitionTime": since});
                 self.pods.say(&pod, json!({"conditions": [condition]})).await?;
+                let about = pod.metadata.reference(PODS);
+                self.recorder.record(&about, Occurrence::warning("NodeNotReady", "Node is not ready"));
             }
         }
         Ok(())

@@ -136,7 +136,7 @@ mod tests {
     fn pods_count_from_the_moment_they_are_decided_on() {
         let ledger = Ledger::default();
         let nodes = [node("a", 2), node("b", 3)];
-        let mut place = |name: &str| {
+        let place = |name: &str| {
             let pod = pod(name, "", "Pending");
             ledger.assume(&pod.metadata.key(), &pod, &nodes)
         };

@@ -29,6 +29,7 @@ use watchkeeper_cache::handler::SubscriptionOptions;
 use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::{DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
+use watchkeeper_controller::events::{EventApi, Occurrence, Recorder};
 use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
 use watchkeeper_core::{LabelSelector, Object, ObjectKey};
 use watchkeeper_wire::{FieldPath, Kind, read_field};
@@ -77,6 +78,7 @@ pub(crate) fn start(plane: &mut Plane, pace: &Pace) {
         waiting,
         ledger,
         counted,
+        recorder: plane.recorder(NAME, EventApi::Events),
     };
     plane.run(controller, scheduler);
 }
@@ -91,6 +93,7 @@ struct Scheduler {
     ledger: Arc<Ledger>,
     /// Whether all pods that were there at the beginning are in the ledger.
     counted: watch::Receiver<bool>,
+    recorder: Recorder,
 }
 
 impl Reconcile for Scheduler {
@@ -128,7 +131,11 @@ impl Scheduler {
         let api = self.api.clone().namespace(namespace);
         let bound =
             api.create_subresource::<Value>(name, "binding", &binding, &WriteOptions::default()).await;
-        let Err(error) = bound else { return Ok(Action::Done) };
+        let Err(error) = bound else {
+            let message = format!("Successfully assigned {namespace}/{name} to {node}");
+            self.tell(pod, Occurrence::normal("Scheduled", message).action("Binding"));
+            return Ok(Action::Done);
+        };
         self.ledger.forget(request.key());
         match error.is_conflict() || error.is_not_found() {
             true => Ok(Action::Done), // it is on a node, going or gone
@@ -155,11 +162,18 @@ impl Scheduler {
         let api = self.api.clone().namespace(&pod.metadata.namespace);
         let options = WriteOptions::default();
         match api.patch_status(&pod.metadata.name, PatchKind::Strategic, &patch, &options).await {
-            Ok(pod) => request.wrote(self.pods.store(), pod.resource_version()),
+            Ok(written) => {
+                self.tell(pod, Occurrence::warning("FailedScheduling", message).action("Scheduling"));
+                request.wrote(self.pods.store(), written.resource_version());
+            }
             Err(error) if error.is_conflict() || error.is_not_found() => {}
             Err(error) => return Err(error.into()),
         }
         Ok(self.again(unfit))
+    }
+
+    fn tell(&self, pod: &Pod, occurrence: Occurrence) {
+        self.recorder.record(&pod.metadata.reference(PODS), occurrence);
     }
 
     fn again(&self, unfit: &Unfit) -> Action {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use watchkeeper_controller::events::Reference;
 use watchkeeper_core::{ObjectKey, Timestamp};
 
 use crate::resource::Resource;
@@ -47,6 +48,19 @@ impl Meta {
     /// Who manages it.
     pub(crate) fn controller(&self) -> Option<&OwnerReference> {
         self.owner_references.iter().find(|owner| owner.controller == Some(true))
+    }
+
+    /// Which object it is, for events about it.
+    pub(crate) fn reference(&self, resource: Resource) -> Reference {
+        Reference {
+            api_version: resource.api_version(),
+            kind: resource.kind.to_owned(),
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+            uid: self.uid.clone(),
+            resource_version: self.resource_version.clone(),
+            field_path: String::new(),
+        }
     }
 
     /// What an object says of this one that manages it.

@@ -1,10 +1,12 @@
 //! A cluster that lives, a client for it, and patience.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use watchkeeper_apiserver::server::ApiServer;
+use watchkeeper_cache::reader::Notification;
 use watchkeeper_cache::wait::{Seen, until};
 use watchkeeper_cache::{Informer, InformerFactory};
 use watchkeeper_client::config::{Authorities, Authorization};
@@ -36,6 +38,7 @@ pub(crate) const NODES: Of = Of("v1/nodes", "Node");
 pub(crate) const SERVICES: Of = Of("v1/services", "Service");
 pub(crate) const ENDPOINTS: Of = Of("v1/endpoints", "Endpoints");
 pub(crate) const ENDPOINT_SLICES: Of = Of("discovery.k8s.io/v1/endpointslices", "EndpointSlice");
+pub(crate) const EVENTS: Of = Of("v1/events", "Event");
 pub(crate) const CONFIG_MAPS: Of = Of("v1/configmaps", "ConfigMap");
 
 impl Living {

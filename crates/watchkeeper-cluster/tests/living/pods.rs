@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use watchkeeper_client::dynamic::DeleteOptions;
 use watchkeeper_cluster::{Cluster, Pace, Script};
 
-use crate::living::{Living, PODS};
+use crate::living::{EVENTS, Living, PODS};
 
 async fn quick() -> Living {
     Living::with(Cluster::builder().pace(Pace::instant())).await
@@ -55,6 +55,37 @@ async fn a_pod_comes_to_run_on_a_node_with_an_address() {
     assert!(status["podIP"].as_str().unwrap().starts_with("10.128."));
     assert_eq!(status["hostIPs"], json!([{"ip": status["hostIP"]}]));
     assert!(status["startTime"].is_string());
+    living.stop().await;
+}
+
+#[tokio::test]
+async fn people_hear_how_a_pod_came_to_run() {
+    let living = quick().await;
+    let failing = json!({"nodeSelector": {"no": "where"}});
+    living.create(&PODS, "default", pod("nowhere", failing, &Script::default())).await;
+    living.create(&PODS, "default", pod("web", json!({}), &Script::default())).await;
+    for (pod, reason, severity, message) in [
+        ("nowhere", "FailedScheduling", "Warning", "nodes are available"),
+        ("web", "Scheduled", "Normal", "Successfully assigned default/web to node-"),
+        ("web", "Pulling", "Normal", "Pulling image \"nginx:1.27\""),
+        ("web", "Pulled", "Normal", "Successfully pulled image \"nginx:1.27\" in "),
+        ("web", "Created", "Normal", "Container created"),
+        ("web", "Started", "Normal", "Container started"),
+    ] {
+        let is_told = |event: &Value| {
+            event["involvedObject"]["name"] == pod
+                && event["reason"] == reason
+                && event["type"] == severity
+                && event["message"].as_str().is_some_and(|text| text.contains(message))
+        };
+        living.until_all(&EVENTS, |events| events.iter().any(|(_, event)| is_told(event))).await;
+    }
+    living.delete(&PODS, "default", "web", &DeleteOptions::default()).await;
+    living
+        .until_all(&EVENTS, |events| {
+            events.iter().any(|(_, event)| event["message"] == "Stopping container app")
+        })
+        .await;
     living.stop().await;
 }
 
@@ -146,9 +177,7 @@ async fn a_thousand_pods_run_at_addresses_of_their_own_spread_over_the_nodes() {
         let pod = pod(&format!("web-{number}"), json!({}), &Script::default());
         living.create(&PODS, "default", pod).await;
     }
-    living
-        .until_all(&PODS, |pods| pods.len() == COUNT && pods.iter().all(|(_, pod)| is_ready(Some(pod))))
-        .await;
+    living.until_so_many(&PODS, COUNT, |pod| is_ready(Some(pod))).await;
     let pods = living.list(&PODS, "default").await;
     let addresses: BTreeSet<&str> = pods.iter().filter_map(|pod| pod["status"]["podIP"].as_str()).collect();
     assert_eq!(addresses.len(), COUNT);
