@@ -42,6 +42,10 @@ bench-server:
 bench-client:
     cargo run --manifest-path oracle/Cargo.toml --bin bench -- client
 
+# The work queue beside client-go's and kube-rs's scheduler.
+bench-queue:
+    cargo run --manifest-path oracle/Cargo.toml --bin bench -- queue
+
 # The gate, as CI runs it.
 ci:
     .ci/run

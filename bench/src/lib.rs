@@ -7,5 +7,6 @@ pub mod client;
 pub mod informer;
 pub mod measure;
 pub mod pods;
+pub mod queue;
 pub mod server;
 pub mod store;

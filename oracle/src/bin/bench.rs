@@ -1,11 +1,13 @@
-//! Compares Watchkeeper with its peers, at the real server: `bench [server|client|informer] [ARGUMENT...]`.
+//! Compares Watchkeeper with its peers, at the real server: `bench [server|client|informer|queue] [ARGUMENT...]`.
 //!
 //! - `server`, which may be left out: our API server beside kube-apiserver with etcd.
 //! - `client`: our client beside client-go and kube-client.
 //! - `informer`: our informer beside client-go's and kube-rs's.
+//! - `queue`: our work queue beside client-go's and kube-rs's scheduler; its server is ours.
 //!
 //! Builds for release what is measured and the loader (of `watchkeeper-bench`), starts kube-apiserver with
-//! etcd, and has the loader measure; arguments are the loader's. What it prints is in `docs/benchmarks.md`.
+//! etcd where it is wanted, and has the loader measure; arguments are the loader's. What it prints is in
+//! `docs/benchmarks.md`.
 //!
 //! However it ends, the loader and all servers end with it: `keeper` sees to that.
 
@@ -24,6 +26,7 @@ enum Question {
     Server,
     Client,
     Informer,
+    Queue,
 }
 
 #[tokio::main]
@@ -34,8 +37,9 @@ async fn main() -> ExitCode {
         None | Some("server") => Question::Server,
         Some("client") => Question::Client,
         Some("informer") => Question::Informer,
+        Some("queue") => Question::Queue,
         Some(word) => {
-            eprintln!("error: {word:?} is none of \"server\", \"client\" and \"informer\"");
+            eprintln!("error: {word:?} is none of \"server\", \"client\", \"informer\" and \"queue\"");
             return ExitCode::FAILURE;
         }
     };
@@ -69,14 +73,23 @@ async fn compare(
             let peers = [("watchkeeper-oracle", "kube_informer")];
             (build(workspace, &ours).await?, build(&oracle, &peers).await?)
         }
+        Question::Queue => {
+            let bench = ["queue", "queues"].map(|name| ("watchkeeper-bench", name));
+            let ours = [&[("watchkeeper", "watchkeeper")][..], &bench].concat();
+            let peers = [("watchkeeper-oracle", "kube_queue")];
+            (build(workspace, &ours).await?, build(&oracle, &peers).await?)
+        }
     };
-    let cluster = Cluster::start().await?;
+    let cluster = match question {
+        Question::Queue => None,
+        Question::Server | Question::Client | Question::Informer => Some(Cluster::start().await?),
+    };
     let directory = TempDir::with_prefix("watchkeeper-bench-")?;
     let binaries = Binaries::get()?;
     let mut loader = Command::new(binaries.path("keeper"));
     loader.arg(directory.path());
-    match question {
-        Question::Server => {
+    match (question, &cluster) {
+        (Question::Server, Some(cluster)) => {
             let processes: Vec<String> = cluster.processes()?.iter().map(ToString::to_string).collect();
             loader
                 .arg(release.join("server"))
@@ -85,7 +98,7 @@ async fn compare(
                 .args(["--peer-pids", &processes.join(",")])
                 .args(["--peer-start-ms", &cluster.ready_after().as_millis().to_string()]);
         }
-        Question::Client => {
+        (Question::Client, Some(cluster)) => {
             loader
                 .arg(release.join("clients"))
                 .arg("--kubeconfig")
@@ -95,7 +108,7 @@ async fn compare(
                 .arg("--kube-client")
                 .arg(peers.join("kube_client"));
         }
-        Question::Informer => {
+        (Question::Informer, Some(cluster)) => {
             loader
                 .arg(release.join("informers"))
                 .arg("--kubeconfig")
@@ -104,6 +117,14 @@ async fn compare(
                 .arg(binaries.path("informer"))
                 .arg("--kube-rs")
                 .arg(peers.join("kube_informer"));
+        }
+        (Question::Queue, _) | (_, None) => {
+            loader
+                .arg(release.join("queues"))
+                .arg("--client-go")
+                .arg(binaries.path("queue"))
+                .arg("--kube-rs")
+                .arg(peers.join("kube_queue"));
         }
     }
     let mut loader = loader
@@ -118,7 +139,9 @@ async fn compare(
     drop(pipe);
     let status = loader.wait().await?;
     if !status.success() {
-        eprintln!("{}", cluster.logs());
+        if let Some(cluster) = &cluster {
+            eprintln!("{}", cluster.logs());
+        }
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)

@@ -1,0 +1,147 @@
+//! What kube-rs has for a queue, measured: `kube_queue hand-out|delay|follow`. `bench queue` runs it.
+//!
+//! Keys go through a channel to its scheduler, and from there to at most so many futures at once, all of it in one
+//! task: as in its controller, whose own part between the two, which keeps a key from being worked on twice at once,
+//! is private. So it is measured without that, and comes off better for it. `follow` is its controller, with one
+//! reconciliation at a time.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use clap::Parser as _;
+use futures_util::StreamExt as _;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::runtime::controller::{self, Action, Controller};
+use kube::runtime::scheduler::{ScheduleRequest, scheduler};
+use kube::runtime::watcher;
+use kube::{Api, Client, Config};
+use tokio::sync::mpsc;
+use tokio::task::coop::consume_budget;
+use tokio::time::Instant;
+use watchkeeper_bench::client::Spent;
+use watchkeeper_bench::queue::{Arguments, Job, Lateness, READY, Report, age, delay, key, sent};
+use watchkeeper_bench::server::Outcome;
+
+/// How many keys are on their way to the scheduler, at most.
+const CHANNEL: usize = 1024;
+
+/// A key that is cheap to clone.
+type Key = Arc<str>;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match tokio::spawn(measure(Arguments::parse())).await.map_err(Into::into).flatten() {
+        Ok(report) => {
+            println!("{report}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("kube-rs: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn measure(arguments: Arguments) -> Outcome<Report> {
+    match arguments.job {
+        Job::HandOut => hand_out(arguments.keys, arguments.workers).await,
+        Job::Delay => delayed(arguments.keys).await,
+        Job::Follow => follow(arguments).await,
+    }
+}
+
+fn keys(count: usize) -> Vec<Key> {
+    (0..count).map(key).map(|(namespace, name)| format!("{namespace}/{name}").into()).collect()
+}
+
+/// As many add as work.
+async fn hand_out(count: usize, workers: usize) -> Outcome<Report> {
+    let mut keys = keys(count);
+    let mut parts = Vec::new();
+    for left in (1..=workers).rev() {
+        parts.push(keys.split_off(keys.len() - keys.len() / left));
+    }
+    let (sender, mut receiver) = mpsc::channel(CHANNEL);
+    let spent = Spent::now()?;
+    for part in parts {
+        let sender = sender.clone();
+        tokio::spawn(async move {
+            for message in part {
+                if sender.send(ScheduleRequest { message, run_at: Instant::now() }).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    drop(sender);
+    let requests = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context));
+    let done = AtomicUsize::new(0);
+    let work = |_key: Key| async {
+        done.fetch_add(1, Ordering::Relaxed);
+    };
+    scheduler(requests).take(count).for_each_concurrent(workers, work).await;
+    let cost = spent.since()?;
+    match done.into_inner() {
+        done if done == count => Ok(Report::new("kube-rs", Job::HandOut, count, cost, None)),
+        done => Err(format!("{done} of {count} keys were handed out").into()),
+    }
+}
+
+async fn delayed(count: usize) -> Outcome<Report> {
+    let keys = keys(count);
+    let mut due = HashMap::with_capacity(count);
+    let (sender, mut receiver) = mpsc::channel(CHANNEL);
+    let spent = Spent::now()?;
+    tokio::spawn(async move {
+        for (number, key) in keys.into_iter().enumerate() {
+            let run_at = Instant::now() + delay(number);
+            if sender.send(ScheduleRequest { message: (key, run_at), run_at }).await.is_err() {
+                return;
+            }
+            consume_budget().await;
+        }
+    });
+    let requests = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context));
+    let mut scheduled = std::pin::pin!(scheduler(requests).take(count));
+    while let Some((key, run_at)) = scheduled.next().await {
+        due.insert(key, run_at.elapsed());
+    }
+    let cost = spent.since()?;
+    Ok(Report::new("kube-rs", Job::Delay, count, cost, Lateness::of(due.into_values().collect())))
+}
+
+async fn follow(arguments: Arguments) -> Outcome<Report> {
+    let kubeconfig = Kubeconfig::read_from(&arguments.kubeconfig)?;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    let objects = Api::<ConfigMap>::all(Client::try_from(config)?);
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let controller = Controller::new(objects, watcher::Config::default())
+        .with_config(controller::Config::default().concurrency(1));
+    let store = controller.store();
+    let reconcile = |found: Arc<ConfigMap>, tell: Arc<mpsc::UnboundedSender<Duration>>| async move {
+        if let Some(sent) = sent(found.data.as_ref()) {
+            let _ = tell.send(age(sent)); // nobody hears it when the job is done
+        }
+        Ok::<_, Infallible>(Action::await_change())
+    };
+    let never = |_: Arc<ConfigMap>, error: &Infallible, _: Arc<_>| match *error {};
+    tokio::spawn(controller.run(reconcile, never, Arc::new(tell)).for_each(async |_| {}));
+    store.wait_until_ready().await?;
+    println!("{READY}");
+    let mut late = Vec::new();
+    let mut spent = Spent::now()?;
+    while late.len() < arguments.keys
+        && let Some(one) = told.recv().await
+    {
+        if late.is_empty() {
+            spent = Spent::now()?;
+        }
+        late.push(one);
+    }
+    Ok(Report::new("kube-rs", Job::Follow, arguments.keys, spent.since()?, Lateness::of(late)))
+}
