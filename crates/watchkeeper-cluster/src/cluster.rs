@@ -12,7 +12,9 @@ use watchkeeper_client::{Client, Config};
 use crate::nodes::Fleet;
 use crate::pace::Pace;
 use crate::plane::Plane;
-use crate::{accounts, deployment, endpoints, garbage, kubelet, namespace, nodes, replica_set, root_ca, scheduler};
+use crate::{
+    accounts, deployment, endpoints, garbage, kubelet, namespace, nodes, replica_set, root_ca, scheduler,
+};
 
 /// Why a cluster does not live.
 #[derive(Debug, thiserror::Error)]

@@ -1,22 +1,46 @@
-//! Telling: what a controller has done about an object, for people who look at it.
+//! Telling: what a controller has done about an object, as events for people who look at it.
 
+use watchkeeper_controller::events::{EventApi, Occurrence, Recorder, Reference, ServerSink};
+
+use crate::plane::Plane;
 use crate::resource::Resource;
 use crate::view::Meta;
 
 /// Who tells, and of which objects.
+#[derive(Debug, Clone)]
 pub(crate) struct Telling {
-    pub(crate) controller: &'static str,
-    pub(crate) of: Resource,
+    recorder: Recorder,
+    of: Resource,
 }
 
 impl Telling {
+    /// In the name of a controller. Its events are written as long as the plane's controllers run.
+    pub(crate) fn start(plane: &mut Plane, controller: &str, of: Resource) -> Self {
+        let sink = ServerSink::new(plane.client(), EventApi::Core);
+        let (recorder, writer) = Recorder::new(sink, EventApi::Core, controller);
+        plane.spawn(|stop| writer.run(stop));
+        Self { recorder, of }
+    }
+
     /// Something that was to be expected.
-    pub(crate) fn normal(&self, about: &Meta, reason: &str, message: &str) {
-        tracing::info!(controller = self.controller, kind = self.of.kind, key = %about.key(), reason, message);
+    pub(crate) fn normal(&self, about: &Meta, reason: &str, message: String) {
+        self.recorder.record(&self.reference(about), Occurrence::normal(reason, message));
     }
 
     /// Something that somebody should look at.
-    pub(crate) fn warning(&self, about: &Meta, reason: &str, message: &str) {
-        tracing::warn!(controller = self.controller, kind = self.of.kind, key = %about.key(), reason, message);
+    pub(crate) fn warning(&self, about: &Meta, reason: &str, message: String) {
+        self.recorder.record(&self.reference(about), Occurrence::warning(reason, message));
+    }
+
+    fn reference(&self, about: &Meta) -> Reference {
+        Reference {
+            api_version: self.of.api_version(),
+            kind: self.of.kind.to_owned(),
+            namespace: about.namespace.clone(),
+            name: about.name.clone(),
+            uid: about.uid.clone(),
+            resource_version: about.resource_version.clone(),
+            field_path: String::new(),
+        }
     }
 }

@@ -25,14 +25,14 @@ pub(super) struct Deployments {
 }
 
 impl Deployments {
-    pub(super) fn new(plane: &Plane) -> Self {
+    pub(super) fn new(plane: &mut Plane) -> Self {
         Self {
             deployments: plane.reader(DEPLOYMENTS),
             sets: plane.reader(REPLICA_SETS),
             pods: plane.reader(PODS),
             whole: Whole::new(plane, DEPLOYMENTS),
             whole_sets: Whole::new(plane, REPLICA_SETS),
-            telling: Telling { controller: "deployment-controller", of: DEPLOYMENTS },
+            telling: Telling::start(plane, "deployment-controller", DEPLOYMENTS),
         }
     }
 }

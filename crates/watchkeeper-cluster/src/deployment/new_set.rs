@@ -63,7 +63,7 @@ impl Rollout<'_> {
         let (name, size) = (set.metadata.name.clone(), set.replicas());
         if size > 0 {
             let message = format!("Scaled up replica set {name} from 0 to {size}");
-            self.on.telling.normal(&self.deployment.metadata, "ScalingReplicaSet", &message);
+            self.on.telling.normal(&self.deployment.metadata, "ScalingReplicaSet", message);
         }
         let message = format!("Created new replica set {name:?}");
         self.tell(condition(PROGRESSING, "True", "NewReplicaSetCreated", message, now()));
@@ -99,7 +99,7 @@ impl Rollout<'_> {
             return Halt::Failed(Failure::terminal(error));
         }
         let message = format!("Failed to create new replica set {name:?}: {error}");
-        self.on.telling.warning(&self.deployment.metadata, "ReplicaSetCreateError", &message);
+        self.on.telling.warning(&self.deployment.metadata, "ReplicaSetCreateError", message.clone());
         self.tell(condition(PROGRESSING, "False", "ReplicaSetCreateError", message, now()));
         error.into()
     }

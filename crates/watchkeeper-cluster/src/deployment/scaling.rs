@@ -90,7 +90,7 @@ impl Rollout<'_> {
         }
         let (direction, name) = (if before < size { "up" } else { "down" }, &self.sets[which].metadata.name);
         let message = format!("Scaled {direction} replica set {name} from {before} to {size}");
-        self.on.telling.normal(&self.deployment.metadata, "ScalingReplicaSet", &message);
+        self.on.telling.normal(&self.deployment.metadata, "ScalingReplicaSet", message);
         Ok(true)
     }
 }

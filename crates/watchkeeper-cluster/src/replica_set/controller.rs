@@ -28,17 +28,17 @@ pub(super) struct ReplicaSets {
     pods: Reader<Pod>,
     whole: Whole,
     api: DynamicApi,
-    telling: Arc<Telling>,
+    telling: Telling,
 }
 
 impl ReplicaSets {
-    pub(super) fn new(plane: &Plane) -> Self {
+    pub(super) fn new(plane: &mut Plane) -> Self {
         Self {
             sets: plane.reader(REPLICA_SETS),
             pods: plane.informer(PODS).reader(Keep::Decoded),
             whole: Whole::new(plane, REPLICA_SETS),
             api: plane.api(PODS),
-            telling: Arc::new(Telling { controller: "replicaset-controller", of: REPLICA_SETS }),
+            telling: Telling::start(plane, "replicaset-controller", REPLICA_SETS),
         }
     }
 }

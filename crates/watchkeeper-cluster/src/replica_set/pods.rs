@@ -41,7 +41,7 @@ pub(super) struct Pods {
     /// Where they will be seen.
     pub(super) store: Store,
     pub(super) request: Request,
-    pub(super) telling: Arc<Telling>,
+    pub(super) telling: Telling,
 }
 
 impl Pods {
@@ -59,12 +59,12 @@ impl Pods {
         match self.api.create(&pod, &WriteOptions::default()).await {
             Ok(pod) => {
                 self.request.wrote(&self.store, pod.resource_version());
-                self.telling.normal(about, "SuccessfulCreate", &format!("Created pod: {}", pod.name()));
+                self.telling.normal(about, "SuccessfulCreate", format!("Created pod: {}", pod.name()));
                 Ok(())
             }
             Err(error) if is_terminating(&error) => Err(PodsError::Terminating(error)),
             Err(error) => {
-                self.telling.warning(about, "FailedCreate", &format!("Error creating: {error}"));
+                self.telling.warning(about, "FailedCreate", format!("Error creating: {error}"));
                 Err(PodsError::Create(error))
             }
         }
@@ -83,13 +83,13 @@ impl Pods {
                 if let Deleted::Going(pod) = deleted {
                     self.request.wrote(&self.store, pod.resource_version());
                 }
-                self.telling.normal(about, "SuccessfulDelete", &format!("Deleted pod: {name}"));
+                self.telling.normal(about, "SuccessfulDelete", format!("Deleted pod: {name}"));
                 Ok(())
             }
             // Somebody else was quicker.
             Err(error) if error.is_not_found() || error.is_conflict() => Ok(()),
             Err(error) => {
-                self.telling.warning(about, "FailedDelete", &format!("Error deleting: {error}"));
+                self.telling.warning(about, "FailedDelete", format!("Error deleting: {error}"));
                 Err(PodsError::Delete(error))
             }
         }

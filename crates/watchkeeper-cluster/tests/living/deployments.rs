@@ -13,6 +13,7 @@ use crate::living::{Living, Of, PODS};
 use crate::replica_sets::REPLICA_SETS;
 
 const DEPLOYMENTS: Of = Of("apps/v1/deployments", "Deployment");
+const EVENTS: Of = Of("v1/events", "Event");
 const SHOP: &str = "shop";
 const HASH: &str = "pod-template-hash";
 const REVISION: &str = "deployment.kubernetes.io/revision";
@@ -139,6 +140,49 @@ async fn a_deployment_leads_to_pods_that_serve() {
     for pod in living.list(&PODS, SHOP).await {
         assert_eq!(pod["metadata"]["labels"], json!({"app": "web", HASH: hash}));
     }
+    living.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_done_is_told_in_events() {
+    let living = Living::start().await;
+    living.namespace(SHOP).await;
+    living.create(&DEPLOYMENTS, SHOP, web(2, json!({}))).await;
+    living.until_web(|web| web["status"]["updatedReplicas"] == 2).await;
+    living.patch_web(json!({"spec": {"replicas": 0}})).await;
+    let set = living.set_of("web:1").await;
+    let set = name(&set);
+    let expected = [
+        ("deployment-controller", "ScalingReplicaSet", format!("Scaled up replica set {set} from 0 to 2"), 1),
+        (
+            "deployment-controller",
+            "ScalingReplicaSet",
+            format!("Scaled down replica set {set} from 2 to 0"),
+            1,
+        ),
+        ("replicaset-controller", "SuccessfulCreate", format!("Created pod: {set}-"), 2),
+        ("replicaset-controller", "SuccessfulDelete", format!("Deleted pod: {set}-"), 2),
+    ];
+    living
+        .until_all(&EVENTS, |all| {
+            let here = |event: &&Value| event["metadata"]["namespace"] == SHOP && event["type"] == "Normal";
+            let events: Vec<&Value> = all.iter().map(|(_, event)| event).filter(here).collect();
+            expected.iter().all(|(component, reason, message, count)| {
+                let is_so = |event: &&&Value| {
+                    let (kind, name) = match *component {
+                        "deployment-controller" => ("Deployment", "web"),
+                        _ => ("ReplicaSet", set),
+                    };
+                    event["source"]["component"] == *component
+                        && event["reason"] == *reason
+                        && event["message"].as_str().is_some_and(|said| said.starts_with(message))
+                        && event["involvedObject"]["kind"] == kind
+                        && event["involvedObject"]["name"] == name
+                };
+                events.iter().filter(is_so).count() == *count
+            })
+        })
+        .await;
     living.stop().await;
 }
 
