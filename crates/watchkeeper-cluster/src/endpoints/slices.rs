@@ -76,7 +76,7 @@ impl Reconcile for Keeper {
         };
         // First those that are new: nobody is to think that endpoints are gone that have only moved.
         for (ports, endpoints) in &plan.create {
-            let slice = DynamicObject::try_from(say.new(ports, endpoints))?;
+            let slice = DynamicObject::try_from(say.one_more(ports, endpoints))?;
             self.wrote(&request, api.create(&slice, &WriteOptions::default()).await)?;
         }
         for (slice, endpoints) in &plan.update {
@@ -126,7 +126,7 @@ struct Saying<'a> {
 }
 
 impl Saying<'_> {
-    fn new(&self, ports: &[Port], endpoints: &[Endpoint]) -> serde_json::Value {
+    fn one_more(&self, ports: &[Port], endpoints: &[Endpoint]) -> serde_json::Value {
         let meta = &self.service.metadata;
         let annotations: BTreeMap<&str, &String> =
             self.time.iter().map(|time| (TRIGGER_TIME, time)).collect();

@@ -256,7 +256,7 @@ impl Container {
     }
 
     /// It is asked to end.
-    pub(super) fn is_told_to_stop(&mut self) {
+    pub(super) fn ask_to_stop(&mut self) {
         if self.is_running() {
             self.tell(false, "Killing", format!("Stopping container {}", self.name));
         }

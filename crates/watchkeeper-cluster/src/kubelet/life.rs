@@ -117,7 +117,7 @@ impl Life {
     /// Ends, as quickly as the containers do and in no more time than they have.
     fn stop(&mut self, pod: &Pod, script: &Script, pace: &Pace, now: Moment) {
         if self.ending.is_none() {
-            self.containers.iter_mut().for_each(Container::is_told_to_stop);
+            self.containers.iter_mut().for_each(Container::ask_to_stop);
         }
         let ending = *self.ending.get_or_insert(now.at);
         let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or(0);

@@ -23,8 +23,9 @@ struct Told {
 impl Told {
     fn new(spec: Value, script: &Script) -> Self {
         let mut whole = json!({"restartPolicy": "Always", "containers": [{"name": "app", "image": "nginx"}]});
-        for (key, value) in spec.as_object().unwrap() {
-            whole[key] = value.clone();
+        let Value::Object(fields) = spec else { panic!("a spec is an object") };
+        for (key, value) in fields {
+            whole[key] = value;
         }
         let metadata =
             json!({"name": "web", "namespace": "x", "uid": "u", "annotations": script.annotations()});

@@ -127,11 +127,12 @@ mod tests {
 
     fn obstacle(pod: Value, node: Value, taken: Tally) -> String {
         let mut whole = json!({"metadata": {"name": "node-1"}, "status": {"allocatable": {"cpu": "2", "memory": "1Gi", "pods": "3"}}});
-        for (key, value) in node.as_object().unwrap() {
-            whole[key] = value.clone();
+        let Value::Object(fields) = node else { panic!("a node is an object") };
+        for (key, value) in fields {
+            whole[key] = value;
         }
         let node: Node = serde_json::from_value(whole).unwrap();
-        let pod: Pod = serde_json::from_value(json!({"spec": pod})).unwrap();
+        let pod: Pod = serde_json::from_value(Value::from_iter([("spec", pod)])).unwrap();
         match fits(&pod, pod.requests(), &node, taken) {
             Ok(()) => String::new(),
             Err(obstacle) => obstacle.reasons.join(", "),

@@ -131,7 +131,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn asking(containers: Value, init: Value) -> Requests {
-        let pod = json!({"spec": {"containers": containers, "initContainers": init}});
+        let pod = json!({"spec": Value::from_iter([("containers", containers), ("initContainers", init)])});
         serde_json::from_value::<Pod>(pod).unwrap().requests()
     }
 

@@ -19,7 +19,9 @@ fn labelled(name: &str, script: &Script) -> Value {
 }
 
 fn service(name: &str, spec: Value) -> Value {
-    json!({"metadata": {"name": name, "labels": {"team": "shop"}}, "spec": spec})
+    let mut service = json!({"metadata": {"name": name, "labels": {"team": "shop"}}});
+    service["spec"] = spec;
+    service
 }
 
 /// The names of the pods in a list of addresses.

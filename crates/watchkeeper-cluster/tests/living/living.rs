@@ -138,6 +138,36 @@ impl Living {
         }
     }
 
+    /// Waits until this can be said of so many objects of a resource. Each is looked at once for each change of it,
+    /// so that there may be very many.
+    pub(crate) async fn until_so_many(&self, of: &Of, count: usize, is_so: impl Fn(&Value) -> bool) {
+        let informer = self.informer(of);
+        informer.start();
+        let reader = informer.reader::<Value>(watchkeeper_cache::Keep::Encoded);
+        let mut changes = reader.changes(Default::default());
+        let mut so = BTreeSet::new();
+        let name = |object: &Value| object["metadata"]["name"].as_str().unwrap().to_owned();
+        let counting = async {
+            while so.len() < count {
+                match changes.next().await.unwrap() {
+                    Notification::Added { new, .. } | Notification::Updated { new, .. } if is_so(&new) => {
+                        so.insert(name(&new));
+                    }
+                    Notification::Added { new: it, .. }
+                    | Notification::Updated { new: it, .. }
+                    | Notification::Deleted { last: it }
+                    | Notification::DeletedWhileAway { last_seen: it } => {
+                        so.remove(&name(&it));
+                    }
+                    Notification::Resync(_) => {}
+                    Notification::Undecodable { error, .. } => panic!("{error}"),
+                }
+            }
+        };
+        let counted = tokio::time::timeout(PATIENCE, counting).await;
+        assert!(counted.is_ok(), "{} of {count} {}", so.len(), of.0);
+    }
+
     pub(crate) fn informer(&self, of: &Of) -> Informer {
         let (group_version, plural) = of.0.rsplit_once('/').unwrap();
         let (group, version) = group_version.rsplit_once('/').unwrap_or(("", group_version));

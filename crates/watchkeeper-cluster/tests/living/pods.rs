@@ -15,8 +15,9 @@ async fn quick() -> Living {
 /// A pod with a container, and whatever is to be laid over it.
 pub(crate) fn pod(name: &str, spec: Value, script: &Script) -> Value {
     let mut whole = json!({"containers": [{"name": "app", "image": "nginx:1.27"}]});
-    for (key, value) in spec.as_object().unwrap() {
-        whole[key] = value.clone();
+    let Value::Object(fields) = spec else { panic!("a spec is an object") };
+    for (key, value) in fields {
+        whole[key] = value;
     }
     json!({"metadata": {"name": name, "annotations": script.annotations()}, "spec": whole})
 }
