@@ -4,9 +4,11 @@ use serde_json::{Value, json};
 use watchkeeper_client::dynamic::{DeleteOptions, Propagation};
 use watchkeeper_core::ObjectKey;
 
-use crate::living::{CONFIG_MAPS, Living, Of};
+use crate::living::{CONFIG_MAPS, Living, NAMESPACES, Of};
 
 const SHOP: &str = "shop";
+const DEFINITIONS: Of = Of("apiextensions.k8s.io/v1/customresourcedefinitions", "CustomResourceDefinition");
+const STALLS: Of = Of("example.com/v1/stalls", "Stall");
 const CLUSTER_ROLES: Of = Of("rbac.authorization.k8s.io/v1/clusterroles", "ClusterRole");
 
 /// Whether an owner has to wait for what it owns.
@@ -213,5 +215,48 @@ async fn an_owner_of_another_namespace_is_none_and_one_of_the_cluster_is_one() {
     assert!(living.get(&CONFIG_MAPS, at_home, "a").await.is_some());
     let misled = living.get(&CLUSTER_ROLES, "", "misled").await;
     assert!(misled.is_some(), "what is in no namespace cannot have an owner in one, and stays");
+    living.stop().await;
+}
+
+#[tokio::test]
+async fn custom_resources_own_and_are_owned_and_go_with_their_namespace() {
+    let living = Living::shop().await;
+    let version = json!({
+        "name": "v1", "served": true, "storage": true,
+        "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+    });
+    let definition = json!({
+        "metadata": {"name": "stalls.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "versions": [version],
+            "names": {"plural": "stalls", "singular": "stall", "kind": "Stall", "listKind": "StallList"},
+        },
+    });
+    living.create(&DEFINITIONS, "", definition).await;
+    let is_established = |definition: Option<&Value>| {
+        let conditions = definition.and_then(|it| it["status"]["conditions"].as_array());
+        conditions.into_iter().flatten().any(|it| it["type"] == "Established" && it["status"] == "True")
+    };
+    living.until(&DEFINITIONS, "", "stalls.example.com", is_established).await;
+
+    let a = living.create(&STALLS, SHOP, json!({"metadata": {"name": "a"}})).await;
+    let b = living.owned("b", &[Free(&a)]).await;
+    let z = living.owned("z", &[]).await;
+    let owners = json!([Free(&b).reference(), Free(&z).reference()]);
+    living.create(&STALLS, SHOP, json!({"metadata": {"name": "c", "ownerReferences": owners}})).await;
+    living.delete_map("z", Propagation::Background).await;
+    let has_one = |stall: Option<&Value>| {
+        let owners = stall.and_then(|stall| stall["metadata"]["ownerReferences"].as_array());
+        owners.is_some_and(|owners| owners.len() == 1)
+    };
+    living.until(&STALLS, SHOP, "c", has_one).await;
+    living.delete(&STALLS, SHOP, "a", &DeleteOptions::default()).await;
+    living.until(&STALLS, SHOP, "c", |stall| stall.is_none()).await;
+    living.until_left(&[]).await;
+
+    living.create(&STALLS, SHOP, json!({"metadata": {"name": "d"}})).await;
+    living.delete(&NAMESPACES, "", SHOP, &DeleteOptions::default()).await;
+    living.until(&NAMESPACES, "", SHOP, |namespace| namespace.is_none()).await;
+    assert_eq!(living.list(&STALLS, SHOP).await, Vec::<Value>::new());
     living.stop().await;
 }
