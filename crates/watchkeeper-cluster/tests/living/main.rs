@@ -3,6 +3,7 @@
 
 mod accounts;
 mod by_hand;
+mod cascades;
 mod deployments;
 mod endpoints;
 mod garbage;
