@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use watchkeeper_core::{Check, Timestamp};
 use watchkeeper_metrics::{RegisterError, Registry};
 
@@ -22,6 +22,8 @@ pub struct Elector<S> {
     identity: String,
     timing: Timing,
     releases: bool,
+    /// For how long it is renewed while what was led ends.
+    ending: Duration,
     /// What was read or written last, and when that began to be so, by this process's own clock (L1).
     observed: Option<(Held, Instant)>,
     reports: Reports,
@@ -63,6 +65,7 @@ impl<S: LeaseStore> Elector<S> {
             identity: identity.to_owned(),
             timing: Timing::default(),
             releases: true,
+            ending: Duration::ZERO,
             observed: None,
             reports: Reports::default(),
             chance: Chance::of(identity),
@@ -90,6 +93,14 @@ impl<S: LeaseStore> Elector<S> {
     #[must_use]
     pub fn keep_at_end(mut self) -> Self {
         self.releases = false;
+        self
+    }
+
+    /// Once it is told to stop, the lease is renewed for so long at most until what was led has ended. Unless said, it
+    /// is not, and so that has the rest of the lease.
+    #[must_use]
+    pub fn renewed_at_end(mut self, at_most: Duration) -> Self {
+        self.ending = at_most;
         self
     }
 
@@ -142,13 +153,24 @@ impl<S: LeaseStore> Elector<S> {
         let (state, leadership) = Leadership::new(token, until);
         self.reports.leads(true, &self.identity, self.store.reference().as_ref());
         let mut lead = Box::pin(lead(leadership));
-        let is_over = tokio::select! {
+        let (mut is_over, is_lost) = tokio::select! {
             biased;
-            () = &mut lead => true,
-            () = &mut stop => false,
-            () = self.renew(&state) => false,
+            () = &mut lead => (true, false),
+            () = &mut stop => (false, false),
+            () = self.renew(&state) => (false, true),
         };
         state.send_modify(|state| state.is_lost = true);
+        if !is_over && !is_lost {
+            let at_most = self.ending;
+            let ended = async {
+                tokio::select! {
+                    biased;
+                    () = &mut lead => true,
+                    () = self.renew(&state) => false,
+                }
+            };
+            is_over = timeout(at_most, ended).await.unwrap_or(false);
+        }
         if !is_over {
             let until = state.borrow().until;
             // Whoever does not stop when he is told is stopped (L2).

@@ -1,6 +1,7 @@
 //! Led: what runs only while this process leads.
 
 use std::future::Future;
+use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join, join_all};
 use tokio_util::sync::CancellationToken;
@@ -64,16 +65,17 @@ impl Led {
 
 /// An [`Elector`], whatever its store.
 pub(super) trait Elect: Send {
-    /// Runs the controllers once, while this process leads. If that ends before the end has begun, so does all.
-    fn elect(self: Box<Self>, led: Led) -> BoxFuture<'static, ()>;
+    /// Runs the controllers once, while this process leads, and keeps the lease for so long while they end. If that
+    /// ends before the end has begun, so does all.
+    fn elect(self: Box<Self>, led: Led, grace: Duration) -> BoxFuture<'static, ()>;
 }
 
 impl<S: LeaseStore> Elect for Elector<S> {
-    fn elect(self: Box<Self>, led: Led) -> BoxFuture<'static, ()> {
+    fn elect(self: Box<Self>, led: Led, grace: Duration) -> BoxFuture<'static, ()> {
         let end = led.end.clone();
         let lead = |leadership: Leadership| async move { led.run(leadership.lost()).await };
         Box::pin(async move {
-            self.run(lead, end.is_near()).await;
+            self.renewed_at_end(grace).run(lead, end.is_near()).await;
             if !end.has_begun() {
                 end.because(ManagerError::LeadershipLost);
             }

@@ -316,7 +316,7 @@ impl Manager {
         let led = Led { controllers: self.controllers, end };
         match self.elector {
             None => led.run(std::future::pending()).await,
-            Some(elector) => elector.elect(led).await,
+            Some(elector) => elector.elect(led, self.grace).await,
         }
     }
 }

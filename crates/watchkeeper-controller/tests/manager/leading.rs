@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use watchkeeper_controller::{Manager, ManagerError};
+use watchkeeper_controller::{Action, Manager, ManagerError, Request};
 
 use crate::board::Board;
 use crate::{Story, after, controller, factory};
@@ -30,6 +30,34 @@ async fn the_next_begins_when_the_first_has_ended_and_is_ready_before() {
     assert_eq!(told[..2], ["first@0", "released@10"]);
     assert!(told[2].starts_with("second@1"), "{told:?}");
     assert_eq!(told.len(), 4, "{told:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lease_is_kept_until_the_last_call_is_finished() {
+    let story = Story::new();
+    let board = Board::new(&story);
+    let (mine, others) = (factory(Duration::ZERO), factory(Duration::ZERO));
+    let mut first = Manager::new(&mine).elector(board.elector("first"));
+    let told = story.clone();
+    first.add(controller("shops", &mine), move |_: Request| {
+        let told = told.clone();
+        async move {
+            after(28).await; // longer than a lease lasts
+            told.tell("finished");
+            Ok(Action::Done)
+        }
+    });
+    let mut second = Manager::new(&others).elector(board.elector("second"));
+    second.add(controller("shops", &others), story.telling("second"));
+    let second = async {
+        after(1).await;
+        second.run_until(after(60)).await
+    };
+    let (first, second) = tokio::join!(first.run_until(after(2)), second);
+    assert!(first.is_ok() && second.is_ok(), "{first:?} {second:?}");
+    let told = story.told();
+    assert_eq!(told[..2], ["finished@28", "released@28"]);
+    assert!(told[2].starts_with("second@"), "{told:?}");
 }
 
 #[tokio::test(start_paused = true)]
