@@ -68,7 +68,8 @@ async fn released(meddling: &[Meddling]) -> (String, Vec<&'static str>, Duration
         told.send(Instant::now()).unwrap();
     };
     assert!(elector.run(lead, std::future::pending()).await);
-    let (requests, begun) = (store.way.requests.lock().clone(), begun.await.unwrap());
+    let begun = begun.await.unwrap();
+    let requests = store.way.requests.lock().clone();
     (world.lease().unwrap().record.holder, requests, begun.elapsed())
 }
 
