@@ -18,6 +18,7 @@ mod list;
 mod metadata;
 mod node;
 mod number;
+mod old;
 mod outcome;
 mod pattern;
 mod prune;

@@ -8,9 +8,9 @@
 use serde_json::{Map, Number, Value};
 use watchkeeper_core::{Quoted, StatusCause};
 
-use super::list;
-use super::node::{Additional, ListType, Node};
+use super::node::{Additional, Node, Width};
 use super::number::{self, Held, is_whole};
+use super::old::Old;
 use super::outcome::{Breach, Outcome};
 
 /// What is wrong with a value, at a path from the object; none where it is the object.
@@ -23,45 +23,6 @@ pub(super) fn validate(
     let old = old.map(|value| Old { value, node });
     let outcome = ratcheted(node, "", value, old);
     outcome.breaches.into_iter().map(|breach| breach.into_cause(root)).collect()
-}
-
-/// What was in the place of a value before, and the schema of that place.
-#[derive(Clone, Copy)]
-struct Old<'a> {
-    value: &'a Value,
-    node: &'a Node,
-}
-
-impl<'a> Old<'a> {
-    fn key(self, key: &str) -> Option<Self> {
-        Some(Self { value: self.value.get(key)?, node: self.node.child(key)? })
-    }
-
-    /// What was the item that this one has come of. Only the items of a map can be told apart.
-    fn item(self, item: &Value) -> Option<Self> {
-        let (node, items) = (self.node.items.as_deref()?, self.value.as_array()?);
-        if self.node.list_type != Some(ListType::Map) || !list::has_key(self.node, item) {
-            return None;
-        }
-        let key = list::key(self.node, item);
-        let value = items.iter().find(|old| list::key(self.node, old) == key)?;
-        Some(Self { value, node })
-    }
-
-    fn is_same(self, value: &Value) -> bool {
-        match (value, self.value) {
-            (Value::Array(new), Value::Array(old)) if self.node.list_type == Some(ListType::Map) => {
-                let is_kept = |item: &Value| self.item(item).is_some_and(|old| old.is_same(item));
-                new.len() == old.len() && new.iter().all(is_kept)
-            }
-            (Value::Object(new), Value::Object(old)) => {
-                let is_kept =
-                    |(key, value): (&String, &Value)| self.key(key).is_some_and(|old| old.is_same(value));
-                new.len() == old.len() && new.iter().all(is_kept)
-            }
-            (new, old) => new == old,
-        }
-    }
 }
 
 fn ratcheted(node: &Node, name: &str, value: &Value, old: Option<Old<'_>>) -> Outcome {
@@ -164,10 +125,10 @@ fn of_type(node: &Node, name: &str, value: &Value) -> Outcome {
         (node.width, fits, matches!(value, Value::String(_) | Value::Array(_)))
     {
         let wanted = match width {
-            super::node::Width::Int32 => "int32",
-            super::node::Width::Int64 => "int64",
-            super::node::Width::Float => "float",
-            super::node::Width::Double => "double",
+            Width::Int32 => "int32",
+            Width::Int64 => "int64",
+            Width::Float => "float",
+            Width::Double => "double",
         };
         if wanted != format {
             return refuse(wanted, format);
