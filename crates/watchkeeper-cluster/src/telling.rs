@@ -1,6 +1,6 @@
 //! Telling: what a controller has done about an object, as events for people who look at it.
 
-use watchkeeper_controller::events::{EventApi, Occurrence, Recorder, Reference, ServerSink};
+use watchkeeper_controller::events::{EventApi, Occurrence, Recorder, Reference};
 
 use crate::plane::Plane;
 use crate::resource::Resource;
@@ -16,10 +16,7 @@ pub(crate) struct Telling {
 impl Telling {
     /// In the name of a controller. Its events are written as long as the plane's controllers run.
     pub(crate) fn start(plane: &mut Plane, controller: &str, of: Resource) -> Self {
-        let sink = ServerSink::new(plane.client(), EventApi::Core);
-        let (recorder, writer) = Recorder::new(sink, EventApi::Core, controller);
-        plane.spawn(|stop| writer.run(stop));
-        Self { recorder, of }
+        Self { recorder: plane.recorder(controller, EventApi::Core), of }
     }
 
     /// Something that was to be expected.
