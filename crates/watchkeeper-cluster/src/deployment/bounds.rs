@@ -55,12 +55,15 @@ mod tests {
         ];
         for (desired, surge, unavailable, expected) in cases {
             let rolling = json!({"maxSurge": surge, "maxUnavailable": unavailable});
-            assert_eq!(bounds(desired, json!({"type": "RollingUpdate", "rollingUpdate": rolling})), expected);
+            assert_eq!(
+                bounds(desired, &json!({"type": "RollingUpdate", "rollingUpdate": rolling})),
+                expected
+            );
         }
-        assert_eq!(bounds(10, json!({"type": "Recreate"})), (0, 0));
+        assert_eq!(bounds(10, &json!({"type": "Recreate"})), (0, 0));
     }
 
-    fn bounds(desired: i64, strategy: Value) -> (i64, i64) {
+    fn bounds(desired: i64, strategy: &Value) -> (i64, i64) {
         let deployment = json!({"spec": {"replicas": desired, "strategy": strategy}});
         let bounds = Bounds::of(&serde_json::from_value(deployment).unwrap());
         (bounds.surge, bounds.unavailable)

@@ -37,13 +37,13 @@ pub(super) fn find<'a>(all: &'a [DeploymentCondition], kind: &str) -> Option<&'a
 
 /// Says it, unless the same was said for the same reason. What was so before stays so since then.
 pub(super) fn set(all: &mut Vec<DeploymentCondition>, mut condition: DeploymentCondition) {
-    if let Some(current) = find(all, &condition.kind) {
-        if current.status == condition.status {
-            if current.reason == condition.reason {
-                return;
-            }
-            condition.last_transition_time.clone_from(&current.last_transition_time);
+    if let Some(current) = find(all, &condition.kind)
+        && current.status == condition.status
+    {
+        if current.reason == condition.reason {
+            return;
         }
+        condition.last_transition_time.clone_from(&current.last_transition_time);
     }
     remove(all, &condition.kind);
     all.push(condition);

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn deployment(status: Value) -> Deployment {
+    fn deployment(status: &Value) -> Deployment {
         let rolling = json!({"maxSurge": 1, "maxUnavailable": 1});
         let value = json!({
             "metadata": {"name": "web", "generation": 2},
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn all_sets_are_counted() {
         let sets = [set("old", 2, 2, 2), set("new", 2, 2, 1)];
-        let status = counted(&deployment(json!({})), &sets, Some(&sets[1]), at("2026-01-01T00:00:00Z"));
+        let status = counted(&deployment(&json!({})), &sets, Some(&sets[1]), at("2026-01-01T00:00:00Z"));
         let mut status = serde_json::to_value(status).unwrap();
         status.as_object_mut().unwrap().remove("conditions");
         let expected = json!({
@@ -249,7 +249,7 @@ mod tests {
                 [unavailable, "Progressing True ReplicaSetUpdated: ReplicaSet \"new\" is progressing."],
             ),
             (
-                running.clone(),
+                running,
                 set("old", 0, 0, 0),
                 set("new", 3, 3, 3),
                 [
@@ -276,7 +276,7 @@ mod tests {
         ];
         for (before, old, new, expected) in cases {
             let sets = [old, new];
-            let status = rolled(&deployment(before.clone()), &sets, Some(&sets[1]), now);
+            let status = rolled(&deployment(&before), &sets, Some(&sets[1]), now);
             assert_eq!(said(&status), expected, "after {before}");
         }
     }
@@ -285,7 +285,7 @@ mod tests {
     fn the_time_of_the_last_progress_is_kept() {
         let before = json!({"replicas": 3, "updatedReplicas": 1, "conditions": [
             progressing("True", "ReplicaSetUpdated", "2026-01-01T00:05:00Z")]});
-        let deployment = deployment(before);
+        let deployment = deployment(&before);
         let sets = [set("old", 2, 2, 2), set("new", 2, 2, 0)];
         let status = rolled(&deployment, &sets, Some(&sets[1]), at("2026-01-01T00:06:00Z"));
         let progressing = conditions::find(&status.conditions, PROGRESSING).unwrap();

@@ -119,7 +119,7 @@ mod tests {
 
     /// Who goes first, of two: the other only by the uid.
     #[track_caller]
-    fn first(a: Value, b: Value) -> String {
+    fn first(a: &Value, b: &Value) -> String {
         let now = "2026-01-02T00:00:00Z".parse().unwrap();
         let related = [pod("c", json!({"spec": {"nodeName": "n2"}}))];
         let mut firsts = Vec::new();
@@ -161,8 +161,8 @@ mod tests {
             ("new", created("2026-01-01T23:59:00Z"), nothing()),
         ];
         for (what, left, right) in cases {
-            assert_eq!(first(left.clone(), right.clone()), "left", "{what}");
-            assert_eq!(first(right, left), "right", "{what}, the other way round");
+            assert_eq!(first(&left, &right), "left", "{what}");
+            assert_eq!(first(&right, &left), "right", "{what}, the other way round");
         }
     }
 

@@ -79,12 +79,12 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn set(spec: Value, conditions: Value) -> ReplicaSet {
+    fn set(spec: &Value, conditions: &Value) -> ReplicaSet {
         let set = json!({"metadata": {"generation": 3}, "spec": spec, "status": {"conditions": conditions}});
         serde_json::from_value(set).unwrap()
     }
 
-    fn pod(labels: Value, ready_since: Option<&str>) -> Arc<Pod> {
+    fn pod(labels: &Value, ready_since: Option<&str>) -> Arc<Pod> {
         let ready =
             ready_since.map(|since| json!({"type": "Ready", "status": "True", "lastTransitionTime": since}));
         let conditions: Vec<Value> = ready.into_iter().collect();
@@ -96,13 +96,13 @@ mod tests {
     #[test]
     fn a_pod_counts_as_what_it_is() {
         let template = json!({"metadata": {"labels": {"app": "web", "tier": "front"}}});
-        let set = set(json!({"replicas": 4, "minReadySeconds": 10, "template": template}), json!([]));
+        let set = set(&json!({"replicas": 4, "minReadySeconds": 10, "template": template}), &json!([]));
         let (whole, part) = (json!({"app": "web", "tier": "front", "x": "y"}), json!({"app": "web"}));
         let pods = [
-            pod(whole.clone(), None),
-            pod(whole.clone(), Some("2026-01-01T00:00:00Z")),
-            pod(whole, Some("2026-01-01T00:00:07Z")),
-            pod(part, Some("2026-01-01T00:00:04Z")),
+            pod(&whole, None),
+            pod(&whole, Some("2026-01-01T00:00:00Z")),
+            pod(&whole, Some("2026-01-01T00:00:07Z")),
+            pod(&part, Some("2026-01-01T00:00:04Z")),
         ];
         let now = "2026-01-01T00:00:10Z".parse().unwrap();
         let status = status(&set, &pods, 2, None, now);
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(next_available(&set, &pods, now), Some(Duration::from_secs(4)));
         let later = "2026-01-01T00:00:17Z".parse().unwrap();
         assert_eq!(next_available(&set, &pods, later), None);
-        let unsaid = [pod(json!({}), Some(""))];
+        let unsaid = [pod(&json!({}), Some(""))];
         assert_eq!(next_available(&set, &unsaid, later), Some(Duration::from_secs(10)));
     }
 
@@ -130,10 +130,10 @@ mod tests {
             json!([other.clone(), {"type": FAILURE, "status": "True", "reason": reason, "message": message,
                             "lastTransitionTime": "2026-01-01T00:00:10Z"}])
         };
-        let fine = set(json!({"replicas": 2}), json!([other]));
+        let fine = set(&json!({"replicas": 2}), &json!([other]));
         assert_eq!(conditions_of(&fine, 1, Some("no quota")), failed("FailedCreate", "no quota"));
         assert_eq!(conditions_of(&fine, 3, Some("no way")), failed("FailedDelete", "no way"));
-        let bad = set(json!({"replicas": 2}), failed("FailedCreate", "no quota"));
+        let bad = set(&json!({"replicas": 2}), &failed("FailedCreate", "no quota"));
         assert_eq!(conditions_of(&bad, 1, Some("no quota either")), failed("FailedCreate", "no quota"));
         assert_eq!(conditions_of(&bad, 2, None), json!([other]));
     }

@@ -20,7 +20,7 @@ const REVISION: &str = "deployment.kubernetes.io/revision";
 const HISTORY: &str = "deployment.kubernetes.io/revision-history";
 
 /// A deployment `web`, with more to its spec.
-fn web(replicas: i32, more: Value) -> Value {
+fn web(replicas: i32, more: &Value) -> Value {
     let mut spec = json!({
         "replicas": replicas,
         "selector": {"matchLabels": {"app": "web"}},
@@ -108,7 +108,7 @@ impl Living {
 async fn a_deployment_leads_to_pods_that_serve() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
-    let mut deployment = web(3, json!({}));
+    let mut deployment = web(3, &json!({}));
     deployment["metadata"]["annotations"] = json!({"team": "shop"});
     living.create(&DEPLOYMENTS, SHOP, deployment).await;
     let unavailable =
@@ -147,7 +147,7 @@ async fn a_deployment_leads_to_pods_that_serve() {
 async fn what_is_done_is_told_in_events() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
-    living.create(&DEPLOYMENTS, SHOP, web(2, json!({}))).await;
+    living.create(&DEPLOYMENTS, SHOP, web(2, &json!({}))).await;
     living.until_web(|web| web["status"]["updatedReplicas"] == 2).await;
     living.patch_web(json!({"spec": {"replicas": 0}})).await;
     let set = living.set_of("web:1").await;
@@ -232,7 +232,7 @@ async fn a_new_template_takes_over_and_an_old_one_comes_back() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
     let _hand = living.hand();
-    living.create(&DEPLOYMENTS, SHOP, web(4, json!({"strategy": rolling(1, 1)}))).await;
+    living.create(&DEPLOYMENTS, SHOP, web(4, &json!({"strategy": rolling(1, 1)}))).await;
     living.until_rolled("1").await;
     living.until_all(&REPLICA_SETS, |sets| sets.len() == 1).await;
     let events = |of| living.informer(of).every_event(Filter::namespace(SHOP), 100_000);
@@ -267,7 +267,7 @@ async fn recreation_waits_for_the_last_old_pod() {
     let mut on_a_node = template("web", "web:1");
     on_a_node["spec"]["nodeName"] = "elsewhere".into();
     let spec = json!({"strategy": {"type": "Recreate"}, "template": on_a_node});
-    living.create(&DEPLOYMENTS, SHOP, web(2, spec)).await;
+    living.create(&DEPLOYMENTS, SHOP, web(2, &spec)).await;
     living.until_pods(SHOP, |pods| pods.len() == 2).await;
     let old = living.list(&PODS, SHOP).await;
     living.patch_web(image("web:2")).await;
@@ -289,7 +289,7 @@ async fn a_deployment_is_scaled_in_proportion_while_it_rolls() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
     let hand = living.hand();
-    living.create(&DEPLOYMENTS, SHOP, web(10, json!({"strategy": rolling(3, 2)}))).await;
+    living.create(&DEPLOYMENTS, SHOP, web(10, &json!({"strategy": rolling(3, 2)}))).await;
     living.until_rolled("1").await;
     drop(hand);
     // The new pods never serve.
@@ -309,7 +309,7 @@ async fn a_paused_deployment_is_scaled_and_does_not_roll() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
     let _hand = living.hand();
-    living.create(&DEPLOYMENTS, SHOP, web(2, json!({}))).await;
+    living.create(&DEPLOYMENTS, SHOP, web(2, &json!({}))).await;
     living.until_rolled("1").await;
     let mut patch = image("web:2");
     patch["spec"]["paused"] = true.into();
@@ -330,7 +330,7 @@ async fn as_many_old_sets_stay_as_are_wanted() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
     let _hand = living.hand();
-    living.create(&DEPLOYMENTS, SHOP, web(1, json!({"revisionHistoryLimit": 1}))).await;
+    living.create(&DEPLOYMENTS, SHOP, web(1, &json!({"revisionHistoryLimit": 1}))).await;
     living.until_rolled("1").await;
     for number in 2..=4 {
         living.patch_web(image(&format!("web:{number}"))).await;
@@ -346,7 +346,7 @@ async fn a_rollout_that_gets_nowhere_is_told_of() {
     living.namespace(SHOP).await;
     let mut spec = json!({"progressDeadlineSeconds": 1, "template": template("web", "web:1")});
     spec["template"]["spec"]["priorityClassName"] = "urgent".into();
-    living.create(&DEPLOYMENTS, SHOP, web(1, spec)).await;
+    living.create(&DEPLOYMENTS, SHOP, web(1, &spec)).await;
     let web =
         living.until_web(|web| said(web).iter().any(|each| each.contains("ProgressDeadlineExceeded"))).await;
     let set = living.set_of("web:1").await;
@@ -372,7 +372,7 @@ async fn a_set_of_the_same_template_is_adopted() {
     });
     living.create(&REPLICA_SETS, SHOP, set).await;
     let _hand = living.hand();
-    let web = living.create(&DEPLOYMENTS, SHOP, web(3, json!({}))).await;
+    let web = living.create(&DEPLOYMENTS, SHOP, web(3, &json!({}))).await;
     living.until(&REPLICA_SETS, SHOP, "by-hand", |set| set.is_some_and(|set| is_child_of(set, &web))).await;
     living.until_rolled("1").await;
     let set = living.set_of("web:1").await;
@@ -390,7 +390,7 @@ async fn a_name_that_is_taken_leads_to_another_one() {
     let living = Living::start().await;
     living.namespace("first").await;
     living.namespace(SHOP).await;
-    living.create(&DEPLOYMENTS, "first", web(1, json!({}))).await;
+    living.create(&DEPLOYMENTS, "first", web(1, &json!({}))).await;
     living.until_all(&REPLICA_SETS, |sets| sets.len() == 1).await;
     let taken = living.list(&REPLICA_SETS, "first").await.remove(0);
     let other = json!({
@@ -398,7 +398,7 @@ async fn a_name_that_is_taken_leads_to_another_one() {
         "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "other"}}, "template": template("other", "other")},
     });
     living.create(&REPLICA_SETS, SHOP, other).await;
-    living.create(&DEPLOYMENTS, SHOP, web(1, json!({}))).await;
+    living.create(&DEPLOYMENTS, SHOP, web(1, &json!({}))).await;
     let web = living.until_web(|web| web["status"]["updatedReplicas"] == 1).await;
     assert_eq!(web["status"]["collisionCount"], 1);
     let set = living.set_of("web:1").await;
@@ -411,7 +411,7 @@ async fn for_a_deployment_that_is_going_nothing_is_done_but_counted() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
     let _hand = living.hand();
-    let mut deployment = web(2, json!({}));
+    let mut deployment = web(2, &json!({}));
     deployment["metadata"]["finalizers"] = json!(["example.com/held"]);
     living.create(&DEPLOYMENTS, SHOP, deployment).await;
     living.until_rolled("1").await;
