@@ -65,7 +65,7 @@ fn map(node: &Node, path: &str, items: &[Value], faults: &mut Faults) {
     let keys: Vec<Value> = items.iter().map(|item| Value::Object(key(node, item))).collect();
     for at in again(&keys) {
         let place = Field::at(format!("{path}[{at}]"), &keys[at]);
-        faults.duplicate_value(&place, json(&keys[at]), "");
+        faults.duplicate_value(&place, printed(&keys[at]), "");
     }
 }
 
@@ -86,7 +86,7 @@ fn again(items: &[Value]) -> Vec<usize> {
     let mut times: HashMap<String, usize> = HashMap::new();
     let mut second = Vec::new();
     for (at, item) in items.iter().enumerate() {
-        let times = times.entry(item.to_string()).or_default();
+        let times = times.entry(sorted(item).to_string()).or_default();
         *times += 1;
         if *times == 2 {
             second.push(at);
@@ -100,6 +100,19 @@ pub(super) fn printed(value: &Value) -> String {
     match value {
         Value::String(text) => Quoted(text).to_string(),
         Value::Number(_) | Value::Bool(_) => go_text(value),
-        value => json(value),
+        value => json(&sorted(value)),
+    }
+}
+
+/// A value with the fields of its objects in the order of their names, in which Go writes them.
+pub(super) fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        Value::Object(fields) => {
+            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+            fields.sort_by_key(|(name, _)| *name);
+            fields.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect()
+        }
+        value => value.clone(),
     }
 }

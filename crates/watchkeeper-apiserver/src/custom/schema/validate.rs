@@ -8,6 +8,7 @@
 use serde_json::{Map, Number, Value};
 use watchkeeper_core::{Quoted, StatusCause};
 
+use super::list;
 use super::node::{Additional, Node, Width};
 use super::number::{self, Held, is_whole};
 use super::old::Old;
@@ -213,7 +214,7 @@ fn of_items(node: &Node, name: &str, list: &Value, items: &[Value], old: Option<
 
 fn has_twice(items: &[Value]) -> bool {
     let mut seen = std::collections::HashSet::new();
-    !items.iter().all(|item| seen.insert(item.to_string()))
+    !items.iter().all(|item| seen.insert(list::sorted(item).to_string()))
 }
 
 fn of_fields(node: &Node, name: &str, fields: &Map<String, Value>, old: Option<Old<'_>>) -> Outcome {
