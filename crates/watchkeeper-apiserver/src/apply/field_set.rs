@@ -201,7 +201,7 @@ impl FieldSet {
     /// The set, and every field on the way to its paths that the type itself has. Nobody owns such a field where
     /// something in it has owners, so that it would never go.
     #[must_use]
-    pub(super) fn with_named_fields(&self, of: Option<Type>) -> Self {
+    pub(super) fn with_named_fields(&self, of: Option<Type<'_>>) -> Self {
         let nodes = self.nodes.iter().map(|(element, node)| {
             let is_named = matches!(element, Element::Field(name) if of.is_some_and(|of| of.names(name)));
             let below = of.and_then(|of| of.below(element));

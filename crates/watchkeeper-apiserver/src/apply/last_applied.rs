@@ -18,7 +18,7 @@ const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 const ANNOTATIONS_BYTES: usize = 256 << 10;
 
 /// The fields of what was applied last that are now as they were applied; `None` where nobody knows.
-pub(super) fn unchanged_fields(live: &Value, api_version: &str, of: Type) -> Option<FieldSet> {
+pub(super) fn unchanged_fields(live: &Value, api_version: &str, of: Type<'_>) -> Option<FieldSet> {
     let text = live["metadata"]["annotations"][ANNOTATION].as_str()?;
     let applied: Value = serde_json::from_str(text).ok().filter(Value::is_object)?;
     if applied["apiVersion"] != api_version {

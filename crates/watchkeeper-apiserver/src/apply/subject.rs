@@ -5,10 +5,13 @@
 //! - A3: a field whose value somebody changes has no other owner then; where one applies it, only by force.
 //! - A4: an object of which nobody owns anything is not tracked, until somebody applies it.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 use watchkeeper_core::{GroupVersionKind, Timestamp};
 
 use super::conflict::Conflicts;
+use super::defined::DefinedTypes;
 use super::field_set::FieldSet;
 use super::last_applied;
 use super::managers::{Manager, Managers, Operation, Owned};
@@ -27,6 +30,8 @@ pub(crate) struct Subject {
     api_version: String,
     subresource: String,
     reset: Reset,
+    /// Of a custom kind.
+    types: Option<Arc<DefinedTypes>>,
 }
 
 /// Who writes, and when.
@@ -59,7 +64,18 @@ impl Subject {
     /// Objects of a kind, written at a subresource or as a whole.
     pub(crate) fn new(kind: GroupVersionKind, subresource: Option<&str>, reset: Reset) -> Self {
         let api_version = kind.group_version().to_string();
-        Self { kind, api_version, subresource: subresource.unwrap_or_default().to_owned(), reset }
+        Self {
+            kind,
+            api_version,
+            subresource: subresource.unwrap_or_default().to_owned(),
+            reset,
+            types: None,
+        }
+    }
+
+    /// Objects of a custom kind with these types.
+    pub(crate) fn defined_by(self, types: Option<Arc<DefinedTypes>>) -> Self {
+        Self { types, ..self }
     }
 
     /// Who owns what after a write that is no apply. Where nobody owned anything, nobody does (A4).
@@ -274,8 +290,9 @@ impl Subject {
         back().unwrap_or(pruned)
     }
 
-    fn own_type(&self) -> Type {
-        Type::of_kind(&self.kind)
+    fn own_type(&self) -> Type<'_> {
+        let defined = self.types.as_ref().and_then(|types| types.of(&self.api_version));
+        defined.map_or_else(|| Type::of_kind(&self.kind), Type::defined)
     }
 
     fn is_autoscaler(&self) -> bool {
@@ -283,9 +300,12 @@ impl Subject {
     }
 
     /// The type of the kind in a version; `None` where the kind is not served in it.
-    fn type_in(&self, version: &str) -> Option<Type> {
+    fn type_in(&self, version: &str) -> Option<Type<'_>> {
         if version == self.api_version {
             return Some(self.own_type());
+        }
+        if let Some(types) = &self.types {
+            return types.of(version).map(Type::defined);
         }
         let short = version
             .strip_prefix("autoscaling/")
@@ -300,6 +320,7 @@ impl Subject {
         self.type_in(to)?;
         let mut fields = object.as_object()?.clone();
         match to {
+            _ if self.types.is_some() => {} // the versions of a custom kind differ in their names alone
             "autoscaling/v1" => show_autoscaler(&mut fields),
             _ => store_autoscaler(&mut fields),
         }
@@ -309,7 +330,7 @@ impl Subject {
 }
 
 /// The value without these fields; where there are none, as it is.
-fn without(value: &Value, fields: &FieldSet, of: Type) -> Value {
+fn without(value: &Value, fields: &FieldSet, of: Type<'_>) -> Value {
     match fields.is_empty() {
         true => value.clone(),
         false => remove(value, fields, of),

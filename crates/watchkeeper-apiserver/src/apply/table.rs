@@ -14,6 +14,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use serde_json::Value;
+
+use crate::registry::Text;
 use watchkeeper_wire::schema;
 
 /// Why the table cannot be read: only a wrong table in the repository can cause it.
@@ -55,7 +57,7 @@ pub(super) enum Treatment {
 /// A field that tells the items of a list apart.
 #[derive(Debug, PartialEq)]
 pub(super) struct Key {
-    pub(super) name: &'static str,
+    pub(super) name: Text,
     /// What it is where the item does not say.
     pub(super) default: Option<Value>,
 }
@@ -129,7 +131,7 @@ impl Key {
             }
             None => (text, None),
         };
-        Ok(Self { name, default })
+        Ok(Self { name: name.into(), default })
     }
 }
 
@@ -153,8 +155,8 @@ mod tests {
     #[test]
     fn ports_have_two_keys_of_which_one_has_a_default() {
         let keys = vec![
-            Key { name: "containerPort", default: Some(json!(0)) },
-            Key { name: "protocol", default: Some(json!("TCP")) },
+            Key { name: "containerPort".into(), default: Some(json!(0)) },
+            Key { name: "protocol".into(), default: Some(json!("TCP")) },
         ];
         assert_eq!(builtin().treatment("core.v1.Container", "ports"), Some(&Treatment::Keyed(keys)));
         assert!(builtin().is_atomic("core.v1.ObjectReference"));

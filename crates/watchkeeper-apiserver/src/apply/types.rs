@@ -6,20 +6,21 @@ use serde_json::Value;
 use watchkeeper_core::GroupVersionKind;
 use watchkeeper_wire::schema::{self, Field, Form, Message, Shape};
 
+use super::defined::{Defined, Kept};
 use super::element::{Element, Scalar};
 use super::table::{self, Key, Treatment};
 
 /// The type of a value.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Type {
-    One(Item),
-    List(Item, Listing),
-    Map(Item, Owners),
+pub(super) enum Type<'a> {
+    One(Item<'a>),
+    List(Item<'a>, Listing<'a>),
+    Map(Item<'a>, Owners),
 }
 
 /// A type that is neither a list nor a map; but for what a map has in a few places.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Item {
+pub(super) enum Item<'a> {
     Scalar(Plain),
     Object(&'static Message, Owners),
     /// Anything, each field of it with an owner of its own: what it is, it says itself.
@@ -30,6 +31,8 @@ pub(super) enum Item {
     Texts,
     /// An object of a kind that is known only by what all kinds have.
     Custom,
+    /// What a definition says.
+    Defined(&'a Defined),
 }
 
 /// A value without parts.
@@ -53,31 +56,36 @@ pub(super) enum Owners {
 
 /// What tells the items of a list apart.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Listing {
+pub(super) enum Listing<'a> {
     /// Nothing: the list has one owner.
     Atomic,
     /// Their values.
     Set,
     /// Some of their fields.
-    Keyed(&'static [Key]),
+    Keyed(&'a [Key]),
 }
 
 /// What to do with a value of a type: that of the value decides where the type leaves it open.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Atom {
+pub(super) enum Atom<'a> {
     Scalar(Plain),
-    List(Item, Listing),
+    List(Item<'a>, Listing<'a>),
     /// An object or map: [`Type::field`] has the types of its fields.
-    Map(Type),
+    Map(Type<'a>),
 }
 
-impl Atom {
+impl Atom<'_> {
     pub(super) fn is_like(self, other: Self) -> bool {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
 }
 
-impl Type {
+impl<'a> Type<'a> {
+    /// The type that a definition has.
+    pub(super) fn defined(defined: &'a Defined) -> Self {
+        Self::One(Item::Defined(defined))
+    }
+
     /// The type of a built-in kind's objects, or what is known of a custom one's.
     pub(super) fn of_kind(kind: &GroupVersionKind) -> Self {
         match schema::builtin().message_of(kind) {
@@ -87,13 +95,19 @@ impl Type {
     }
 
     /// What to do with this value; without one, what the type says first.
-    pub(super) fn atom(self, value: Option<&Value>) -> Atom {
+    pub(super) fn atom(self, value: Option<&Value>) -> Atom<'a> {
         match self {
             Self::List(item, listing) => Atom::List(item, listing),
             Self::Map(..) => Atom::Map(self),
             Self::One(Item::Texts) => Atom::List(Item::Scalar(Plain::Text), Listing::Atomic),
             Self::One(Item::Scalar(plain)) => Atom::Scalar(plain),
             Self::One(Item::Object(..) | Item::Custom) => Atom::Map(self),
+            Self::One(Item::Defined(Defined::Scalar(plain))) => Atom::Scalar(*plain),
+            Self::One(Item::Defined(Defined::List(item, kept))) => {
+                Atom::List(Item::Defined(item), kept.into())
+            }
+            Self::One(Item::Defined(Defined::Object { .. } | Defined::Map(..))) => Atom::Map(self),
+            Self::One(Item::Defined(Defined::Any)) => Type::One(Item::Any).atom(value),
             Self::One(Item::Any | Item::AnyAtomic) => match value {
                 Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => Atom::Scalar(Plain::Untyped),
                 Some(Value::Array(_)) => Atom::List(Item::AnyAtomic, Listing::Atomic),
@@ -107,6 +121,7 @@ impl Type {
         match self {
             Self::Map(_, owners) | Self::One(Item::Object(_, owners)) => owners,
             Self::One(Item::AnyAtomic) => Owners::One,
+            Self::One(Item::Defined(Defined::Object { owners, .. } | Defined::Map(_, owners))) => *owners,
             _ => Owners::Each,
         }
     }
@@ -127,6 +142,19 @@ impl Type {
                 name if says_type(name) => Self::One(Item::Scalar(Plain::Text)),
                 _ => Self::One(Item::Any),
             }),
+            Self::One(Item::Defined(defined)) => match defined {
+                Defined::Object { is_resource: true, .. } if name == "metadata" => Some(metadata()),
+                Defined::Object { is_resource: true, .. } if says_type(name) => {
+                    Some(Self::One(Item::Scalar(Plain::Text)))
+                }
+                Defined::Object { fields, is_open, .. } => match fields.get(name) {
+                    Some(field) => Some(Self::One(Item::Defined(field))),
+                    None => is_open.then_some(Self::One(Item::Any)),
+                },
+                Defined::Map(values, _) => Some(Self::One(Item::Defined(values))),
+                Defined::Any => Some(Self::One(Item::Any)),
+                Defined::Scalar(_) | Defined::List(..) => None,
+            },
             Self::One(item @ (Item::Any | Item::AnyAtomic)) => Some(Self::One(item)),
             Self::List(..) | Self::One(Item::Scalar(_) | Item::Texts) => None,
         }
@@ -137,6 +165,9 @@ impl Type {
         match self {
             Self::One(Item::Object(..)) => self.field(name).is_some(),
             Self::One(Item::Custom) => name == "metadata" || says_type(name),
+            Self::One(Item::Defined(Defined::Object { fields, is_resource, .. })) => {
+                fields.contains_key(name) || (*is_resource && (name == "metadata" || says_type(name)))
+            }
             _ => false,
         }
     }
@@ -146,6 +177,9 @@ impl Type {
         match (self, element) {
             (_, Element::Field(name)) => self.field(name),
             (Self::List(item, _), Element::Key(_)) => Some(Self::One(item)),
+            (Self::One(Item::Defined(Defined::List(item, _))), Element::Key(_)) => {
+                Some(Self::One(Item::Defined(item)))
+            }
             _ => None,
         }
     }
@@ -172,7 +206,7 @@ impl Type {
     }
 }
 
-impl Item {
+impl Item<'_> {
     fn object(message: &'static Message) -> Self {
         let is_atomic = table::builtin().is_atomic(message.name());
         Self::Object(message, if is_atomic { Owners::One } else { Owners::Each })
@@ -209,12 +243,22 @@ fn says_type(name: &str) -> bool {
 }
 
 /// The metadata that all kinds have.
-fn metadata() -> Type {
+fn metadata() -> Type<'static> {
     let pod = Type::of_kind(&GroupVersionKind::new("", "v1", "Pod"));
     pod.field("metadata").unwrap_or(Type::One(Item::Any))
 }
 
-impl Listing {
+impl<'a> From<&'a Kept> for Listing<'a> {
+    fn from(kept: &'a Kept) -> Self {
+        match kept {
+            Kept::Atomic => Self::Atomic,
+            Kept::Set => Self::Set,
+            Kept::Keyed(keys) => Self::Keyed(keys),
+        }
+    }
+}
+
+impl Listing<'_> {
     /// The element that leads to an item of a list; the text of a refusal where nothing tells it from others.
     pub(super) fn element(self, item: &Value) -> Result<Element, String> {
         match (self, item) {
@@ -230,9 +274,9 @@ impl Listing {
             }
             (Self::Set, value) => Ok(Element::Value(value.clone().into())),
             (Self::Keyed(keys), Value::Object(fields)) => {
-                let value = |key: &'static Key| {
-                    let value = fields.get(key.name).or(key.default.as_ref())?;
-                    Some((key.name.to_owned(), Scalar::from(value.clone())))
+                let value = |key: &Key| {
+                    let value = fields.get(&*key.name).or(key.default.as_ref())?;
+                    Some((key.name.to_string(), Scalar::from(value.clone())))
                 };
                 let mut found: Vec<(String, Scalar)> = keys.iter().filter_map(value).collect();
                 if found.is_empty() {
@@ -259,7 +303,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn at(kind: &str, path: &str) -> Option<Type> {
+    fn at(kind: &str, path: &str) -> Option<Type<'static>> {
         let (group, kind) = kind.split_once('/').unwrap();
         let kind = Type::of_kind(&GroupVersionKind::new(group, "v1", kind));
         path.split('.').try_fold(kind, |of, name| match of {

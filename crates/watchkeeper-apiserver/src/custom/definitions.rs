@@ -240,8 +240,7 @@ impl Definitions {
     /// definitions that are deleted (C3).
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         while !stop.is_cancelled() {
-            let outcome = stop.run_until_cancelled(self.follow()).await;
-            if let Some(Err(_)) = outcome {
+            if stop.run_until_cancelled(self.follow()).await.is_some() {
                 stop.run_until_cancelled(tokio::time::sleep(PATIENCE)).await;
             }
         }

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use watchkeeper_core::StatusCause;
 
+use crate::apply::DefinedTypes;
 use crate::print::Columns;
 
 use super::ReplicaPaths;
@@ -34,6 +35,8 @@ pub struct CustomKind {
     pub(super) deprecation: Option<String>,
     /// The schema as the definition has it, for documents.
     pub(super) open_api: Value,
+    /// How the fields of all versions are merged.
+    pub(super) types: Arc<DefinedTypes>,
     pub(super) life: Arc<Life>,
 }
 
@@ -74,6 +77,10 @@ impl CustomKind {
     /// Cancelled once this is not how the resource is served: then watches end.
     pub fn gone(&self) -> &CancellationToken {
         &self.life.gone
+    }
+
+    pub(crate) fn types(&self) -> &Arc<DefinedTypes> {
+        &self.types
     }
 
     pub(crate) fn open_api(&self) -> &Value {

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn definition(plural: &str, short: &[&str], accepted: Value) -> Definition {
+    fn definition(plural: &str, short: &[&str], accepted: &Value) -> Definition {
         serde_json::from_value(json!({
             "metadata": {"name": format!("{plural}.example.com")},
             "spec": {"group": "example.com", "scope": "Cluster", "versions": [],
@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn c2_who_was_first_has_the_name() {
-        let first = definition("as", &["a"], json!({"plural": "as", "shortNames": ["a"], "kind": "as"}));
-        let second = definition("bs", &["a", "b"], json!({}));
+        let first = definition("as", &["a"], &json!({"plural": "as", "shortNames": ["a"], "kind": "as"}));
+        let second = definition("bs", &["a", "b"], &json!({}));
         let all = [first, second];
         let naming = decide(&all[1], all.iter()).unwrap();
         let [accepted, established] = &naming.conditions;

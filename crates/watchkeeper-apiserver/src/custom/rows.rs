@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::apply::DefinedTypes;
 use crate::print::Columns;
 use crate::registry::{
     FieldForm, Fields, Refusal, Resource, Scope, SelectableField, Subresource, Text, Verb, Verbs,
@@ -20,6 +21,14 @@ pub(super) fn rows(definition: &Definition, life: &Arc<Life>) -> Vec<(Arc<Resour
     let versions = &definition.spec.versions;
     let schemas: Vec<Arc<Schema>> = versions.iter().map(|version| schema(definition, version)).collect();
     let stored = versions.iter().position(|version| version.storage).unwrap_or_default();
+    let open_api =
+        |version: &Version| version.schema.as_ref().map_or(Value::Null, |schema| schema.open_api.clone());
+    let documents: Vec<(String, Value)> = versions
+        .iter()
+        .map(|version| (format!("{}/{}", definition.spec.group, version.name), open_api(version)))
+        .collect();
+    let types = DefinedTypes::read(documents.iter().map(|(version, schema)| (version.clone(), schema)));
+    let types = Arc::new(types);
     // Of what was written under another schema nobody knows whether it fits.
     let is_verbatim = versions.len() == 1 && definition.metadata.generation <= 1;
     versions
@@ -34,7 +43,8 @@ pub(super) fn rows(definition: &Definition, life: &Arc<Life>) -> Vec<(Arc<Resour
                 columns: Columns::custom(&version.additional_printer_columns),
                 replicas: scale(version).map(ReplicaPaths::new),
                 deprecation: deprecation(definition, version),
-                open_api: version.schema.as_ref().map_or(Value::Null, |schema| schema.open_api.clone()),
+                open_api: open_api(version),
+                types: types.clone(),
                 life: life.clone(),
             };
             (Arc::new(row(definition, version, kind)), version.served)

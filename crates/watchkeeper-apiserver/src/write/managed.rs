@@ -72,5 +72,6 @@ pub(super) fn subject(call: &Call<'_>) -> Subject {
     let resource = call.resource;
     let has_status = strategy::has_status(resource);
     let reset = Reset::of(&resource.group, &resource.name, call.subresource, has_status);
-    Subject::new(resource.group_version_kind(), call.subresource, reset)
+    let types = resource.custom.as_ref().map(|custom| custom.types().clone());
+    Subject::new(resource.group_version_kind(), call.subresource, reset).defined_by(types)
 }

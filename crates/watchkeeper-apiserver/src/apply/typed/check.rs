@@ -29,7 +29,7 @@ impl fmt::Display for Misfits {
 }
 
 /// Checks an object that somebody applies.
-pub(in crate::apply) fn check(value: &Value, of: Type) -> Result<(), Misfits> {
+pub(in crate::apply) fn check(value: &Value, of: Type<'_>) -> Result<(), Misfits> {
     let mut checker = Checker::default();
     checker.value(value, of);
     match checker.found.is_empty() {
@@ -53,7 +53,7 @@ impl Checker {
         }
     }
 
-    fn value(&mut self, value: &Value, of: Type) {
+    fn value(&mut self, value: &Value, of: Type<'_>) {
         if value.is_null() {
             return;
         }
@@ -79,7 +79,7 @@ impl Checker {
         }
     }
 
-    fn items(&mut self, items: &[Value], of: Type, listing: Listing) {
+    fn items(&mut self, items: &[Value], of: Type<'_>, listing: Listing<'_>) {
         let mut seen = BTreeSet::new();
         for (place, value) in items.iter().enumerate() {
             let element = match listing {

@@ -24,7 +24,7 @@ impl Comparison {
 }
 
 /// Compares what was with what is.
-pub(in crate::apply) fn compare(before: &Value, after: &Value, of: Type) -> Comparison {
+pub(in crate::apply) fn compare(before: &Value, after: &Value, of: Type<'_>) -> Comparison {
     let mut walk = Walk::default();
     walk.values(Some(before), Some(after), of);
     walk.found
@@ -37,7 +37,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn values(&mut self, before: Option<&Value>, after: Option<&Value>, of: Type) {
+    fn values(&mut self, before: Option<&Value>, after: Option<&Value>, of: Type<'_>) {
         let (was, is) = (of.atom(before), of.atom(after));
         let is_leaf = match (before, after) {
             (_, None) => self.atom(was, before, after),
@@ -55,7 +55,7 @@ impl Walk {
     }
 
     /// Whether it was a leaf (M1).
-    fn atom(&mut self, atom: Atom, before: Option<&Value>, after: Option<&Value>) -> bool {
+    fn atom(&mut self, atom: Atom<'_>, before: Option<&Value>, after: Option<&Value>) -> bool {
         match atom {
             Atom::Scalar(_) | Atom::List(_, Listing::Atomic) => self.leaf(before, after),
             Atom::Map(map) if map.owners() == Owners::One => self.leaf(before, after),
@@ -100,7 +100,7 @@ impl Walk {
     }
 
     /// Items that cannot be told apart within a list are compared together.
-    fn items(&mut self, before: &[Value], after: &[Value], item: Item, listing: Listing) {
+    fn items(&mut self, before: &[Value], after: &[Value], item: Item<'_>, listing: Listing<'_>) {
         let mut both: BTreeMap<Element, (Vec<&Value>, Vec<&Value>)> = BTreeMap::new();
         for value in before {
             if let Ok(element) = listing.element(value) {

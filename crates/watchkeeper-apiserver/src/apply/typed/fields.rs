@@ -9,13 +9,13 @@ use crate::apply::field_set::FieldSet;
 use crate::apply::types::{Atom, Listing, Owners, Type};
 
 /// The set of the fields of a value: those that have an owner each (M1).
-pub(in crate::apply) fn fields_of(value: &Value, of: Type) -> FieldSet {
+pub(in crate::apply) fn fields_of(value: &Value, of: Type<'_>) -> FieldSet {
     let mut set = FieldSet::default();
     collect(value, of, &mut Vec::new(), &mut set);
     set
 }
 
-fn collect(value: &Value, of: Type, path: &mut Vec<Element>, set: &mut FieldSet) {
+fn collect(value: &Value, of: Type<'_>, path: &mut Vec<Element>, set: &mut FieldSet) {
     match of.atom(Some(value)) {
         Atom::Scalar(_) | Atom::List(_, Listing::Atomic) => set.insert(path.clone()),
         Atom::Map(map) if map.owners() == Owners::One => set.insert(path.clone()),

@@ -8,7 +8,7 @@ use crate::apply::element::Element;
 use crate::apply::types::{Atom, Item, Listing, Owners, Type};
 
 /// Lays one value over another. What has no parts left is not there.
-pub(in crate::apply) fn merge(under: Option<&Value>, over: Option<&Value>, of: Type) -> Option<Value> {
+pub(in crate::apply) fn merge(under: Option<&Value>, over: Option<&Value>, of: Type<'_>) -> Option<Value> {
     let atom = match over {
         Some(_) => of.atom(over),
         None => of.atom(under),
@@ -47,7 +47,7 @@ pub(in crate::apply) fn merge(under: Option<&Value>, over: Option<&Value>, of: T
 }
 
 /// M2. An item that is there twice in `under` is merged as if it were not there, and comes but once.
-fn merge_items(under: &[Value], over: &[Value], item: Item, listing: Listing) -> Vec<Value> {
+fn merge_items(under: &[Value], over: &[Value], item: Item<'_>, listing: Listing<'_>) -> Vec<Value> {
     let index = |items: &'_ [Value]| -> Vec<(Element, Value)> {
         items.iter().filter_map(|item| Some((listing.element(item).ok()?, item.clone()))).collect()
     };

@@ -7,7 +7,7 @@ use crate::apply::field_set::FieldSet;
 use crate::apply::types::{Atom, Listing, Owners, Type};
 
 /// The value without these fields; `null` where nothing stays of it.
-pub(in crate::apply) fn remove(value: &Value, fields: &FieldSet, of: Type) -> Value {
+pub(in crate::apply) fn remove(value: &Value, fields: &FieldSet, of: Type<'_>) -> Value {
     match (of.atom(Some(value)), value) {
         (Atom::Scalar(_), value) => value.clone(),
         (Atom::List(_, Listing::Atomic), _) => Value::Null,
@@ -40,7 +40,7 @@ pub(in crate::apply) fn remove(value: &Value, fields: &FieldSet, of: Type) -> Va
     }
 }
 
-fn without_parts(value: &Value, fields: Option<&FieldSet>, of: Type) -> Value {
+fn without_parts(value: &Value, fields: Option<&FieldSet>, of: Type<'_>) -> Value {
     match fields {
         Some(fields) => remove(value, fields, of),
         None => value.clone(),
