@@ -74,7 +74,7 @@ impl Api {
     fn is_version_of_known_group(&self, parts: &[&str]) -> bool {
         match parts {
             ["api", _] => true,
-            ["apis", group, _] => self.registry.now().groups().any(|known| known == *group),
+            ["apis", group, _] => self.registry.now().has_built_in(group),
             _ => false,
         }
     }

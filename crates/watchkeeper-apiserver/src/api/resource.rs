@@ -75,7 +75,7 @@ impl Asked {
     }
 
     fn offer(&self, collection: bool) -> Offer {
-        let protobuf = self.kind().message().is_some();
+        let protobuf = self.kind().message().is_some() && self.row.custom.is_none();
         let base = match (&self.row.custom, collection) {
             (Some(_), _) => Offer::CUSTOM,
             (None, true) => Offer::COLLECTION,
@@ -92,7 +92,7 @@ impl Api {
         request: Request,
     ) -> Result<Response, Status> {
         let Some(asked) = self.find(target)? else {
-            return match self.registry.now().groups().any(|group| group == target.group) {
+            return match self.registry.now().has_built_in(&target.group) {
                 true => Err(no_such_resource()),
                 false => Ok(Response::page_not_found()),
             };
@@ -150,6 +150,9 @@ impl Api {
             "" => None,
             name => match row.subresource(name) {
                 Some(sub) => Some(sub.clone()),
+                None if row.custom.is_some() => {
+                    return Err(Status::not_found(&row.group_resource(), &target.name));
+                }
                 None => return Ok(None),
             },
         };

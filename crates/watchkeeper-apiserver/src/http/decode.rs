@@ -4,7 +4,7 @@
 //! To:   the [`Handler`](crate::http::Handler), with what to warn of.
 
 use serde_json::Value;
-use watchkeeper_core::{Encoded, GroupVersion, GroupVersionKind, Status};
+use watchkeeper_core::{CauseType, Encoded, GroupVersion, GroupVersionKind, Status, StatusCause};
 use watchkeeper_wire::protobuf::{Envelope, MAGIC};
 use watchkeeper_wire::schema::{self, Form, Message, Schema, Shape};
 use watchkeeper_wire::transcode::{self, Types};
@@ -113,8 +113,11 @@ pub(crate) fn read_object<'a>(
         }
     };
     let kind = read_kind(&node, expected).map_err(|error| unrecognized(&error))?;
-    check_kind(&kind, expected)?;
     let message = schema::builtin().message_of(expected);
+    match message {
+        Some(_) => check_kind(&kind, expected)?,
+        None => check_custom_kind(&kind, expected, &node)?,
+    }
     let refused = |why: &str| cannot_be_handled(&kind, expected, why);
     let mut findings = Vec::new();
     if !repeated.is_empty() {
@@ -293,6 +296,33 @@ fn check_kind(kind: &GroupVersionKind, expected: &GroupVersionKind) -> Result<()
         }
     };
     Err(cannot_be_handled(kind, expected, &why))
+}
+
+/// 400 or 422 where an object is of another custom kind than its path.
+fn check_custom_kind(
+    kind: &GroupVersionKind,
+    expected: &GroupVersionKind,
+    node: &Document,
+) -> Result<(), Status> {
+    let (said, wanted) = (kind.group_version(), expected.group_version());
+    if said != wanted {
+        return Err(Status::bad_request(format!(
+            "the API version in the data ({said}) does not match the expected API version ({wanted})"
+        )));
+    }
+    if kind.kind == expected.kind {
+        return Ok(());
+    }
+    let name = match node.field("metadata").and_then(|metadata| metadata.field("name")) {
+        Some(Document::Text(name)) => name,
+        _ => "",
+    };
+    let cause = StatusCause {
+        cause: CauseType::FieldValueInvalid,
+        field: "kind".to_owned(),
+        message: format!("Invalid value: {}: must be {}", Quoted(&kind.kind), expected.kind),
+    };
+    Err(Status::invalid(&kind.group_kind(), name, vec![cause]))
 }
 
 fn not_registered(kind: &GroupVersionKind) -> String {

@@ -29,8 +29,8 @@ impl Encoder {
             (None, MediaType::Json) => Ok(self.respond(code, self.json_list(page)?)),
             (None, MediaType::Yaml) => {
                 let list = json!({"kind": self.list_kind(),
-                    "apiVersion": self.kind.api_version(), "metadata": metadata(page),
-                    "items": self.values(page)?});
+                    "apiVersion": self.kind.api_version(), "metadata": self.list_metadata(page)?,
+                    "items": self.typed_values(page)?});
                 self.serialized(code, &list)
             }
             (None, MediaType::Protobuf) => {
@@ -57,7 +57,7 @@ impl Encoder {
     fn json_list(&self, page: &Page) -> Result<Vec<u8>, Status> {
         let bytes: usize = page.items.iter().map(|stored| stored.object().encoded.body.len() + 1).sum();
         let mut out = Vec::with_capacity(bytes + 256);
-        let metadata = serde_json::to_string(&metadata(page)).map_err(Status::internal_error)?;
+        let metadata = self.list_metadata(page)?.to_string();
         let (kind, api_version) = (self.list_kind(), self.kind.api_version());
         let head =
             format!(r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{metadata},"items":["#);
@@ -65,6 +65,10 @@ impl Encoder {
         for (position, stored) in page.items.iter().enumerate() {
             if position > 0 {
                 out.push(b',');
+            }
+            if self.resource.custom.is_some() {
+                out.extend_from_slice(&self.bare(stored)?); // items of custom kinds say their type
+                continue;
             }
             match self.view.is_verbatim() {
                 true => transcode::to_json(&stored.object().encoded, &self.kind, Types::Omitted, &mut out)
@@ -135,6 +139,27 @@ impl Encoder {
             }
             Ok(messages)
         })
+    }
+
+    /// A list of custom objects says even that it does not go on.
+    fn list_metadata(&self, page: &Page) -> Result<Value, Status> {
+        let mut metadata = serde_json::to_value(metadata(page)).map_err(Status::internal_error)?;
+        if self.resource.custom.is_some() && metadata["continue"].is_null() {
+            metadata["continue"] = "".into();
+        }
+        Ok(metadata)
+    }
+
+    /// The items, with their type if they are of a custom kind.
+    fn typed_values(&self, page: &Page) -> Result<Vec<Value>, Status> {
+        let mut values = self.values(page)?;
+        if self.resource.custom.is_some() {
+            for value in &mut values {
+                value["apiVersion"] = self.kind.api_version().into();
+                value["kind"] = self.kind.kind().into();
+            }
+        }
+        Ok(values)
     }
 
     /// `PodList`: only a definition can say otherwise.

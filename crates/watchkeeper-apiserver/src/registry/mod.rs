@@ -132,6 +132,11 @@ impl Registry {
         self.rows.iter().filter(move |row| row.group == group && row.version == version)
     }
 
+    /// Whether a group has resources that came with the server.
+    pub fn has_built_in(&self, group: &str) -> bool {
+        self.rows.iter().any(|row| row.group == group && row.custom.is_none())
+    }
+
     /// The groups, without repeats. The core group is the empty text.
     pub fn groups(&self) -> impl Iterator<Item = &str> {
         let starts = |at: usize| at == 0 || self.rows[at - 1].group != self.rows[at].group; // R2

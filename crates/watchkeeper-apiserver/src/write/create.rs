@@ -55,6 +55,7 @@ impl Writer {
                 Err(status) if is_generated && status.is_already_exists() => {}
                 Ok(mut written) => {
                     written.warnings.extend(name::name_warning(call.resource, draft.text("name")));
+                    written.warnings.extend(definition::finalizer_warnings(call, None, &draft));
                     return Ok(written);
                 }
                 Err(status) => return Err(status),

@@ -1,7 +1,7 @@
 //! Definition: what the server writes into CustomResourceDefinitions, and what these allow.
 
 use serde_json::{Value, json};
-use watchkeeper_core::Status;
+use watchkeeper_core::{Quoted, Status};
 
 use super::Call;
 use super::create::now;
@@ -32,6 +32,29 @@ pub(super) fn terminate(definition: &mut Draft) {
     let mut whole = json!({"status": definition.part("status")});
     terminating(&mut whole, now());
     definition.set_part("status", Some(whole["status"].take()));
+}
+
+/// What whoever gives a custom object a finalizer is warned of that does not say whose it is.
+pub(super) fn finalizer_warnings(call: &Call<'_>, old: Option<&Draft>, new: &Draft) -> Vec<String> {
+    if call.resource.custom.is_none() {
+        return Vec::new();
+    }
+    let known = old.map(Draft::finalizers).unwrap_or_default();
+    let mut added = new.finalizers();
+    added.retain(|finalizer| !known.contains(finalizer));
+    added.sort_unstable();
+    added.dedup();
+    let standard = ["kubernetes", "orphan", "foregroundDeletion"];
+    added.retain(|finalizer| !finalizer.contains('/') && !standard.contains(finalizer));
+    let warning = |finalizer: &str| {
+        let path = if finalizer.contains('.') { " including a path (/)" } else { "" };
+        let finalizer = Quoted(finalizer);
+        format!(
+            "metadata.finalizers: {finalizer}: prefer a domain-qualified finalizer name{path} to avoid accidental \
+             conflicts with other finalizer writers"
+        )
+    };
+    added.into_iter().map(warning).collect()
 }
 
 /// 403 where the definition of the kind is on its way out.

@@ -11,7 +11,7 @@ use super::create::place;
 use super::draft::Draft;
 use super::refusal::{MODIFIED, unavailable};
 use super::revise::{check_path, is_over, parse_version, revise, wrong_uid};
-use super::{Answer, Call, Writer, Written, managed, strategy};
+use super::{Answer, Call, Writer, Written, definition, managed, strategy};
 
 /// How often a change is decided anew before the client is told of the conflict. Each time somebody else has
 /// got through.
@@ -22,6 +22,7 @@ pub(super) struct Modified {
     pub(super) draft: Draft,
     /// None where it was not stored: on a dry run, or because it has gone.
     pub(super) stored: Option<Arc<Stored>>,
+    pub(super) warnings: Vec<String>,
 }
 
 impl Modified {
@@ -30,7 +31,7 @@ impl Modified {
             Some(stored) => Answer::Stored(stored),
             None => Answer::Value(self.draft.typed(call.resource)),
         };
-        Written::new(200, answer)
+        Written { warnings: self.warnings, ..Written::new(200, answer) }
     }
 }
 
@@ -51,20 +52,21 @@ impl Writer {
             let mut draft = change(&old)?;
             self.allocate(call, Some(&old), &mut draft).await?;
             managed::keep_times(&old, &mut draft);
+            let warnings = definition::finalizer_warnings(call, Some(&old), &draft);
             let is_over = is_over(call, &draft);
             if !is_over && draft == old {
-                return Ok(Modified { draft, stored: Some(stored) }); // W2
+                return Ok(Modified { draft, stored: Some(stored), warnings }); // W2
             }
             let value = draft.unversioned(call.resource)?;
             if dry_run {
-                return Ok(Modified { draft, stored: None }); // W3
+                return Ok(Modified { draft, stored: None, warnings }); // W3
             }
             let outcome = match is_over {
                 true => self.store.delete(&collection, &key, Some(stored.modified())).await.map(|_| None),
                 false => self.store.put(&collection, value, Expect::At(stored.modified())).await.map(Some),
             };
             match outcome {
-                Ok(stored) => return Ok(Modified { draft, stored }),
+                Ok(stored) => return Ok(Modified { draft, stored, warnings }),
                 Err(WriteError::Conflict { current: found }) => current = found,
                 Err(error) => return Err(unavailable(error)),
             }

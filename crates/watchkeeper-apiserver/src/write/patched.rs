@@ -36,7 +36,7 @@ impl Writer {
             Ok(new)
         };
         let mut written = self.modify(call, options.dry_run, &mut change).await?.written(call);
-        written.warnings = warnings;
+        written.warnings.splice(0..0, warnings);
         Ok(written)
     }
 }

@@ -58,7 +58,10 @@ pub(super) fn parse_version(text: &str) -> Result<u64, Status> {
 
 /// 409: the object of that name is another one.
 pub(super) fn wrong_uid(call: &Call<'_>, said: &str, uid: &str, dry_run: bool) -> Status {
+    let of_group = format!("{}/{}", call.resource.group, call.resource.name);
     let prefix = match (&*call.resource.group, &*call.resource.name) {
+        _ if strategy::is_custom(call.resource) => &*of_group,
+        ("apiextensions.k8s.io", _) => &*of_group,
         ("", "endpoints") => "services/endpoints",
         ("", "nodes") => "minions",
         ("", "services") => "services/specs",

@@ -6,9 +6,6 @@ use watchkeeper_wire::schema::{self, Field, Form, Message, Shape};
 
 const RESOURCES: &str = include_str!("../../../watchkeeper-apiserver/tables/resources.txt");
 
-/// Kinds that can be applied and that the server's table does not list.
-const BESIDES: [Kind; 1] = [("cluster", "apiextensions.k8s.io", "v1", "CustomResourceDefinition")];
-
 /// A schema says nothing unless it is told to, so the type of k8s-openapi can be applied as it is.
 pub(crate) const AS_IS: &str = "apiextensions.v1.JSONSchemaProps";
 
@@ -30,7 +27,7 @@ pub(crate) struct Selection {
 impl Selection {
     pub(crate) fn of_the_tables() -> Self {
         let mut selection = Self { kinds: BTreeMap::new(), messages: BTreeSet::new() };
-        for (scope, group, version, kind) in patched().into_iter().chain(BESIDES) {
+        for (scope, group, version, kind) in patched() {
             let message = schema::builtin().message(group, version, kind);
             let message = message.unwrap_or_else(|| panic!("no schema of {kind} in {group}/{version}"));
             selection.kinds.insert(message.name(), scope);

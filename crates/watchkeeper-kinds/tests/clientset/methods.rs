@@ -35,7 +35,7 @@ macro_rules! every_method {
             (admissionregistration_v1alpha1, mutating_admission_policy_bindings, "admissionregistration.k8s.io/v1alpha1", "mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding", cluster, "all", false),
             (admissionregistration_v1beta1, mutating_admission_policies, "admissionregistration.k8s.io/v1beta1", "mutatingadmissionpolicies", "MutatingAdmissionPolicy", cluster, "all", false),
             (admissionregistration_v1beta1, mutating_admission_policy_bindings, "admissionregistration.k8s.io/v1beta1", "mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding", cluster, "all", false),
-            (apiextensions_v1, custom_resource_definitions, "apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", cluster, "all", false),
+            (apiextensions_v1, custom_resource_definitions, "apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", cluster, "all", true),
             (apiregistration_v1, api_services, "apiregistration.k8s.io/v1", "apiservices", "APIService", cluster, "all", true),
             (apps_v1, controller_revisions, "apps/v1", "controllerrevisions", "ControllerRevision", namespaced, "all", true),
             (apps_v1, daemon_sets, "apps/v1", "daemonsets", "DaemonSet", namespaced, "all", true),

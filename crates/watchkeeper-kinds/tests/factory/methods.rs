@@ -33,7 +33,7 @@ macro_rules! every_informer {
             (admissionregistration_v1alpha1, mutating_admission_policy_bindings, "admissionregistration.k8s.io", "v1alpha1", "mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding", cluster, false),
             (admissionregistration_v1beta1, mutating_admission_policies, "admissionregistration.k8s.io", "v1beta1", "mutatingadmissionpolicies", "MutatingAdmissionPolicy", cluster, false),
             (admissionregistration_v1beta1, mutating_admission_policy_bindings, "admissionregistration.k8s.io", "v1beta1", "mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding", cluster, false),
-            (apiextensions_v1, custom_resource_definitions, "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", cluster, false),
+            (apiextensions_v1, custom_resource_definitions, "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", cluster, true),
             (apiregistration_v1, api_services, "apiregistration.k8s.io", "v1", "apiservices", "APIService", cluster, true),
             (apps_v1, controller_revisions, "apps", "v1", "controllerrevisions", "ControllerRevision", namespaced, true),
             (apps_v1, daemon_sets, "apps", "v1", "daemonsets", "DaemonSet", namespaced, true),

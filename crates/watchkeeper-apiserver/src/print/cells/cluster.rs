@@ -161,6 +161,22 @@ pub(super) fn apiservice_service(subject: &Subject<'_>) -> Value {
     })
 }
 
+/// Whether a definition is served.
+pub(super) fn definition_established(subject: &Subject<'_>) -> Value {
+    let mut conditions = list(subject.object, "status.conditions").iter();
+    conditions.any(|it| it["type"] == "Established" && it["status"] == "True").into()
+}
+
+/// The versions of a definition that are served, and which is stored.
+pub(super) fn definition_versions(subject: &Subject<'_>) -> Value {
+    let served = list(subject.object, "spec.versions").iter().filter(|version| version["served"] == true);
+    let versions = served.map(|version| {
+        let name = version["name"].as_str().unwrap_or_default();
+        if version["storage"] == true { format!("{name}(storage)") } else { name.to_owned() }
+    });
+    versions.collect::<Vec<_>>().join(",").into()
+}
+
 /// `True`, or else why not: `False (MissingEndpoints)`.
 pub(super) fn apiservice_available(subject: &Subject<'_>) -> Value {
     let conditions = list(subject.object, "status.conditions");

@@ -36,6 +36,8 @@ pub(super) fn special(name: &str) -> Option<Special> {
         "event.message" => cluster::event_message,
         "event.object" => cluster::event_object,
         "event.source" => cluster::event_source,
+        "definition.established" => cluster::definition_established,
+        "definition.versions" => cluster::definition_versions,
         "ingress.address" => network::ingress_address,
         "ingress.hosts" => network::ingress_hosts,
         "ingress.ports" => network::ingress_ports,
