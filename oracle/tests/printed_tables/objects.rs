@@ -603,6 +603,13 @@ fn cluster_things() -> Vec<(&'static str, Value)> {
         "apiregistration.k8s.io/v1/apiservices",
         named("v1.metrics.example.com", json!({"spec": spec})),
     ));
+    let version = json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}});
+    let spec = json!({"group": "example.com", "scope": "Cluster", "names": {"plural": "things", "kind": "Thing"},
+                      "versions": [version]});
+    all.push((
+        "apiextensions.k8s.io/v1/customresourcedefinitions",
+        named("things.example.com", json!({"spec": spec})),
+    ));
     all
 }
 
