@@ -112,7 +112,7 @@ async fn delayed(count: usize) -> Outcome<Report> {
 
 /// A controller of config maps with one worker.
 async fn follow(arguments: Arguments) -> Outcome<Report> {
-    let sources = Sources::File(arguments.kubeconfig);
+    let sources = Sources::File(arguments.kubeconfig.ok_or("no --kubeconfig")?);
     let client = Client::new(&Config::load(&sources, &Overrides::default())?)?;
     let collection = Collection::new("", "v1", "configmaps", "ConfigMap");
     let objects = Informer::new(collection.kind().into(), client.source(&collection));

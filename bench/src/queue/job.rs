@@ -38,6 +38,6 @@ pub struct Arguments {
     #[arg(long, default_value_t = 1)]
     pub workers: usize,
     /// How to reach the server, for what follows one
-    #[arg(long, value_name = "PATH", default_value = "")]
-    pub kubeconfig: PathBuf,
+    #[arg(long, value_name = "PATH")]
+    pub kubeconfig: Option<PathBuf>,
 }

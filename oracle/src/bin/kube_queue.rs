@@ -116,7 +116,7 @@ async fn delayed(count: usize) -> Outcome<Report> {
 }
 
 async fn follow(arguments: Arguments) -> Outcome<Report> {
-    let kubeconfig = Kubeconfig::read_from(&arguments.kubeconfig)?;
+    let kubeconfig = Kubeconfig::read_from(arguments.kubeconfig.ok_or("no --kubeconfig")?)?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
     let objects = Api::<ConfigMap>::all(Client::try_from(config)?);
     let (tell, mut told) = mpsc::unbounded_channel();
