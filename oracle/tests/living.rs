@@ -126,6 +126,10 @@ fn settled(step: &Step) -> Step {
     for line in &mut step.said {
         *line = nameless(line);
     }
+    // What is gone already is not waited for.
+    if step.line().contains("--for=delete") {
+        step.said.retain(|line| !line.ends_with("condition met"));
+    }
     // Which of several pods ends first is chance.
     if step.line().contains("delete pod") || step.line().contains("wait ") {
         step.said.sort_unstable();
