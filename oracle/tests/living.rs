@@ -130,6 +130,10 @@ fn settled(step: &Step) -> Step {
     if step.line().contains("--for=delete") {
         step.said.retain(|line| !line.ends_with("condition met"));
     }
+    // In how many steps a rollout is made depends on how quick its pods are.
+    if step.line().contains("get events") {
+        step.said.dedup();
+    }
     // Which of several pods ends first is chance.
     if step.line().contains("delete pod") || step.line().contains("wait ") {
         step.said.sort_unstable();

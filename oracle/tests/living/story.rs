@@ -16,9 +16,10 @@ pub(crate) struct Story {
     pub(crate) most: usize,
 }
 
-const WATCH: &str = "kubectl get pods -n story -w --output-watch-events --no-headers \"-o=custom-columns=\
-                     NAME:.metadata.name,PHASE:.status.phase,READY:.status.conditions[?(@.type=='Ready')].status,\
-                     GOES:.metadata.deletionTimestamp,IMAGE:.spec.containers[0].image\"";
+const WATCH: &str = "kubectl get pods -n story -w --output-watch-events --no-headers \"-o=custom-columns=EVENT:.type,\
+                     NAME:.object.metadata.name,PHASE:.object.status.phase,\
+                     READY:.object.status.conditions[?(@.type=='Ready')].status,\
+                     GOES:.object.metadata.deletionTimestamp,IMAGE:.object.spec.containers[0].image\"";
 
 const DEPLOYMENT: &str = r#"{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {
     "replicas": 4,
