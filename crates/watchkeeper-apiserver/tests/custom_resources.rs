@@ -2,31 +2,27 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod world;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::StreamExt as _;
-use http::{Request, Response};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_apiserver::store::{HistoryLimits, MemoryStore};
 use watchkeeper_core::{ListRequest, ListWatch as _};
+
+use world::World;
 
 /// What takes longer does not happen.
 const PATIENCE: Duration = Duration::from_secs(30);
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
-
-struct World {
-    server: ApiServer,
-}
 
 /// The events of a watch.
 struct Lines {
@@ -49,31 +45,6 @@ impl Lines {
 }
 
 impl World {
-    async fn start() -> Self {
-        Self { server: ApiServer::builder().plain_http().token("t").start().await.unwrap() }
-    }
-
-    async fn send(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: String,
-    ) -> Response<Incoming> {
-        let io = TokioIo::new(TcpStream::connect(self.server.address()).await.unwrap());
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.unwrap();
-        tokio::spawn(connection);
-        let mut request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("host", "k")
-            .header("authorization", "Bearer t");
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        sender.send_request(request.body(Full::new(Bytes::from(body))).unwrap()).await.unwrap()
-    }
-
     async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &Value) -> (u16, Value) {
         let text = if body.is_null() { String::new() } else { body.to_string() };
         let (head, body) = self.send(method, path, headers, text).await.into_parts();

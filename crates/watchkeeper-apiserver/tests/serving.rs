@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod world;
+
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Request, Response, StatusCode};
+use http::{HeaderMap, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
@@ -17,40 +19,13 @@ use watchkeeper_wire::Kind;
 use watchkeeper_wire::protobuf::Envelope;
 use watchkeeper_wire::transcode::{self, Types};
 
-struct World {
-    server: ApiServer,
-}
+use world::World;
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 impl World {
-    async fn start() -> Self {
-        Self { server: ApiServer::builder().plain_http().token("t").start().await.unwrap() }
-    }
-
-    async fn send(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: String,
-    ) -> Response<Incoming> {
-        let io = TokioIo::new(TcpStream::connect(self.server.address()).await.unwrap());
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.unwrap();
-        tokio::spawn(connection);
-        let mut request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("host", "k")
-            .header("authorization", "Bearer t");
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        sender.send_request(request.body(Full::new(Bytes::from(body))).unwrap()).await.unwrap()
-    }
-
     async fn bytes(&self, path: &str, accept: &str) -> (StatusCode, HeaderMap, Bytes) {
         let (head, body) = self.send("GET", path, &[("accept", accept)], String::new()).await.into_parts();
         (head.status, head.headers, body.collect().await.unwrap().to_bytes())

@@ -22,6 +22,7 @@ mod key;
 pub mod limit;
 #[path = "../../src/list.rs"]
 mod list;
+#[path = "../../../watchkeeper-cache/interleavings/src/lock.rs"]
 mod lock;
 #[path = "../../src/metrics.rs"]
 mod metrics;
