@@ -151,7 +151,7 @@ fn nameless(line: &str) -> String {
         text.push_str(before);
         let length = after.find(|letter: char| !is_safe(letter)).unwrap_or(after.len());
         let ends = !after[length..].starts_with(|letter: char| letter.is_ascii_alphanumeric());
-        let is_hash = (8..=10).contains(&length) || length == 5;
+        let is_hash = (6..=10).contains(&length) || length == 5;
         rest = match ends
             && is_hash
             && before.ends_with(['-', '=', '"', ':'])

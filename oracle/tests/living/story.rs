@@ -1,6 +1,6 @@
 //! Story: what kubectl tells of the pods of a deployment while it rolls.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Outcome;
 use crate::session::Session;
@@ -38,9 +38,14 @@ pub(crate) async fn of_a_rollout(session: &Session) -> Outcome<Story> {
     run("kubectl set image -n story deployment/web main=web:2").await?;
     let ended = run("kubectl rollout status -n story deployment/web --timeout=50s").await?;
     assert!(ended.contains("successfully rolled out"), "{ended}");
-    // The four old pods are gone.
-    let are_gone = |lines: &[String]| lines.iter().filter(|line| line.starts_with("DELETED")).count() == 4;
-    Ok(told(watch.read(are_gone).await?))
+    // The four old pods are gone, and the four new ones are ready, whichever is told first.
+    let is_over = |lines: &[String]| {
+        let gone = lines.iter().filter(|line| line.starts_with("DELETED")).count();
+        let is_ready = |line: &&String| line.contains("web:2") && line.contains("True");
+        let ready = lines.iter().filter(is_ready).filter_map(|line| line.split_whitespace().nth(1));
+        gone == 4 && ready.collect::<BTreeSet<_>>().len() == 4
+    };
+    Ok(told(watch.read(is_over).await?))
 }
 
 fn told(lines: &[String]) -> Story {
