@@ -17,7 +17,7 @@ use crate::resource::Resource;
 /// How long events that wait are still written at the end.
 const FLUSH: Duration = Duration::from_secs(1);
 
-/// The client, the informers and the tasks of one cluster. Clones are of the same one, less the tasks.
+/// The client, the informers and the tasks of one cluster.
 pub(crate) struct Plane {
     client: Client,
     factory: InformerFactory,

@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand};
 
 /// What there is to see before there is a cluster to watch.
 const SO_FAR: &str = "\
-Watchkeeper is being built from the bytes up. This version has an API server in memory, and the codecs:
+Watchkeeper is being built from the bytes up. This version has a cluster in memory, and the codecs:
 
   watchkeeper apiserver --write-kubeconfig kube.yaml
                                        a cluster for kubectl and client-go, with controllers
@@ -19,8 +19,9 @@ Watchkeeper is being built from the bytes up. This version has an API server in 
 
 Not built yet: up, serve, get, watch, tree, events, api-resources, api-versions, completion.
 As a library it has the vocabulary (watchkeeper-core), the codecs (watchkeeper-wire), the server
-(watchkeeper-apiserver), a cluster for tests (watchkeeper-testkit), a client (watchkeeper-client),
-its types (watchkeeper-kinds) and young informers (watchkeeper-cache): see README.md.
+(watchkeeper-apiserver) and what makes it live (watchkeeper-cluster), a cluster for tests
+(watchkeeper-testkit), a client (watchkeeper-client), its types (watchkeeper-kinds), informers
+(watchkeeper-cache) and controllers (watchkeeper-controller): see README.md.
 ";
 
 /// Kubernetes list-watch: what this version can do so far.
