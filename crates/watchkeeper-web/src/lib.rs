@@ -1,6 +1,13 @@
-//! Over the cache: how objects belong together, for people to look at.
+//! Over the cache: how objects belong together, for people and programs to look at.
 //!
-//! From: informers.
+//! From: informers, and the API server that they follow.
 //! To:   answers that are read from memory.
 
+pub mod access;
+pub mod catalog;
+mod envelope;
+pub mod service;
 pub mod workload;
+
+pub use catalog::Catalog;
+pub use service::Service;

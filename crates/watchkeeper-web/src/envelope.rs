@@ -1,0 +1,82 @@
+//! Envelope: how the service's own answers look, whether good or bad.
+//!
+//! `{"code":20000,"message":"success","data":...}`, or `{"code":40000,"message":...}` under the HTTP status that says
+//! what kind of failure it is.
+
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, StatusCode};
+use serde::Serialize;
+
+use crate::access::Refused;
+use crate::catalog::CatalogError;
+
+const GOOD: u32 = 20000;
+const BAD: u32 = 40000;
+
+#[derive(Serialize)]
+struct Envelope<'a, T> {
+    code: u32,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<T>,
+}
+
+/// An answer that carries data.
+pub(crate) fn success(data: impl Serialize) -> Response {
+    match serde_json::to_vec(&Envelope { code: GOOD, message: "success", data: Some(data) }) {
+        Ok(body) => json(StatusCode::OK, body.into()),
+        Err(error) => Failure::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+/// A body that is JSON already.
+pub(crate) fn json(status: StatusCode, body: Bytes) -> Response {
+    (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
+}
+
+/// An answer that says what is wrong, and what happens next.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    status: StatusCode,
+    message: String,
+    retry_after: Option<u32>,
+}
+
+impl Failure {
+    pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), retry_after: None }
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let envelope = Envelope::<()> { code: BAD, message: &self.message, data: None };
+        let body = serde_json::to_vec(&envelope).unwrap_or_default();
+        let mut response = json(self.status, body.into());
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}
+
+impl From<CatalogError> for Failure {
+    fn from(error: CatalogError) -> Self {
+        let (status, retry_after) = match &error {
+            CatalogError::Unknown { .. } => (StatusCode::NOT_FOUND, None),
+            CatalogError::Withheld { .. } => (StatusCode::FORBIDDEN, None),
+            CatalogError::NotSynced { .. } => (StatusCode::SERVICE_UNAVAILABLE, Some(1)),
+            CatalogError::Full { .. } => (StatusCode::SERVICE_UNAVAILABLE, Some(60)),
+            CatalogError::Discovery(_) => (StatusCode::BAD_GATEWAY, Some(5)),
+        };
+        Self { status, message: error.to_string(), retry_after }
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        Self::new(StatusCode::FORBIDDEN, refused.to_string())
+    }
+}
