@@ -43,7 +43,14 @@ impl OwnServer {
         let child = Command::new("sh")
             .args(["-c", SCRIPT, "sh"])
             .arg(command)
-            .args(["apiserver", "--memory", "--listen", "127.0.0.1:0", "--write-kubeconfig"])
+            .args([
+                "apiserver",
+                "--memory",
+                "--no-controllers",
+                "--listen",
+                "127.0.0.1:0",
+                "--write-kubeconfig",
+            ])
             .arg(&kubeconfig)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
