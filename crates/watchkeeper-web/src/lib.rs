@@ -7,6 +7,7 @@ pub mod access;
 pub mod catalog;
 mod envelope;
 pub mod service;
+pub mod tree;
 pub mod workload;
 
 pub use catalog::Catalog;

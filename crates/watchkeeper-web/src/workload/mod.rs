@@ -23,6 +23,7 @@ use watchkeeper_core::{Collection, LabelSelector, RequirementError};
 
 pub use event::Event;
 use pod::Pod;
+pub(crate) use pod::is_pod_ready;
 pub use pod::{Condition, PodState};
 use set::{Deployment, ReplicaSet};
 

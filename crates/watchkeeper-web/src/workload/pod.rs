@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::Event;
 
@@ -91,6 +92,11 @@ struct Status {
     conditions: Vec<Condition>,
 }
 
+/// Whether the pod that this JSON is of is ready (W3).
+pub(crate) fn is_pod_ready(pod: &Value) -> bool {
+    Pod::deserialize(pod).is_ok_and(|pod| pod.is_ready())
+}
+
 impl Pod {
     pub(super) fn state(&self, last: Option<Arc<Event>>) -> PodState {
         PodState {
@@ -121,7 +127,7 @@ impl Pod {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn is_ready(gates: &[&str], conditions: &[(&str, &str)]) -> bool {
         let gates: Vec<Value> = gates.iter().map(|gate| json!({"conditionType": gate})).collect();
@@ -129,7 +135,7 @@ mod tests {
             conditions.iter().map(|(kind, status)| json!({"type": kind, "status": status})).collect();
         let pod =
             json!({"metadata": {}, "spec": {"readinessGates": gates}, "status": {"conditions": conditions}});
-        serde_json::from_value::<Pod>(pod).is_ok_and(|pod| pod.is_ready())
+        is_pod_ready(&pod)
     }
 
     #[test]

@@ -1,0 +1,205 @@
+//! Family: who belongs to whom among some objects.
+
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use watchkeeper_client::discovery::Mapping;
+use watchkeeper_core::{Head, Object};
+
+use super::health::Health;
+use super::{Condition, MAX_DEPTH, Node};
+
+/// An object, and which resource it is of.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// The resource, shared by its objects.
+    pub mapping: Arc<Mapping>,
+    /// The object. Its head says whose it is; its body may be metadata alone.
+    pub object: Arc<Object>,
+}
+
+/// Where an object stands in its [`Family`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Place(usize);
+
+/// Objects, and who belongs to whom among them.
+#[derive(Debug)]
+pub struct Family {
+    /// In the order of T5.
+    members: Vec<Member>,
+    parents: Vec<Option<usize>>,
+    /// In the order of T5, since members are.
+    children: Vec<Vec<usize>>,
+    by_uid: HashMap<Box<str>, usize>,
+}
+
+impl Family {
+    /// Of these objects.
+    pub fn new(members: impl IntoIterator<Item = Member>) -> Self {
+        let mut seen = HashSet::<Box<str>>::new();
+        // T1. What has no uid, as what no store keeps, is not compared.
+        let is_first = |member: &Member| {
+            let uid = member.object.head.uid();
+            uid.is_empty() || seen.insert(uid.into())
+        };
+        let mut members: Vec<Member> = members.into_iter().filter(is_first).collect();
+        members.sort_by(in_order);
+
+        let uid = |(place, member): (usize, &Member)| (member.object.head.uid().into(), place);
+        let mut by_uid: HashMap<Box<str>, usize> = members.iter().enumerate().map(uid).collect();
+        by_uid.remove("");
+        let parent = |member: &Member| parent_of(&member.object.head, &members, &by_uid);
+        let mut parents: Vec<Option<usize>> = members.iter().map(parent).collect();
+        break_circles(&mut parents);
+        let mut children = vec![Vec::new(); members.len()];
+        for (child, parent) in parents.iter().enumerate() {
+            if let Some(parent) = parent {
+                children[*parent].push(child);
+            }
+        }
+        let mut family = Self { members, parents, children, by_uid };
+        family.cut_at_depth();
+        family
+    }
+
+    /// Where the object with this uid stands.
+    pub fn find(&self, uid: &str) -> Option<Place> {
+        self.by_uid.get(uid).map(|place| Place(*place))
+    }
+
+    /// Who stands there.
+    pub fn member(&self, place: Place) -> &Member {
+        &self.members[place.0]
+    }
+
+    /// Whose it is; `None` of a root.
+    pub fn parent(&self, place: Place) -> Option<Place> {
+        self.parents[place.0].map(Place)
+    }
+
+    /// The root above it, or itself.
+    pub fn top(&self, place: Place) -> Place {
+        let mut at = place;
+        while let Some(parent) = self.parent(at) {
+            at = parent;
+        }
+        at
+    }
+
+    /// Those that belong to nobody, in the order of T5.
+    pub fn roots(&self) -> impl Iterator<Item = Place> {
+        let is_root = |place: &usize| self.parents[*place].is_none();
+        (0..self.members.len()).filter(is_root).map(Place)
+    }
+
+    /// It, and all below it, parents before children.
+    pub fn descendants(&self, place: Place) -> Vec<Place> {
+        let mut found = vec![place];
+        let mut at = 0;
+        while let Some(Place(parent)) = found.get(at).copied() {
+            found.extend(self.children[parent].iter().copied().map(Place));
+            at += 1;
+        }
+        found
+    }
+
+    /// It and what belongs to it, where `assess` says how each of them is itself.
+    pub fn tree(&self, place: Place, assess: &mut dyn FnMut(&Member) -> Condition) -> Node {
+        let member = &self.members[place.0];
+        let own = assess(member);
+        let children: Vec<Node> =
+            self.children[place.0].iter().map(|child| self.tree(Place(*child), assess)).collect(); // T4
+        let (head, mapping) = (&member.object.head, &member.mapping);
+        Node {
+            group: mapping.resource.group.clone(),
+            version: mapping.resource.version.clone(),
+            resource: mapping.resource.resource.clone(),
+            kind: mapping.kind.kind.clone(),
+            namespace: head.key().namespace().unwrap_or_default().to_owned(),
+            name: head.key().name().to_owned(),
+            uid: head.uid().to_owned(),
+            created: head.created().map(|created| created.to_string()),
+            health: own.health.with_children(children.iter().map(|child| child.health)),
+            status: own.status,
+            children,
+        }
+    }
+
+    /// T4.
+    fn cut_at_depth(&mut self) {
+        let mut ahead: VecDeque<(usize, usize)> = self.roots().map(|Place(root)| (root, 1)).collect();
+        while let Some((place, depth)) = ahead.pop_front() {
+            let children = match depth {
+                MAX_DEPTH => std::mem::take(&mut self.children[place]),
+                _ => Vec::new(),
+            };
+            for root in &children {
+                self.parents[*root] = None;
+            }
+            ahead.extend(children.into_iter().map(|root| (root, 1)));
+            ahead.extend(self.children[place].iter().map(|child| (*child, depth + 1)));
+        }
+    }
+}
+
+/// T5.
+fn in_order(one: &Member, other: &Member) -> Ordering {
+    fn parts(member: &Member) -> (&str, &str, Option<&str>, &str, &str) {
+        let (head, mapping) = (&member.object.head, &member.mapping);
+        (&mapping.kind.kind, head.key().name(), head.key().namespace(), head.uid(), &mapping.resource.group)
+    }
+    parts(one).cmp(&parts(other))
+}
+
+/// T2.
+fn parent_of(head: &Head, members: &[Member], by_uid: &HashMap<Box<str>, usize>) -> Option<usize> {
+    let place_of = |uid: &str| {
+        let place = *by_uid.get(uid)?;
+        let namespace = members[place].object.head.key().namespace();
+        (namespace.is_none() || namespace == head.key().namespace()).then_some(place)
+    };
+    let controller = head.controller().and_then(|owner| place_of(owner.uid));
+    controller.or_else(|| head.owners().find_map(|owner| place_of(owner.uid)))
+}
+
+/// T3. Members are in order, so that the first of a circle is the one at the lowest place.
+fn break_circles(parents: &mut [Option<usize>]) {
+    // The walk that came by; each begins at another place.
+    let mut walked = vec![usize::MAX; parents.len()];
+    for start in 0..parents.len() {
+        let mut at = Some(start);
+        while let Some(place) = at {
+            if walked[place] == start {
+                let mut first = place;
+                let mut next = parents[place];
+                while let Some(other) = next.filter(|other| *other != place) {
+                    first = first.min(other);
+                    next = parents[other];
+                }
+                parents[first] = None;
+                break;
+            }
+            if walked[place] != usize::MAX {
+                break;
+            }
+            walked[place] = start;
+            at = parents[place];
+        }
+    }
+}
+
+impl Health {
+    /// T6.
+    fn with_children(self, children: impl Iterator<Item = Health>) -> Self {
+        let worst = children.max().unwrap_or(Self::Unknown);
+        match self {
+            Self::Healthy | Self::Degraded => self,
+            Self::Progressing | Self::Unknown => self.max(worst),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "family_tests.rs"]
+mod tests;

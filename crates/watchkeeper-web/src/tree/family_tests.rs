@@ -1,0 +1,253 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use watchkeeper_core::{Encoded, GroupVersionKind, GroupVersionResource, HeadBuilder, Owner};
+
+use super::*;
+
+/// An object in few words: its kind, its name, its namespace, and its owners by uid; the controller has a `*`.
+#[derive(Debug, Clone)]
+struct Sketch {
+    kind: &'static str,
+    name: String,
+    namespace: &'static str,
+    uid: String,
+    owners: Vec<(String, bool)>,
+}
+
+fn sketch(kind: &'static str, name: &str, owners: &[&str]) -> Sketch {
+    let owner = |owner: &&str| (owner.trim_end_matches('*').to_owned(), owner.ends_with('*'));
+    let owners = owners.iter().map(owner).collect();
+    Sketch { kind, name: name.to_owned(), namespace: "shop", uid: format!("u-{name}"), owners }
+}
+
+fn member(of: &Sketch) -> Member {
+    let mut head = HeadBuilder::default();
+    head.name(&of.name).namespace(of.namespace).uid(&of.uid);
+    for (uid, controller) in &of.owners {
+        head.owner(&Owner { uid, controller: *controller, ..Owner::default() });
+    }
+    let mapping = Mapping {
+        resource: GroupVersionResource::new("", "v1", "things"),
+        kind: GroupVersionKind::new("", "v1", of.kind),
+        singular: String::new(),
+        namespaced: !of.namespace.is_empty(),
+    };
+    let object = Object { head: head.finish(), encoded: Encoded::json(b"{}".as_slice()) };
+    Member { mapping: Arc::new(mapping), object: Arc::new(object) }
+}
+
+fn family(of: &[Sketch]) -> Family {
+    Family::new(of.iter().map(member))
+}
+
+/// Every object with a bar for each owner above it.
+fn drawn(family: &Family) -> Vec<String> {
+    fn draw(node: &Node, bars: &str, into: &mut Vec<String>) {
+        into.push(format!("{bars}{}/{}", node.kind, node.name));
+        node.children.iter().for_each(|child| draw(child, &format!("{bars}|"), into));
+    }
+    let mut lines = Vec::new();
+    for root in family.roots() {
+        draw(&family.tree(root, &mut |_| Condition::UNKNOWN), "", &mut lines);
+    }
+    lines
+}
+
+#[test]
+fn children_are_below_their_owners_by_kind_and_name() {
+    let of = [
+        sketch("Pod", "b", &["u-set*"]),
+        sketch("Pod", "a", &["u-set*"]),
+        sketch("Lease", "z", &["u-set"]),
+        sketch("ReplicaSet", "set", &["u-web*"]),
+        sketch("Deployment", "web", &[]),
+    ];
+    let expected = ["Deployment/web", "|ReplicaSet/set", "||Lease/z", "||Pod/a", "||Pod/b"];
+    assert_eq!(drawn(&family(&of)), expected);
+}
+
+#[test]
+fn a_controller_counts_before_other_owners_and_one_that_is_there_before_one_that_is_not() {
+    let of = [
+        sketch("Node", "n", &[]),
+        sketch("Set", "s", &[]),
+        sketch("Pod", "both", &["u-n", "u-s*"]),
+        sketch("Pod", "first", &["u-gone", "u-n", "u-s"]),
+        sketch("Pod", "lost", &["u-gone*", "u-s"]),
+        sketch("Pod", "orphan", &["u-gone*"]),
+    ];
+    let expected = ["Node/n", "|Pod/first", "Pod/orphan", "Set/s", "|Pod/both", "|Pod/lost"];
+    assert_eq!(drawn(&family(&of)), expected);
+}
+
+#[test]
+fn an_owner_in_another_namespace_is_none_and_one_in_no_namespace_is_one() {
+    let of = [
+        Sketch { namespace: "other", ..sketch("Set", "far", &[]) },
+        Sketch { namespace: "", ..sketch("Node", "n", &[]) },
+        sketch("Pod", "a", &["u-far*"]),
+        sketch("Pod", "b", &["u-n*"]),
+    ];
+    assert_eq!(drawn(&family(&of)), ["Node/n", "|Pod/b", "Pod/a", "Set/far"]);
+}
+
+#[test]
+fn circles_begin_with_their_first_object() {
+    let of = [
+        sketch("B", "b", &["u-a"]),
+        sketch("A", "a", &["u-c"]),
+        sketch("C", "c", &["u-b"]),
+        sketch("D", "d", &["u-b"]),
+        sketch("Self", "s", &["u-s*"]),
+    ];
+    assert_eq!(drawn(&family(&of)), ["A/a", "|B/b", "||C/c", "||D/d", "Self/s"]);
+}
+
+#[test]
+fn a_line_that_is_too_long_goes_on_from_a_new_root() {
+    let one = |at: usize| sketch("Link", &format!("{at:03}"), &[&format!("u-{:03}*", at.wrapping_sub(1))]);
+    let line: Vec<Sketch> = (0..2 * MAX_DEPTH + 5).map(one).collect();
+    let family = family(&line);
+    let heights: Vec<usize> =
+        family.roots().map(|root| height(&family.tree(root, &mut |_| Condition::UNKNOWN))).collect();
+    assert_eq!(heights, [MAX_DEPTH, MAX_DEPTH, 5]);
+}
+
+#[test]
+fn what_is_there_twice_is_shown_as_it_came_first() {
+    let twin = Sketch { kind: "Event2", ..sketch("Event", "e", &[]) };
+    let no_uid = |name| Sketch { uid: String::new(), ..sketch("Metric", name, &[""]) };
+    let of = [twin, sketch("Event", "e", &[]), no_uid("m"), no_uid("m")];
+    assert_eq!(drawn(&family(&of)), ["Event2/e", "Metric/m", "Metric/m"]);
+}
+
+#[test]
+fn a_tree_begins_anywhere_and_its_top_is_found() {
+    let of = [
+        sketch("Deployment", "web", &[]),
+        sketch("ReplicaSet", "set", &["u-web*"]),
+        sketch("Pod", "p", &["u-set*"]),
+    ];
+    let family = family(&of);
+    let pod = family.find("u-p").unwrap();
+    assert_eq!(family.member(family.top(pod)).object.head.uid(), "u-web");
+    assert_eq!(family.find(""), None);
+    let set = family.tree(family.parent(pod).unwrap(), &mut |_| Condition::UNKNOWN);
+    assert_eq!((&*set.name, set.children.len()), ("set", 1));
+    assert_eq!(family.descendants(family.top(pod)).len(), 3);
+}
+
+#[test]
+fn a_parent_is_as_it_says_unless_it_does_not_know() {
+    use Health::{Degraded, Healthy, Progressing, Unknown};
+    let with = |own: Health, children: &[Health]| own.with_children(children.iter().copied());
+    assert_eq!(with(Healthy, &[Degraded]), Healthy);
+    assert_eq!(with(Degraded, &[Healthy]), Degraded);
+    assert_eq!(with(Progressing, &[Healthy, Unknown]), Progressing);
+    assert_eq!(with(Progressing, &[Healthy, Degraded]), Degraded);
+    assert_eq!(with(Unknown, &[Healthy, Unknown]), Healthy);
+    assert_eq!(with(Unknown, &[Healthy, Progressing]), Progressing);
+    assert_eq!(with(Unknown, &[]), Unknown);
+}
+
+/// The parent of each object by the letter of T2 to T4, found the slow way.
+fn model(of: &[Sketch]) -> BTreeMap<String, Option<String>> {
+    let find = |uid: &str| of.iter().find(|sketch| sketch.uid == uid);
+    let fits = |child: &Sketch, uid: &str| {
+        find(uid).is_some_and(|owner| owner.namespace.is_empty() || owner.namespace == child.namespace)
+    };
+    let mut parents: BTreeMap<String, Option<String>> = BTreeMap::new();
+    for child in of {
+        // Of several that claim to be the controller, the first is it.
+        let controller = child.owners.iter().find(|(_, controller)| *controller).into_iter();
+        let mut owners = controller.chain(&child.owners).map(|(uid, _)| uid);
+        parents.insert(child.uid.clone(), owners.find(|uid| fits(child, uid)).cloned());
+    }
+    let up = |uid: &str, parents: &BTreeMap<String, Option<String>>| parents[uid].clone();
+    let rank = |uid: &String| find(uid).map(|sketch| (sketch.kind, sketch.name.clone(), sketch.namespace));
+    for child in of {
+        let mut circle = vec![child.uid.clone()];
+        let mut at = up(&child.uid, &parents);
+        while let Some(uid) = at.filter(|_| circle.len() <= of.len()) {
+            circle.push(uid.clone());
+            at = (uid != child.uid).then(|| up(&uid, &parents)).flatten();
+        }
+        if circle.len() > 1 && circle.last() == Some(&child.uid) {
+            let first = circle.into_iter().min_by_key(|uid| (rank(uid), uid.clone())).unwrap();
+            parents.insert(first, None);
+        }
+    }
+    fn depth(uid: &str, parents: &mut BTreeMap<String, Option<String>>) -> usize {
+        let Some(parent) = parents[uid].clone() else { return 1 };
+        let depth = depth(&parent, parents);
+        if depth < MAX_DEPTH {
+            return depth + 1;
+        }
+        parents.insert(uid.to_owned(), None);
+        1
+    }
+    for child in of {
+        depth(&child.uid, &mut parents);
+    }
+    parents
+}
+
+fn sketches() -> impl Strategy<Value = Vec<Sketch>> {
+    let owners = prop::collection::vec((0..80usize, any::<bool>()), 0..3);
+    let one = (0..3usize, 0..4usize, owners, prop::bool::weighted(0.8));
+    prop::collection::vec(one, 0..80).prop_map(|all| {
+        let count = all.len();
+        let sketch = |(at, (kind, namespace, owners, chained))| {
+            let index: usize = at;
+            let mut owners: Vec<(String, bool)> = Vec::from_iter(owners)
+                .into_iter()
+                .map(|(owner, first): (usize, bool)| (format!("u{owner}"), first))
+                .collect();
+            if chained {
+                owners = vec![(format!("u{}", (index + 1) % count.max(1)), true)]; // long lines, and circles
+            }
+            Sketch {
+                kind: ["A", "B", "C"][kind],
+                name: format!("n{}", index % 7),
+                namespace: ["", "shop", "shop", "shop"][namespace],
+                uid: format!("u{index}"),
+                owners,
+            }
+        };
+        all.into_iter().enumerate().map(sketch).collect()
+    })
+}
+
+/// Whom each object of a tree is below.
+fn walk(node: &Node, parent: Option<&str>, into: &mut Vec<(String, Option<String>)>) {
+    into.push((node.uid.clone(), parent.map(str::to_owned)));
+    node.children.iter().for_each(|child| walk(child, Some(&node.uid), into));
+}
+
+fn height(node: &Node) -> usize {
+    1 + node.children.iter().map(height).max().unwrap_or(0)
+}
+
+proptest! {
+    #[test]
+    fn every_object_is_in_the_forest_once_and_where_the_rules_say(of in sketches()) {
+        let family = family(&of);
+        let forest: Vec<Node> =
+            family.roots().map(|root| family.tree(root, &mut |_| Condition::UNKNOWN)).collect();
+        let mut found = Vec::new();
+        forest.iter().for_each(|root| walk(root, None, &mut found));
+        prop_assert_eq!(found.len(), of.len()); // T1
+        let found: BTreeMap<_, _> = found.into_iter().collect();
+        prop_assert_eq!(found, model(&of)); // T2, T3, T4
+        prop_assert!(forest.iter().all(|root| height(root) <= MAX_DEPTH));
+    }
+
+    #[test]
+    fn the_order_in_which_objects_come_does_not_matter(of in sketches(), turn in 0..80usize) {
+        let mut turned = of.clone();
+        turned.rotate_left(turn.min(of.len()));
+        turned.reverse();
+        prop_assert_eq!(drawn(&family(&of)), drawn(&family(&turned)));
+    }
+}
