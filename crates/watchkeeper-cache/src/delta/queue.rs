@@ -10,6 +10,9 @@ use super::pending::Pending;
 use super::{Delta, Incarnation};
 use crate::lock::Mutex;
 
+/// A queue that is empty keeps room for so many keys at most: who has heard of everything once needs little from then on.
+const ROOM: usize = 64;
+
 /// Deltas by key, each key once, in order. It takes no more memory than twice what its consumer knows and what
 /// there is.
 ///
@@ -121,6 +124,21 @@ impl<K: Hash + Eq + Clone, T: Incarnation> DeltaQueue<K, T> {
     pub fn try_pop(&self) -> Option<(K, Delta<T>)> {
         self.inner.lock().pop()
     }
+
+    /// The next deltas, as many as there are and at most so many, in one step. `None` once the queue is closed and empty.
+    pub fn take(&self, most: usize) -> Option<Vec<(K, Delta<T>)>> {
+        let mut inner = self.inner.lock();
+        if inner.order.is_empty() && inner.is_closed {
+            return None;
+        }
+        let mut taken = Vec::with_capacity(most.min(inner.order.len()));
+        while taken.len() < most
+            && let Some(popped) = inner.pop()
+        {
+            taken.push(popped);
+        }
+        Some(taken)
+    }
 }
 
 impl<K, T> DeltaQueue<K, T> {
@@ -196,6 +214,9 @@ impl<K: Hash + Eq + Clone, T: Incarnation> Inner<K, T> {
         if let Some(what) = rest {
             self.order.insert(place, key.clone());
             self.pending.insert(key.clone(), Queued { what, ..queued });
+        }
+        if self.order.is_empty() && self.pending.capacity() > ROOM {
+            self.pending = HashMap::new();
         }
         Some((key, delta))
     }
@@ -306,6 +327,21 @@ mod tests {
         }
         let inner = queue.inner.lock();
         assert_eq!((inner.order.len(), inner.pending.len()), (0, 0));
+    }
+
+    #[test]
+    fn what_was_taken_leaves_no_room_behind() {
+        let queue = DeltaQueue::default();
+        (0..10_000_u32).for_each(|key| queue.push(key, added(state(1, key))));
+        assert_eq!(queue.take(9_999).unwrap().len(), 9_999);
+        assert!(queue.inner.lock().pending.capacity() >= 9_999);
+        assert_eq!(queue.take(9_999), Some(vec![(9_999, added(state(1, 9_999)))]));
+        assert!(queue.inner.lock().pending.capacity() <= ROOM);
+        assert_eq!(queue.take(1), Some(vec![]));
+        queue.push(1, added(state(1, 1)));
+        queue.close();
+        assert_eq!(queue.take(7).map(|taken| taken.len()), Some(1));
+        assert_eq!(queue.take(7), None);
     }
 
     #[tokio::test]

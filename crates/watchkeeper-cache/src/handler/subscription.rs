@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Waker;
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
@@ -25,6 +26,9 @@ pub struct SubscriptionOptions {
     pub name: String,
     /// How often every object is looked at again, changed or not.
     pub resync: Resync,
+    /// Woken whenever there is something to [take](Subscription::take), and when there is no more: for who waits for
+    /// several subscriptions at once. It is called while the store tells of a change, and must not wait.
+    pub waker: Option<Waker>,
 }
 
 /// How often every object is looked at again, changed or not.
@@ -84,21 +88,27 @@ struct Queue {
     /// All that was there at the beginning is before this place; `None` while that is not known.
     initial: Mutex<Option<u64>>,
     synced: Notify,
+    waker: Option<Waker>,
 }
 
 impl Subscriber for Queue {
     fn hear(&self, deltas: &[Delta<Arc<Object>>]) {
-        let seen = deltas.iter().filter_map(|delta| self.filter.seen(delta));
-        self.deltas.push_all(seen.map(|delta| (delta.newest().head.key().clone(), delta)));
+        let mut seen = deltas.iter().filter_map(|delta| self.filter.seen(delta)).peekable();
+        if seen.peek().is_some() {
+            self.deltas.push_all(seen.map(|delta| (delta.newest().head.key().clone(), delta)));
+            self.wake();
+        }
     }
 
     fn synced(&self) {
         *self.initial.lock() = Some(self.deltas.next_place());
         self.synced.notify_one();
+        self.wake();
     }
 
     fn ended(&self) {
         self.deltas.close();
+        self.wake();
     }
 
     fn figures(&self) -> Figures {
@@ -114,6 +124,12 @@ impl Subscriber for Queue {
 }
 
 impl Queue {
+    fn wake(&self) {
+        if let Some(waker) = &self.waker {
+            waker.wake_by_ref();
+        }
+    }
+
     fn lag(&self) -> Duration {
         self.deltas.waiting_since().map(|since| since.elapsed()).unwrap_or_default()
     }
@@ -129,6 +145,7 @@ impl Subscription {
             panics: AtomicU64::new(0),
             initial: Mutex::default(),
             synced: Notify::new(),
+            waker: options.waker,
         });
         store.subscribe(&queue);
         let resync = options.resync.period();
@@ -154,6 +171,14 @@ impl Subscription {
                 popped = self.queue.deltas.pop() => return popped.map(|(_, delta)| delta),
             }
         }
+    }
+
+    /// The changes that wait, at most so many, without waiting for any; `None` once the store gets no more. What was
+    /// returned before counts as handled. Nobody is asked to look again by the time that has passed.
+    pub fn take(&mut self, most: usize) -> Option<Vec<Delta<Arc<Object>>>> {
+        self.catch_up();
+        let taken = self.queue.deltas.take(most)?;
+        Some(taken.into_iter().map(|(_, delta)| delta).collect())
     }
 
     /// Has every object looked at again now, but for those of which something is pending.

@@ -1,7 +1,8 @@
 //! Handlers: what they hear, and that nobody suffers from another.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Wake;
 use std::time::Duration;
 
 use crate::objects::{Build, object};
@@ -153,6 +154,42 @@ async fn a_filter_makes_additions_and_deletions_of_what_comes_to_match_and_cease
     assert_eq!(heard(&mut subscription), ["added x/b@7", "deleted x/a@5"]);
     writer.delete(Build::new("x", "a", 8).label("app", "db").object());
     assert_eq!(heard(&mut subscription), [""; 0]);
+}
+
+#[derive(Default)]
+struct Bell(AtomicUsize);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn who_waits_for_several_is_woken_by_what_concerns_him_and_takes_what_there_is() {
+    let (store, mut writer) = Store::new();
+    let bell = Arc::new(Bell::default());
+    let rings = || bell.0.swap(0, Ordering::Relaxed);
+    let (filter, waker) = (Filter::namespace("x"), Some(bell.clone().into()));
+    let options = SubscriptionOptions { filter, waker, ..SubscriptionOptions::default() };
+    let mut subscription = Subscription::new(&store, options);
+    let mut take = |most| -> Option<Vec<String>> {
+        subscription.take(most).map(|taken| taken.iter().map(show).collect())
+    };
+    assert_eq!((take(9), rings()), (Some(vec![]), 0));
+    writer.begin();
+    ["a", "b", "c"].map(|name| writer.stage(object("x", name, 1)));
+    writer.commit(1.into());
+    assert!(rings() > 0);
+    writer.put(object("y", "a", 2));
+    assert_eq!(rings(), 0);
+    writer.put(object("x", "b", 3));
+    assert_eq!(rings(), 1);
+    assert_eq!(take(2).unwrap(), ["initial x/a@1", "initial x/b@3"]);
+    drop(writer);
+    assert_eq!(rings(), 1);
+    assert_eq!((take(2).unwrap(), take(2)), (vec!["initial x/c@1".to_owned()], None));
+    assert!(subscription.is_caught_up());
 }
 
 #[tokio::test(start_paused = true)]
