@@ -1,7 +1,7 @@
 //! Certificates: an authority of the server's own, and what it vouches for.
 //!
 //! From: nothing: all of it is made anew by [`Authority::generate`].
-//! To:   [`listen`](crate::http::listen), which serves by it and knows clients by it;
+//! To:   a [`Listener`](crate::http::Listener), which serves by it and knows clients by it;
 //!       [`kubeconfig`](crate::http::Kubeconfig), which carries it to the clients.
 
 use std::fmt;

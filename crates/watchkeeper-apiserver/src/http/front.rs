@@ -1,6 +1,6 @@
 //! Front: one request, from its head to its answer.
 //!
-//! From: a connection of [`listen`](crate::http::listen).
+//! From: a connection of a [`Listener`](watchkeeper_listen::Listener).
 //! To:   the [`Handler`], for all that the front does not answer itself.
 //!
 //! What is wrong is said in the order of the real server: the path, who asks, too many at once, then
@@ -15,8 +15,8 @@ use futures_util::FutureExt as _;
 use http::header::{ACCEPT, AUTHORIZATION, RETRY_AFTER};
 use http::{HeaderValue, Method, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_util::sync::CancellationToken;
 use watchkeeper_core::{Health, Status};
+use watchkeeper_listen::{Answer, Arrival, Departure};
 
 use super::authenticate::{Authenticator, MASTERS, User};
 use super::body::{BodyLimits, RequestBody};
@@ -30,7 +30,6 @@ use super::query::Query;
 use super::random::random_uid;
 use super::request::{Target, TargetError};
 use super::respond::{Ends, Outgoing, Response};
-use super::switch::Switch;
 use super::version::VersionInfo;
 
 /// What one server does at once, and for how long.
@@ -70,23 +69,17 @@ pub struct Front<H> {
     writes: Arc<Semaphore>,
 }
 
-/// A request as it comes from a connection.
-pub(crate) struct Arrival<B> {
-    pub(crate) request: http::Request<B>,
-    /// Whom the certificate of the connection names.
-    pub(crate) certificate: Option<Arc<Subject>>,
-    /// Cancelled when the server stops.
-    pub(crate) stop: CancellationToken,
-    /// Cuts off the connection.
-    pub(crate) connection: CancellationToken,
-    /// What the connection does when it speaks something else.
-    pub(crate) switch: Switch,
-}
+impl<H: Handler> Answer for Front<H> {
+    type Peer = Subject;
+    type Body = Outgoing;
 
-/// An answer, and whether the connection is to be closed after it.
-pub(crate) struct Departure {
-    pub(crate) response: http::Response<Outgoing>,
-    pub(crate) hang_up: bool,
+    fn peer(&self, certificate: &[u8]) -> Option<Subject> {
+        Subject::read(certificate)
+    }
+
+    async fn answer(&self, arrival: Arrival<Subject>) -> Departure<Outgoing> {
+        self.answer(arrival).await
+    }
 }
 
 impl<H: Handler> Front<H> {
@@ -127,13 +120,13 @@ impl<H: Handler> Front<H> {
     }
 
     /// Answers one request. If dropped before it is done, so is what the handler does.
-    pub(crate) async fn answer<B>(&self, arrival: Arrival<B>) -> Departure
+    pub(crate) async fn answer<B>(&self, arrival: Arrival<Subject, B>) -> Departure<Outgoing>
     where
         B: http_body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
             + Send
             + 'static,
     {
-        let Arrival { request, certificate, stop, connection, switch } = arrival;
+        let Arrival { request, peer, stop, connection, switch } = arrival;
         let (head, body) = request.into_parts();
         let query = Query::parse(head.uri.query().unwrap_or_default());
         let preferences = Preferences::read(&head.headers, &query);
@@ -160,8 +153,7 @@ impl<H: Handler> Front<H> {
                 Ok(Target::Path(path)) => path.as_str(),
                 _ => "",
             };
-            let who = match self.authenticator.authenticate(certificate.as_deref(), &head.headers, path).await
-            {
+            let who = match self.authenticator.authenticate(peer.as_deref(), &head.headers, path).await {
                 Ok(who) => who,
                 Err(status) => return (Err(*status), true),
             };

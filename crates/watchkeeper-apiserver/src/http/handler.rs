@@ -5,6 +5,7 @@ use std::future::Future;
 use http::{Extensions, HeaderMap, Method};
 use tokio_util::sync::CancellationToken;
 use watchkeeper_core::Status;
+use watchkeeper_listen::Switch;
 
 use super::authenticate::User;
 use super::body::RequestBody;
@@ -12,7 +13,6 @@ use super::negotiate::Preferences;
 use super::query::Query;
 use super::request::Target;
 use super::respond::Response;
-use super::switch::Switch;
 
 /// A request that has been read and whose user is known.
 #[derive(Debug)]

@@ -49,13 +49,11 @@ pub mod body;
 pub mod certificates;
 pub mod decode;
 pub mod front;
-mod gather;
 pub(crate) mod go_text;
 pub mod handler;
 mod health;
 mod impersonate;
 pub mod kubeconfig;
-pub mod listen;
 pub mod negotiate;
 pub mod options;
 pub mod query;
@@ -64,7 +62,6 @@ pub mod request;
 pub mod respond;
 mod selector_text;
 pub mod strict;
-pub mod switch;
 pub mod version;
 
 pub use account_token::{Account, AccountFuture, Accounts, Found, ISSUER, TokenError, TokenIssuer};
@@ -79,7 +76,6 @@ pub use front::{Front, RequestLimits};
 pub(crate) use go_text::{parse_duration, parse_u64};
 pub use handler::{Handler, Request};
 pub use kubeconfig::{Credentials, Kubeconfig};
-pub use listen::{ConnectionLimits, ListenError, Listener, Security};
 pub use negotiate::{
     Accepted, MediaType, MetaVersion, Offer, PatchType, Preferences, Shape, sent_object, sent_patch,
 };
@@ -95,8 +91,8 @@ pub use respond::{
     GZIP_BYTES, LONG_WARNING_BYTES, Response, WARNING_BYTES, method_not_allowed, no_such_resource,
 };
 pub use strict::{FINDING_PATH_BYTES, Finding, STRICT_FINDINGS};
-pub use switch::Switch;
 pub use version::VersionInfo;
 pub use watchkeeper_core::{Check, Health};
+pub use watchkeeper_listen::{ConnectionLimits, ListenError, Listener, Security, Switch};
 pub use watchkeeper_wire::document::DOCUMENT_DEPTH;
 pub use watchkeeper_wire::yaml::YAML_NODES;

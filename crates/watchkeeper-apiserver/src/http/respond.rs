@@ -315,7 +315,7 @@ pub(crate) struct Ends {
 }
 
 /// The body of an answer on its way out.
-pub(crate) struct Outgoing {
+pub struct Outgoing {
     form: Form,
     stop: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     _permit: Option<OwnedSemaphorePermit>,

@@ -1,13 +1,14 @@
-//! Listen: connections, from accept to the last byte.
+//! Listener: connections, from accept to the last byte.
 //!
 //! From: a socket.
-//! To:   the [`Front`], request by request.
+//! To:   an [`Answer`], request by request.
 //!
 //! - C1: every connection and every stream of one is a task that [`Listener::run`] owns; when it returns,
 //!   none is left.
 //! - C2: there are at most [`ConnectionLimits::connections`]; more wait in the socket's queue.
 //! - C3: who connects and says nothing is cut off: within [`ConnectionLimits::handshake`] for TLS, within
 //!   [`ConnectionLimits::head`] for a request.
+//! - C4: so is who asks and does not take the answer, within [`ConnectionLimits::stall`].
 //!
 //! When it is told to stop, a listener accepts nobody, ends every stream, lets requests in flight finish
 //! and idle connections go, and after [`ConnectionLimits::drain`] cuts off the rest.
@@ -35,11 +36,10 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::certificates::Subject;
-use super::front::{Arrival, Front};
-use super::gather::Gathered;
-use super::handler::Handler;
-use super::switch::Switch;
+use crate::answer::{Answer, Arrival};
+use crate::gather::Gathered;
+use crate::stall::Stalling;
+use crate::switch::Switch;
 
 /// What a listener takes on, and how long it waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,13 +60,16 @@ pub struct ConnectionLimits {
     pub ping_every: Duration,
     /// How long it may take to say so.
     pub ping_timeout: Duration,
+    /// How long a connection of HTTP/1.1 may take nothing of what there is for it (C4). One of HTTP/2 that takes
+    /// nothing does not answer pings either.
+    pub stall: Duration,
     /// How long a stop waits for requests in flight.
     pub drain: Duration,
 }
 
 impl ConnectionLimits {
     /// 10,000 connections, 10 s for a handshake, 90 s and 256 KiB for a head, 100 streams, a ping every
-    /// 30 s with 15 s to answer, and 10 s to drain.
+    /// 30 s with 15 s to answer, 60 s to take what was asked for, and 10 s to drain.
     pub const DEFAULT: Self = Self {
         connections: 10_000,
         handshake: Duration::from_secs(10),
@@ -75,6 +78,7 @@ impl ConnectionLimits {
         streams: 100,
         ping_every: Duration::from_secs(30),
         ping_timeout: Duration::from_secs(15),
+        stall: Duration::from_secs(60),
         drain: Duration::from_secs(10),
     };
 }
@@ -87,6 +91,9 @@ impl Default for ConnectionLimits {
 
 /// The smallest buffer that hyper reads the head of a request into.
 const LEAST_HEAD_BYTES: usize = 8 << 10;
+
+/// How HTTP/2 begins where it was not agreed on.
+const PREFACE: [u8; 24] = *b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Bytes that a client may send ahead on a stream of HTTP/2, and on a connection: a body of 3 MiB goes out
 /// without a pause.
@@ -105,7 +112,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Whether connections are encrypted.
 #[derive(Debug, Clone)]
 pub enum Security {
-    /// By TLS; see [`Authority::serve`](crate::http::Authority::serve).
+    /// By TLS.
     Tls(Arc<ServerConfig>),
     /// Not at all, and so on loopback only.
     Plain,
@@ -180,7 +187,7 @@ impl Listener {
 
     /// Accepts and answers until `stop` is cancelled, and returns once every connection has ended. If it
     /// is dropped before that, connections are cut off.
-    pub async fn run<H: Handler>(self, front: Front<H>, stop: CancellationToken) {
+    pub async fn run<A: Answer>(self, front: A, stop: CancellationToken) {
         let front = Arc::new(front);
         let acceptor = match &self.security {
             Security::Tls(config) => Some(TlsAcceptor::from(config.clone())),
@@ -240,32 +247,37 @@ impl<F: Future<Output: Send> + Send + 'static> Executor<F> for Streams {
 }
 
 /// What a connection knows of its server.
-struct Connection<H> {
-    front: Arc<Front<H>>,
+struct Connection<A> {
+    front: Arc<A>,
     limits: ConnectionLimits,
     stop: CancellationToken,
     streams: Streams,
 }
 
-impl<H: Handler> Connection<H> {
+impl<A: Answer> Connection<A> {
     async fn accept(self, stream: TcpStream, acceptor: Option<TlsAcceptor>) {
         let _ = stream.set_nodelay(true); // it is slower without, and not wrong
         let Some(acceptor) = acceptor else {
-            return self.serve(stream, None, Protocol::Http1).await;
+            let Some(Ok(protocol)) =
+                self.stop.run_until_cancelled(timeout(self.limits.head, spoken(&stream))).await
+            else {
+                return;
+            };
+            return self.serve(stream, None, protocol).await;
         };
         let handshake = timeout(self.limits.handshake, acceptor.accept(stream));
         let Some(Ok(Ok(stream))) = self.stop.run_until_cancelled(handshake).await else { return };
         let (_, session) = stream.get_ref();
         let certificate = session.peer_certificates().and_then(|chain| chain.first());
-        let subject = certificate.and_then(|certificate| Subject::read(certificate)).map(Arc::new);
+        let peer = certificate.and_then(|certificate| self.front.peer(certificate)).map(Arc::new);
         let protocol = match session.alpn_protocol() {
             Some(b"h2") => Protocol::Http2,
             _ => Protocol::Http1,
         };
-        self.serve(stream, subject, protocol).await;
+        self.serve(stream, peer, protocol).await;
     }
 
-    async fn serve<S>(self, stream: S, certificate: Option<Arc<Subject>>, protocol: Protocol)
+    async fn serve<S>(self, stream: S, peer: Option<Arc<A::Peer>>, protocol: Protocol)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -280,8 +292,8 @@ impl<H: Handler> Connection<H> {
             service_fn(move |request: http::Request<Incoming>| {
                 begun.store(true, Ordering::Relaxed);
                 let (stop, connection) = (stop.clone(), cut.clone());
-                let (certificate, switch) = (certificate.clone(), switch.clone());
-                let arrival = Arrival { request, certificate, stop, connection, switch };
+                let (peer, switch) = (peer.clone(), switch.clone());
+                let arrival = Arrival { request, peer, stop, connection, switch };
                 let (front, hang_up) = (front.clone(), hang_up.clone());
                 async move {
                     let departure = front.answer(arrival).await;
@@ -299,7 +311,7 @@ impl<H: Handler> Connection<H> {
                     .timer(TokioTimer::new())
                     .header_read_timeout(limits.head)
                     .max_buf_size(limits.head_bytes.max(LEAST_HEAD_BYTES))
-                    .serve_connection(TokioIo::new(stream), service)
+                    .serve_connection(TokioIo::new(Stalling::new(stream, limits.stall)), service)
                     .with_upgrades();
                 // A connection of HTTP/1.1 is asked to close by a header where that is due.
                 let ended = cut.run_until_cancelled(drive(connection, &stop, None)).await;
@@ -340,6 +352,15 @@ impl<H: Handler> Connection<H> {
 enum Protocol {
     Http1,
     Http2,
+}
+
+/// What somebody speaks with whom nothing was agreed: HTTP/2 begins with words that no request of HTTP/1.1 has.
+async fn spoken(stream: &TcpStream) -> Protocol {
+    let mut first = [0; PREFACE.len()];
+    match stream.peek(&mut first).await {
+        Ok(count) if count == first.len() && first == PREFACE => Protocol::Http2,
+        _ => Protocol::Http1, // an error comes again when it is read from
+    }
 }
 
 /// A connection that can be told to take no more requests.

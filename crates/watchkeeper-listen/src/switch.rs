@@ -18,7 +18,7 @@ impl Switch {
         *self.then.lock() = Some(Box::pin(run));
     }
 
-    pub(super) fn take(&self) -> Option<BoxFuture<'static, ()>> {
+    pub(crate) fn take(&self) -> Option<BoxFuture<'static, ()>> {
         self.then.lock().take()
     }
 }

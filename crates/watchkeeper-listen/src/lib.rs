@@ -1,0 +1,16 @@
+//! Listening: from a socket to requests, and back.
+//!
+//! From: whoever connects.
+//! To:   an [`Answer`], request by request.
+//!
+//! The embedded API server and the web service are served by the same [`Listener`].
+
+mod answer;
+mod gather;
+mod listener;
+mod stall;
+mod switch;
+
+pub use answer::{Answer, Arrival, Departure};
+pub use listener::{ConnectionLimits, ListenError, Listener, Security};
+pub use switch::Switch;
