@@ -11,7 +11,7 @@ use watchkeeper_apiserver::expiry::parse_ttl;
 use watchkeeper_apiserver::server::{ApiServer, StartError};
 use watchkeeper_cluster::Cluster;
 
-use crate::transcode::{TranscodeError, print};
+use crate::stdout::{WriteError, print};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -47,7 +47,7 @@ pub(crate) enum ServeError {
     #[error("cannot write the kubeconfig {}", path.display())]
     Kubeconfig { path: PathBuf, source: io::Error },
     #[error(transparent)]
-    Print(#[from] TranscodeError),
+    Print(#[from] WriteError),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), ServeError> {

@@ -1,12 +1,23 @@
 //! The `watchkeeper` command.
 
+mod api_versions;
 mod apiserver;
+mod connect;
+mod failure;
+#[allow(dead_code, reason = "what reads objects comes next")]
+mod selection;
+mod stdout;
 mod transcode;
+mod warnings;
 
-use std::error::Error;
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::failure::Failure;
 
 /// What there is to see before there is a cluster to watch.
 const SO_FAR: &str = "\
@@ -17,7 +28,7 @@ Watchkeeper is being built from the bytes up. This version has a cluster in memo
   watchkeeper transcode pod.bin        a protobuf body, from etcd or from the wire, as JSON
   watchkeeper transcode pod.json -o protobuf > pod.bin
 
-Not built yet: up, serve, get, watch, tree, events, api-resources, api-versions, completion.
+Not built yet: up, serve, get, watch, tree, events, api-resources, completion.
 As a library it has the vocabulary (watchkeeper-core), the codecs (watchkeeper-wire), the server
 (watchkeeper-apiserver) and what makes it live (watchkeeper-cluster), a cluster for tests
 (watchkeeper-testkit), a client (watchkeeper-client), its types (watchkeeper-kinds), informers
@@ -30,10 +41,14 @@ As a library it has the vocabulary (watchkeeper-core), the codecs (watchkeeper-w
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
+    #[command(flatten)]
+    connection: connect::Flags,
 }
 
 #[derive(Subcommand)]
 enum Command {
+    /// Print the versions of groups that the server has
+    ApiVersions(api_versions::Arguments),
     /// Run an API server in memory until it is interrupted
     Apiserver(apiserver::Arguments),
     /// Turn a Kubernetes object into its other encoding
@@ -43,28 +58,50 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let outcome: Result<(), Box<dyn Error>> = match Arguments::parse().command {
-        None => transcode::print(SO_FAR.as_bytes()).map_err(Into::into),
-        Some(Command::Version) => {
-            transcode::print(concat!("watchkeeper ", env!("CARGO_PKG_VERSION"), "\n").as_bytes())
-                .map_err(Into::into)
-        }
-        Some(Command::Apiserver(arguments)) => apiserver::run(&arguments).map_err(Into::into),
-        Some(Command::Transcode(arguments)) => transcode::run(&arguments).map_err(Into::into),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+    let parsed = command().try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));
+    let arguments = match parsed {
+        Ok(arguments) => arguments,
         Err(error) => {
-            eprintln!("error: {}", chain(&*error));
+            let _ = error.print(); // nobody is there to be told
+            return if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+        }
+    };
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// An error and what caused it, on one line.
-fn chain(error: &dyn Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {}", chain(source)),
-        None => error.to_string(),
+/// The command under the name that the user knows it by: kubectl runs `kubectl-watchkeeper` for
+/// `kubectl watchkeeper`.
+fn command() -> clap::Command {
+    let program = std::env::args_os().next();
+    let name = program.as_deref().map(Path::new).and_then(Path::file_stem);
+    match name == Some(OsStr::new("kubectl-watchkeeper")) {
+        true => Arguments::command().bin_name("kubectl watchkeeper"),
+        false => Arguments::command(),
     }
+}
+
+fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let flags = &arguments.connection;
+    match &arguments.command {
+        None => Ok(stdout::print(SO_FAR.as_bytes())?),
+        Some(Command::ApiVersions(arguments)) => block_on(api_versions::run(arguments, flags)),
+        Some(Command::Apiserver(arguments)) => apiserver::run(arguments).map_err(|error| Failure::of(&error)),
+        Some(Command::Transcode(arguments)) => transcode::run(arguments).map_err(|error| Failure::of(&error)),
+        Some(Command::Version) => {
+            Ok(stdout::print(concat!("watchkeeper ", env!("CARGO_PKG_VERSION"), "\n").as_bytes())?)
+        }
+    }
+}
+
+/// Runs a command that asks a server and is done.
+fn block_on(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error: io::Error| Failure::of(&error))?;
+    runtime.block_on(command)
 }

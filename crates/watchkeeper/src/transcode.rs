@@ -1,7 +1,7 @@
 //! `watchkeeper transcode`: an object in its other encoding.
 
 use std::fs;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -9,6 +9,8 @@ use watchkeeper_core::{Encoded, Encoding, GroupVersion, GroupVersionError};
 use watchkeeper_wire::protobuf::{self, Envelope, MAGIC};
 use watchkeeper_wire::transcode::{self, Types};
 use watchkeeper_wire::{DecodeError, Kind, Malformed, json};
+
+use crate::stdout::{WriteError, print};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -30,8 +32,8 @@ enum Output {
 pub(crate) enum TranscodeError {
     #[error("cannot read {0}")]
     Read(String, #[source] io::Error),
-    #[error("cannot write")]
-    Write(#[source] io::Error),
+    #[error(transparent)]
+    Write(#[from] WriteError),
     #[error("the envelope cannot be opened")]
     Envelope(#[source] Malformed),
     #[error("the type of the object cannot be read")]
@@ -73,12 +75,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), TranscodeError> {
             };
             transcode::to_json(&encoded, &kind, types, &mut out).map_err(failed)?;
             out.push(b'\n');
-            print(&out)
+            Ok(print(&out)?)
         }
         Output::Protobuf if io::stdout().is_terminal() => Err(TranscodeError::Terminal),
         Output::Protobuf => {
             let message = transcode::to_protobuf(&encoded, &kind).map_err(failed)?;
-            print(&protobuf::wrap(kind.api_version(), kind.kind(), &message))
+            Ok(print(&protobuf::wrap(kind.api_version(), kind.kind(), &message))?)
         }
     }
 }
@@ -93,13 +95,4 @@ fn open(body: &[u8]) -> Result<(Encoded, String, String), TranscodeError> {
     let body = body.trim_ascii();
     let (api_version, kind) = json::read_type(body).map_err(TranscodeError::Type)?;
     Ok((Encoded::json(body), api_version, kind))
-}
-
-/// Writes to standard output. A reader that has gone away wanted no more, which is no error.
-pub(crate) fn print(bytes: &[u8]) -> Result<(), TranscodeError> {
-    let mut out = io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome.map_err(TranscodeError::Write),
-    }
 }

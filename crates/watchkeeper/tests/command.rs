@@ -79,7 +79,7 @@ fn a_file_that_is_not_there_is_named() {
 #[test]
 fn a_command_that_does_not_exist_is_refused_with_a_hint() {
     let output = watchkeeper(&["transcod"], b"");
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(1), "as kubectl's");
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(text.contains("transcode"), "{text}");
 }
@@ -120,7 +120,7 @@ fn a_time_that_is_none_is_refused() {
     let arguments = ["apiserver", "--write-kubeconfig", "unused.yaml", "--event-ttl", "5x"];
     let output = watchkeeper(&arguments, b"");
     let text = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(1));
     assert!(text.contains("--event-ttl") && text.contains("unknown unit"), "{text}");
 }
 

@@ -1,0 +1,23 @@
+//! `watchkeeper api-versions`: the versions of groups that a server has.
+
+use clap::Args;
+
+use crate::connect::{Connection, Flags};
+use crate::failure::Failure;
+use crate::stdout::print;
+
+#[derive(Args)]
+pub(crate) struct Arguments {}
+
+/// Asks the server itself, whatever was discovered before.
+pub(crate) async fn run(_: &Arguments, flags: &Flags) -> Result<(), Failure> {
+    let connection = Connection::open(flags)?;
+    connection.discovery.invalidate();
+    let found = connection.discovery.discover().await?;
+    let mut versions: Vec<String> = found.versions().map(|(version, _)| version.to_string()).collect();
+    versions.extend(found.failures.keys().map(ToString::to_string));
+    versions.sort();
+    versions.dedup();
+    let text: String = versions.into_iter().map(|version| version + "\n").collect();
+    Ok(print(text.as_bytes())?)
+}
