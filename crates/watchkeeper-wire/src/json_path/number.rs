@@ -38,7 +38,7 @@ impl fmt::Display for Number {
             Self::Whole(whole) => return write!(f, "{whole}"),
             Self::Float(number) => *number,
         };
-        if number == 0.0 || (1e-4..1e21).contains(&number.abs()) {
+        if number == 0.0 || (1e-4..1e6).contains(&number.abs()) {
             return write!(f, "{number}");
         }
         let text = format!("{number:e}");
@@ -58,8 +58,16 @@ mod tests {
     #[test]
     fn numbers_are_printed_as_go_does() {
         let shown = |number: f64| Number::Float(number).to_string();
-        let cases =
-            [(1.5, "1.5"), (1e20, "100000000000000000000"), (1e21, "1e+21"), (0.00001, "1e-05"), (0.0, "0")];
+        let cases = [
+            (1.5, "1.5"),
+            (123456.0, "123456"),
+            (1e6, "1e+06"),
+            (1234567.5, "1.2345675e+06"),
+            (1e21, "1e+21"),
+            (0.0001, "0.0001"),
+            (0.00001, "1e-05"),
+            (0.0, "0"),
+        ];
         for (number, expected) in cases {
             assert_eq!(shown(number), expected);
         }
