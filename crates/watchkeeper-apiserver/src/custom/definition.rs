@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use watchkeeper_print::PrinterColumn;
 
 /// A definition as it is stored.
 #[derive(Debug, Clone, Deserialize)]
@@ -86,19 +87,6 @@ pub(super) struct Scale {
     pub(super) status_replicas_path: String,
     #[serde(default)]
     pub(super) label_selector_path: String,
-}
-
-/// A column of the tables that show the resource.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct PrinterColumn {
-    pub(crate) name: String,
-    #[serde(rename = "type")]
-    pub(crate) value_type: String,
-    pub(crate) format: String,
-    pub(crate) description: String,
-    pub(crate) priority: i32,
-    pub(crate) json_path: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use watchkeeper_core::StatusCause;
+use watchkeeper_print::Columns;
 
 use crate::apply::DefinedTypes;
-use crate::print::Columns;
 
 use super::ReplicaPaths;
 use super::schema::Schema;

@@ -20,7 +20,7 @@ pub mod schema;
 mod status;
 mod version_order;
 
-pub(crate) use definition::{CLEANUP, PrinterColumn};
+pub(crate) use definition::CLEANUP;
 pub use definitions::Definitions;
 pub use kind::CustomKind;
 pub(crate) use scale::ReplicaPaths;

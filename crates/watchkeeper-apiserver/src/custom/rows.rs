@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use watchkeeper_print::Columns;
 
 use crate::apply::DefinedTypes;
-use crate::print::Columns;
 use crate::registry::{
     FieldForm, Fields, Refusal, Resource, Scope, SelectableField, Subresource, Text, Verb, Verbs,
 };

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
-
-use super::columns::Column;
+use watchkeeper_print::Column;
 
 /// A table, ready to be written.
 #[derive(Debug, Serialize)]

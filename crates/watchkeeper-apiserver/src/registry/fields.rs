@@ -14,8 +14,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 use watchkeeper_core::FieldSelector;
+use watchkeeper_wire::json_path::at;
 
-use super::path::at;
 use super::table::TableError;
 use super::{Resource, Text};
 

@@ -11,7 +11,6 @@
 //!   together, and the preferred version of a group first.
 
 mod fields;
-pub(crate) mod path;
 mod resource;
 mod shared;
 mod table;

@@ -20,6 +20,7 @@
 mod find;
 mod number;
 mod parse;
+mod plain;
 mod print;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ use serde_json::Value;
 
 pub use find::FindError;
 pub use parse::JsonPathError;
+pub use plain::at;
 pub use print::go_value;
 
 /// How deep filters and lists may stand in each other (P2).

@@ -1,17 +1,17 @@
 //! Cells of volumes, claims and classes.
 
 use serde_json::Value;
+use watchkeeper_wire::json_path::at;
 
-use crate::print::cell::Subject;
-use crate::print::value::{amount, list, modes, moment, text, text_or_empty};
-use crate::registry::path::at;
+use crate::cell::Subject;
+use crate::value::{amount, list, modes, moment, text, text_or_empty};
 
 fn annotation<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
     at(object, "metadata.annotations")?.get(name)?.as_str()
 }
 
 /// The phase of a volume or a claim.
-pub(super) fn volume_phase(subject: &Subject<'_>) -> Value {
+pub(crate) fn volume_phase(subject: &Subject<'_>) -> Value {
     Value::from(match at(subject.object, "metadata.deletionTimestamp") {
         Some(_) => "Terminating",
         None => text_or_empty(subject.object, "status.phase"),
@@ -19,12 +19,12 @@ pub(super) fn volume_phase(subject: &Subject<'_>) -> Value {
 }
 
 /// The class of a volume or a claim; an annotation of old goes first.
-pub(super) fn volume_class(subject: &Subject<'_>) -> Value {
+pub(crate) fn volume_class(subject: &Subject<'_>) -> Value {
     let old = annotation(subject.object, "volume.beta.kubernetes.io/storage-class");
     Value::from(old.unwrap_or_else(|| text_or_empty(subject.object, "spec.storageClassName")))
 }
 
-pub(super) fn volume_claim(subject: &Subject<'_>) -> Value {
+pub(crate) fn volume_claim(subject: &Subject<'_>) -> Value {
     Value::from(match at(subject.object, "spec.claimRef") {
         Some(claim) => format!("{}/{}", text_or_empty(claim, "namespace"), text_or_empty(claim, "name")),
         None => String::new(),
@@ -35,28 +35,28 @@ fn is_bound(claim: &Value) -> bool {
     !text_or_empty(claim, "spec.volumeName").is_empty()
 }
 
-pub(super) fn claim_capacity(subject: &Subject<'_>) -> Value {
+pub(crate) fn claim_capacity(subject: &Subject<'_>) -> Value {
     Value::from(match is_bound(subject.object) {
         true => amount(at(subject.object, "status.capacity.storage")),
         false => String::new(),
     })
 }
 
-pub(super) fn claim_modes(subject: &Subject<'_>) -> Value {
+pub(crate) fn claim_modes(subject: &Subject<'_>) -> Value {
     Value::from(match is_bound(subject.object) {
         true => modes(list(subject.object, "status.accessModes")),
         false => String::new(),
     })
 }
 
-pub(super) fn csidriver_tokens(subject: &Subject<'_>) -> Value {
+pub(crate) fn csidriver_tokens(subject: &Subject<'_>) -> Value {
     let Some(requests) = at(subject.object, "spec.tokenRequests") else { return Value::from("<unset>") };
     let audience = |request: &Value| text_or_empty(request, "audience").to_owned();
     let audiences: Vec<String> = requests.as_array().into_iter().flatten().map(audience).collect();
     Value::from(audiences.join(","))
 }
 
-pub(super) fn storageclass_name(subject: &Subject<'_>) -> Value {
+pub(crate) fn storageclass_name(subject: &Subject<'_>) -> Value {
     let name = text_or_empty(subject.object, "metadata.name");
     let is_default = subject.default_class == Some(name) && !name.is_empty();
     Value::from(if is_default { format!("{name} (default)") } else { name.to_owned() })
@@ -64,7 +64,7 @@ pub(super) fn storageclass_name(subject: &Subject<'_>) -> Value {
 
 /// Of a list of storage classes, the one that counts as the default: the youngest that says so, and of
 /// several the first by name.
-pub(in crate::print) fn default_storage_class(items: &[Value]) -> Option<&str> {
+pub(crate) fn default_storage_class(items: &[Value]) -> Option<&str> {
     let says_so = |class: &&Value| {
         ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"]
             .iter()

@@ -7,15 +7,19 @@
 //!
 //! Columns have no descriptions: no client shows them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use serde::Serialize;
+use serde_json::Value;
 
-use super::cell::Cell;
-use super::custom::CustomCell;
-use crate::custom::PrinterColumn;
-use crate::registry::{Resource, Subresource, Text};
+use crate::cell::{Cell, Subject};
+use crate::cells::default_storage_class;
+use crate::custom::{CustomCell, PrinterColumn};
+use crate::times::Times;
+
+type Text = Cow<'static, str>;
 
 /// A column, as its definition is sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -41,17 +45,30 @@ pub struct Columns {
     cells: Vec<Cell>,
 }
 
-/// What a resource is printed as: its own columns, or name and time of creation.
-pub fn columns(resource: &Resource) -> &Columns {
-    if let Some(custom) = &resource.custom {
-        return custom.columns();
-    }
-    find(&resource.group, &resource.version, &resource.name).unwrap_or(&BUILTIN.others)
+/// What a built-in resource is printed as: its own columns, or name and time of creation.
+///
+/// ```
+/// use serde_json::json;
+/// use watchkeeper_print::{Times, columns};
+///
+/// let configmaps = columns("", "v1", "configmaps");
+/// let object = json!({"metadata": {"name": "a", "creationTimestamp": "2026-11-15T10:00:00Z"}, "data": {"k": "v"}});
+/// let now = "2026-11-15T10:05:07Z".parse()?;
+/// assert_eq!(configmaps.row(&object, Times::Ages { now }), [json!("a"), json!(1), json!("5m7s")]);
+/// # Ok::<(), watchkeeper_core::TimestampError>(())
+/// ```
+pub fn columns(group: &str, version: &str, plural: &str) -> &'static Columns {
+    find(group, version, plural).unwrap_or(&BUILTIN.others)
 }
 
-/// What a subresource is printed as: a scale has columns of its own, others are their object again.
-pub(super) fn columns_below<'a>(resource: &'a Resource, sub: &Subresource) -> &'a Columns {
-    find("*", "*", &format!("/{}", sub.name)).unwrap_or_else(|| columns(resource))
+/// What a subresource is printed as, of whichever resource, if it has columns of its own: a scale has.
+pub fn subresource_columns(name: &str) -> Option<&'static Columns> {
+    find("*", "*", &format!("/{name}"))
+}
+
+/// What has columns of its own: group, version and plural, or `*`, `*` and `/name` for a subresource.
+pub fn tables() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    BUILTIN.index.keys().copied()
 }
 
 fn find(group: &str, version: &str, plural: &str) -> Option<&'static Columns> {
@@ -63,7 +80,7 @@ fn find(group: &str, version: &str, plural: &str) -> Option<&'static Columns> {
 
 impl Columns {
     /// The columns that a definition asks for after the name; the age, if it asks for none.
-    pub(crate) fn custom(columns: &[PrinterColumn]) -> Self {
+    pub fn custom(columns: &[PrinterColumn]) -> Self {
         let age = [PrinterColumn {
             name: "Age".to_owned(),
             value_type: "date".to_owned(),
@@ -100,18 +117,42 @@ impl Columns {
         }
     }
 
-    /// The columns.
+    /// The columns, as the API server sends them.
     pub fn definitions(&self) -> &[Column] {
         &self.definitions
     }
 
+    /// The columns, where those that show nothing but a moment are of type `date`: what goes with
+    /// [`Times::Moments`].
+    pub fn dated(&self) -> Vec<Column> {
+        let mut columns = self.definitions.clone();
+        for (column, cell) in columns.iter_mut().zip(&self.cells) {
+            if cell.is_moment() {
+                column.value_type = Text::Borrowed("date");
+            }
+        }
+        columns
+    }
+
     /// Whether these are the columns of resources without a table.
-    pub(super) fn are_of_others(&self) -> bool {
+    pub fn are_of_others(&self) -> bool {
         std::ptr::eq(self, &BUILTIN.others)
     }
 
-    pub(super) fn cells(&self) -> &[Cell] {
-        &self.cells
+    /// The cells of one object. There may be more of them than columns: some tables have cells that nobody shows.
+    pub fn row(&self, object: &Value, times: Times) -> Vec<Value> {
+        self.row_among(object, times, None)
+    }
+
+    /// The cells of each object of a list.
+    pub fn rows(&self, items: &[Value], times: Times) -> Vec<Vec<Value>> {
+        let default_class = default_storage_class(items);
+        items.iter().map(|item| self.row_among(item, times, default_class)).collect()
+    }
+
+    fn row_among(&self, object: &Value, times: Times, default_class: Option<&str>) -> Vec<Value> {
+        let subject = Subject::new(object, times, default_class);
+        self.cells.iter().map(|cell| cell.value(&subject)).collect()
     }
 }
 
@@ -124,7 +165,7 @@ struct Tables {
 }
 
 static BUILTIN: LazyLock<Tables> = LazyLock::new(|| {
-    read(include_str!("../../tables/columns.txt"))
+    read(include_str!("../tables/columns.txt"))
         .unwrap_or_else(|error| panic!("the committed table of columns cannot be read: {error}"))
 });
 
@@ -179,18 +220,38 @@ fn undashed(word: &'static str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::builtin;
+    use serde_json::json;
 
     #[test]
-    fn every_table_is_of_a_resource_or_below_one() {
-        for (group, version, plural) in BUILTIN.index.keys() {
-            let below = plural.strip_prefix('/');
-            let known = match below {
-                Some(sub) => builtin().iter().any(|row| row.subresource(sub).is_some()),
-                None => builtin().get(group, version, plural).is_some(),
-            };
-            assert!(known, "{group} {version} {plural}");
-        }
+    fn moments_are_in_columns_of_dates() {
+        let types = |columns: &Columns| -> Vec<(String, String)> {
+            columns.dated().into_iter().map(|it| (it.name.into(), it.value_type.into())).collect()
+        };
+        let dates = |columns: &Columns| -> Vec<String> {
+            types(columns).into_iter().filter(|(_, form)| form == "date").map(|(name, _)| name).collect()
+        };
+        assert_eq!(dates(columns("", "v1", "pods")), ["Age"]);
+        assert_eq!(dates(columns("", "v1", "events")), ["Last Seen", "First Seen"]);
+        assert_eq!(dates(columns("batch", "v1", "cronjobs")), ["Last Schedule", "Age"]);
+        assert_eq!(dates(columns("example.com", "v1", "widgets")), ["Created At"]);
+        assert_eq!(dates(&Columns::custom(&[])), ["Age"]);
+    }
+
+    #[test]
+    fn a_moment_is_shown_as_it_is_to_who_counts_the_time_since() {
+        let now = "2026-11-15T10:00:00Z".parse().unwrap();
+        let pod = json!({"metadata": {"name": "a", "creationTimestamp": "2026-11-15T09:00:00Z"},
+            "status": {"containerStatuses": [{"restartCount": 3,
+                "lastState": {"terminated": {"finishedAt": "2026-11-15T09:55:00Z"}}}]}});
+        let pods = columns("", "v1", "pods");
+        assert_eq!(pods.row(&pod, Times::Ages { now })[3..5], [json!("3 (5m ago)"), json!("60m")]);
+        assert_eq!(pods.row(&pod, Times::Moments { now })[3..5], [json!("3"), json!("2026-11-15T09:00:00Z")]);
+        let event = json!({"lastTimestamp": "2026-11-15T09:00:00Z"});
+        let events = columns("", "v1", "events");
+        assert_eq!(events.row(&event, Times::Moments { now })[0], "2026-11-15T09:00:00Z");
+        assert_eq!(events.row(&json!({}), Times::Moments { now })[0], "<unknown>");
+        let widgets = Columns::custom(&[]);
+        assert_eq!(widgets.row(&pod, Times::Moments { now })[1], "2026-11-15T09:00:00Z");
     }
 
     #[test]

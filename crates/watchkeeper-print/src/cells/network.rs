@@ -1,13 +1,13 @@
 //! Cells of services, endpoints and ingresses.
 
 use serde_json::Value;
+use watchkeeper_wire::json_path::at;
 
 use super::first_few;
-use crate::print::cell::Subject;
-use crate::print::value::{filled, int, list, text, text_or_empty};
-use crate::registry::path::at;
+use crate::cell::Subject;
+use crate::value::{filled, int, list, text, text_or_empty};
 
-pub(super) fn service_external(subject: &Subject<'_>) -> Value {
+pub(crate) fn service_external(subject: &Subject<'_>) -> Value {
     let service = subject.object;
     let external = || list(service, "spec.externalIPs").iter().filter_map(Value::as_str).map(str::to_owned);
     Value::from(match text_or_empty(service, "spec.type") {
@@ -22,7 +22,7 @@ pub(super) fn service_external(subject: &Subject<'_>) -> Value {
 }
 
 /// `80:30080/TCP,443/TCP`.
-pub(super) fn service_ports(subject: &Subject<'_>) -> Value {
+pub(crate) fn service_ports(subject: &Subject<'_>) -> Value {
     let port = |port: &Value| {
         let (number, protocol) = (int(port, "port"), text_or_empty(port, "protocol"));
         match int(port, "nodePort") {
@@ -48,12 +48,12 @@ fn balancer_addresses(object: &Value) -> Vec<String> {
     all
 }
 
-pub(super) fn ingress_address(subject: &Subject<'_>) -> Value {
+pub(crate) fn ingress_address(subject: &Subject<'_>) -> Value {
     Value::from(balancer_addresses(subject.object).join(","))
 }
 
 /// The first three hosts. What is left is counted by rules, those without a host included.
-pub(super) fn ingress_hosts(subject: &Subject<'_>) -> Value {
+pub(crate) fn ingress_hosts(subject: &Subject<'_>) -> Value {
     const FEW: usize = 3;
     let rules = list(subject.object, "spec.rules");
     let mut hosts = Vec::new();
@@ -72,11 +72,11 @@ pub(super) fn ingress_hosts(subject: &Subject<'_>) -> Value {
     })
 }
 
-pub(super) fn ingress_ports(subject: &Subject<'_>) -> Value {
+pub(crate) fn ingress_ports(subject: &Subject<'_>) -> Value {
     Value::from(if list(subject.object, "spec.tls").is_empty() { "80" } else { "80, 443" })
 }
 
-pub(super) fn ingressclass_name(subject: &Subject<'_>) -> Value {
+pub(crate) fn ingressclass_name(subject: &Subject<'_>) -> Value {
     let name = text_or_empty(subject.object, "metadata.name");
     let annotations = at(subject.object, "metadata.annotations");
     let is_default =
@@ -85,7 +85,7 @@ pub(super) fn ingressclass_name(subject: &Subject<'_>) -> Value {
 }
 
 /// `Kind.group/name`.
-pub(super) fn ingressclass_parameters(subject: &Subject<'_>) -> Value {
+pub(crate) fn ingressclass_parameters(subject: &Subject<'_>) -> Value {
     let Some(parameters) = at(subject.object, "spec.parameters") else { return Value::from("<none>") };
     let group = text(parameters, "apiGroup").map(|group| format!(".{group}")).unwrap_or_default();
     let (kind, name) = (text_or_empty(parameters, "kind"), text_or_empty(parameters, "name"));
@@ -93,7 +93,7 @@ pub(super) fn ingressclass_parameters(subject: &Subject<'_>) -> Value {
 }
 
 /// `services/default/kubernetes`.
-pub(super) fn ipaddress_parent(subject: &Subject<'_>) -> Value {
+pub(crate) fn ipaddress_parent(subject: &Subject<'_>) -> Value {
     let Some(parent) = at(subject.object, "spec.parentRef") else { return Value::from("<none>") };
     let resource = match (text_or_empty(parent, "resource"), text_or_empty(parent, "group")) {
         (resource, "") => resource.to_lowercase(),
@@ -107,7 +107,7 @@ pub(super) fn ipaddress_parent(subject: &Subject<'_>) -> Value {
 }
 
 /// The first three of `address:port`.
-pub(super) fn endpoints_addresses(subject: &Subject<'_>) -> Value {
+pub(crate) fn endpoints_addresses(subject: &Subject<'_>) -> Value {
     let subsets = list(subject.object, "subsets");
     if subsets.is_empty() {
         return Value::from("<none>");
@@ -130,7 +130,7 @@ pub(super) fn endpoints_addresses(subject: &Subject<'_>) -> Value {
     Value::from(first_few(&all, 3, ","))
 }
 
-pub(super) fn endpointslice_ports(subject: &Subject<'_>) -> Value {
+pub(crate) fn endpointslice_ports(subject: &Subject<'_>) -> Value {
     let port = |port: &Value| match at(port, "port").and_then(Value::as_i64) {
         Some(number) => number.to_string(),
         None => text(port, "name").unwrap_or("*").to_owned(),
@@ -139,7 +139,7 @@ pub(super) fn endpointslice_ports(subject: &Subject<'_>) -> Value {
     Value::from(filled(first_few(&ports, 3, ","), "<unset>"))
 }
 
-pub(super) fn endpointslice_addresses(subject: &Subject<'_>) -> Value {
+pub(crate) fn endpointslice_addresses(subject: &Subject<'_>) -> Value {
     let endpoints = list(subject.object, "endpoints").iter();
     let addresses = endpoints.flat_map(|endpoint| list(endpoint, "addresses")).filter_map(Value::as_str);
     let all: Vec<String> = addresses.map(str::to_owned).collect();

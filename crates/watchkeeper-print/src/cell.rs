@@ -14,49 +14,49 @@
 //! | `containers P`, `images P` | the names or images of containers, with commas |
 //! | `labels P`, `selector P` | labels, a label selector |
 //! | `quantity P`, `modes P` | an amount, the short names of access modes |
-//! | `kind.word [argument]` | what takes more than a path: see [`super::cells`] |
+//! | `kind.word [argument]` | what takes more than a path: see [`crate::cells`] |
 
 use std::cell::OnceCell;
 
 use serde_json::Value;
 use watchkeeper_core::Timestamp;
+use watchkeeper_wire::json_path::at;
 
-use super::cells;
-use super::custom::CustomCell;
-use super::elapsed::elapsed;
-use super::pod::Pod;
-use super::value::{amount, count, filled, int, labels, list, modes, moment, number, selector, text};
-use crate::registry::path::at;
+use crate::cells;
+use crate::custom::CustomCell;
+use crate::pod::Pod;
+use crate::times::Times;
+use crate::value::{amount, count, filled, int, labels, list, modes, moment, number, selector, text};
 
 /// An object that is being printed.
 #[derive(Debug)]
-pub(super) struct Subject<'a> {
-    pub(super) object: &'a Value,
-    pub(super) now: Timestamp,
+pub(crate) struct Subject<'a> {
+    pub(crate) object: &'a Value,
+    pub(crate) times: Times,
     /// The storage class that is the default of the list being printed.
-    pub(super) default_class: Option<&'a str>,
+    pub(crate) default_class: Option<&'a str>,
     /// Read once for the three cells that need it.
     pod: OnceCell<Pod>,
 }
 
 impl<'a> Subject<'a> {
-    pub(super) fn new(object: &'a Value, now: Timestamp, default_class: Option<&'a str>) -> Self {
-        Self { object, now, default_class, pod: OnceCell::new() }
+    pub(crate) fn new(object: &'a Value, times: Times, default_class: Option<&'a str>) -> Self {
+        Self { object, times, default_class, pod: OnceCell::new() }
     }
 
-    pub(super) fn pod(&self) -> &Pod {
+    pub(crate) fn pod(&self) -> &Pod {
         self.pod.get_or_init(|| Pod::read(self.object))
     }
 
-    /// The time since the moment at a path, if there is one.
-    pub(super) fn since(&self, path: &str) -> Option<String> {
-        Some(elapsed(moment(at(self.object, path)?)?, self.now))
+    /// The time since the moment at a path, or that moment, if there is one.
+    pub(crate) fn since(&self, path: &str) -> Option<String> {
+        Some(self.times.show(moment(at(self.object, path)?)?))
     }
 }
 
 /// How a cell is computed from an object.
 #[derive(Debug, Clone)]
-pub(super) enum Cell {
+pub(crate) enum Cell {
     Custom(CustomCell),
     Created,
     Text { path: &'static str, or: &'static str },
@@ -73,19 +73,20 @@ pub(super) enum Cell {
     Selector { path: &'static str },
     Quantity { path: &'static str },
     Modes { path: &'static str },
+    Moment(Special),
     Special(Special),
     SpecialOf(SpecialOf, &'static str),
 }
 
 /// A cell of its own.
-pub(super) type Special = fn(&Subject<'_>) -> Value;
+pub(crate) type Special = fn(&Subject<'_>) -> Value;
 /// A cell of its own, with an argument.
-pub(super) type SpecialOf = fn(&Subject<'_>, &'static str) -> Value;
+pub(crate) type SpecialOf = fn(&Subject<'_>, &'static str) -> Value;
 
 impl Cell {
-    pub(super) const NAME: Self = Self::Text { path: "metadata.name", or: "" };
+    pub(crate) const NAME: Self = Self::Text { path: "metadata.name", or: "" };
 
-    pub(super) fn parse(text: &'static str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &'static str) -> Result<Self, String> {
         let (text, or) = text.split_once(" or ").map_or((text, None), |(text, or)| (text, Some(or)));
         let (word, path) = text.split_once(' ').unwrap_or((text, ""));
         let text_or = or.unwrap_or_default();
@@ -111,18 +112,28 @@ impl Cell {
             "selector" => Self::Selector { path },
             "quantity" => Self::Quantity { path },
             "modes" => Self::Modes { path },
-            _ => match (cells::special(word), cells::special_of(word)) {
-                (Some(special), _) if path.is_empty() => Self::Special(special),
-                (_, Some(special)) if !path.is_empty() => Self::SpecialOf(special, path),
+            _ => match (cells::moment(word), cells::special(word), cells::special_of(word)) {
+                (Some(moment), ..) if path.is_empty() => Self::Moment(moment),
+                (_, Some(special), _) if path.is_empty() => Self::Special(special),
+                (.., Some(special)) if !path.is_empty() => Self::SpecialOf(special, path),
                 _ => return Err(format!("unknown cell {text:?}")),
             },
         })
     }
 
-    pub(super) fn value(&self, subject: &Subject<'_>) -> Value {
+    /// Whether it shows a moment and nothing else.
+    pub(crate) fn is_moment(&self) -> bool {
+        match self {
+            Self::Custom(cell) => cell.is_date(),
+            Self::Created | Self::Since { .. } | Self::Moment(_) => true,
+            _ => false,
+        }
+    }
+
+    pub(crate) fn value(&self, subject: &Subject<'_>) -> Value {
         let object = subject.object;
         match *self {
-            Self::Custom(ref cell) => cell.value(object, subject.now),
+            Self::Custom(ref cell) => cell.value(object, subject.times),
             Self::Created => {
                 let created = at(object, "metadata.creationTimestamp").and_then(moment);
                 Value::from(created.unwrap_or(Timestamp::GO_ZERO).to_string())
@@ -155,7 +166,7 @@ impl Cell {
             }),
             Self::Quantity { path } => Value::from(amount(at(object, path))),
             Self::Modes { path } => Value::from(modes(list(object, path))),
-            Self::Special(special) => special(subject),
+            Self::Moment(special) | Self::Special(special) => special(subject),
             Self::SpecialOf(special, argument) => special(subject, argument),
         }
     }
@@ -168,7 +179,7 @@ mod tests {
 
     fn print(cell: &'static str, object: &Value) -> Value {
         let now = "2026-11-15T10:00:00Z".parse().unwrap();
-        Cell::parse(cell).unwrap().value(&Subject::new(object, now, None))
+        Cell::parse(cell).unwrap().value(&Subject::new(object, Times::Ages { now }, None))
     }
 
     #[test]

@@ -4,19 +4,19 @@
 //! others; they are read into the shape of `v2` first.
 
 use serde_json::{Value, json};
+use watchkeeper_wire::json_path::at;
 
 use super::first_few;
-use crate::print::cell::Subject;
-use crate::print::value::{amount, list, text, text_or_empty};
-use crate::registry::path::at;
+use crate::cell::Subject;
+use crate::value::{amount, list, text, text_or_empty};
 
-pub(super) fn reference(subject: &Subject<'_>) -> Value {
+pub(crate) fn reference(subject: &Subject<'_>) -> Value {
     let target = |field| text_or_empty(&subject.object["spec"]["scaleTargetRef"], field);
     Value::from(format!("{}/{}", target("kind"), target("name")))
 }
 
 /// What is measured, against what is wanted: `cpu: 12%/80%`. The first two are shown.
-pub(super) fn targets(subject: &Subject<'_>) -> Value {
+pub(crate) fn targets(subject: &Subject<'_>) -> Value {
     let (wanted, measured) = match metrics_of_v1(subject.object) {
         Some(read) => read,
         None => {

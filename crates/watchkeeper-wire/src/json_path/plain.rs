@@ -1,10 +1,18 @@
-//! Paths: where a value stands in an object's JSON, as `status.podIPs.0.ip`.
+//! Plain paths: where one value stands in an object, as `status.podIPs.0.ip`.
 
 use serde_json::Value;
 
 /// The value at a path; null is as good as none. Parts are names in objects and positions in lists, so
 /// a name with a dot in it cannot be told.
-pub(crate) fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
+///
+/// ```
+/// use serde_json::json;
+/// use watchkeeper_wire::json_path::at;
+///
+/// let pod = json!({"status": {"podIPs": [{"ip": "10.0.0.1"}]}});
+/// assert_eq!(at(&pod, "status.podIPs.0.ip"), Some(&json!("10.0.0.1")));
+/// ```
+pub fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     let found = path.split('.').try_fold(object, |value, part| match value {
         Value::Object(fields) => fields.get(part),
         Value::Array(items) => items.get(part.parse::<usize>().ok()?),

@@ -5,27 +5,27 @@
 
 use serde_json::Value;
 use watchkeeper_core::Timestamp;
+use watchkeeper_wire::json_path::at;
 
-use super::value::{int, list, moment, text, text_or_empty};
-use crate::registry::path::at;
+use crate::value::{int, list, moment, text, text_or_empty};
 
 /// What is printed of a pod.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Pod {
+pub(crate) struct Pod {
     /// How many containers are ready.
-    pub(super) ready: usize,
+    pub(crate) ready: usize,
     /// How many should be: init containers that go on running count, others do not.
-    pub(super) total: usize,
+    pub(crate) total: usize,
     /// `Running`, `CrashLoopBackOff`, `Init:0/2`.
-    pub(super) status: String,
-    pub(super) restarts: Restarts,
+    pub(crate) status: String,
+    pub(crate) restarts: Restarts,
 }
 
 /// How often containers were restarted, and when the last of them had ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Restarts {
-    pub(super) count: i64,
-    pub(super) last: Option<Timestamp>,
+pub(crate) struct Restarts {
+    pub(crate) count: i64,
+    pub(crate) last: Option<Timestamp>,
 }
 
 impl Restarts {
@@ -47,7 +47,7 @@ struct Init {
 }
 
 impl Pod {
-    pub(super) fn read(pod: &Value) -> Self {
+    pub(crate) fn read(pod: &Value) -> Self {
         let sidecars =
             list(pod, "spec.initContainers").iter().filter(|container| is_sidecar(container)).count();
         let init = Init::read(pod);
@@ -175,7 +175,7 @@ fn is_true(object: &Value, path: &str) -> bool {
 }
 
 /// The status of the first condition of a type.
-pub(super) fn condition<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
+pub(crate) fn condition<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
     let conditions = list(object, "status.conditions");
     text(conditions.iter().find(|condition| text(condition, "type") == Some(name))?, "status")
 }

@@ -1,12 +1,12 @@
 //! Cells of nodes, events, quotas, policies and of what the server itself has.
 
 use serde_json::Value;
+use watchkeeper_wire::json_path::at;
 
-use crate::print::cell::Subject;
-use crate::print::value::{amount, filled, int, list, text, text_or_empty};
-use crate::registry::path::at;
+use crate::cell::Subject;
+use crate::value::{amount, filled, int, list, text, text_or_empty};
 
-pub(super) fn node_status(subject: &Subject<'_>) -> Value {
+pub(crate) fn node_status(subject: &Subject<'_>) -> Value {
     let conditions = list(subject.object, "status.conditions");
     // If there are two, the last is meant.
     let ready = conditions.iter().rfind(|condition| text(condition, "type") == Some("Ready"));
@@ -20,7 +20,7 @@ pub(super) fn node_status(subject: &Subject<'_>) -> Value {
 }
 
 /// By two kinds of labels: the role in the name, or in the value.
-pub(super) fn node_roles(subject: &Subject<'_>) -> Value {
+pub(crate) fn node_roles(subject: &Subject<'_>) -> Value {
     let labels = at(subject.object, "metadata.labels").and_then(Value::as_object);
     let role = |(key, value): (&String, &Value)| match key.strip_prefix("node-role.kubernetes.io/") {
         Some(role) => Some(role.to_owned()),
@@ -35,13 +35,13 @@ pub(super) fn node_roles(subject: &Subject<'_>) -> Value {
 }
 
 /// The first address of a type.
-pub(super) fn node_address(subject: &Subject<'_>, wanted: &'static str) -> Value {
+pub(crate) fn node_address(subject: &Subject<'_>, wanted: &'static str) -> Value {
     let addresses = list(subject.object, "status.addresses");
     let address = addresses.iter().find(|address| text(address, "type") == Some(wanted));
     Value::from(address.map_or("<none>", |address| text_or_empty(address, "address")))
 }
 
-pub(super) fn node_kernel(subject: &Subject<'_>) -> Value {
+pub(crate) fn node_kernel(subject: &Subject<'_>) -> Value {
     let kernel = text_or_empty(subject.object, "status.nodeInfo.kernelVersion").to_owned();
     let kernel = filled(kernel, "<unknown>");
     Value::from(match text_or_empty(subject.object, "status.nodeInfo.architecture") {
@@ -60,11 +60,11 @@ fn first_seen(subject: &Subject<'_>) -> String {
     paths.iter().find_map(|path| subject.since(path)).unwrap_or_else(|| "<unknown>".to_owned())
 }
 
-pub(super) fn event_first(subject: &Subject<'_>) -> Value {
+pub(crate) fn event_first(subject: &Subject<'_>) -> Value {
     Value::from(first_seen(subject))
 }
 
-pub(super) fn event_last(subject: &Subject<'_>) -> Value {
+pub(crate) fn event_last(subject: &Subject<'_>) -> Value {
     if at(subject.object, "series").is_some() {
         return Value::from(
             subject.since("series.lastObservedTime").unwrap_or_else(|| "<unknown>".to_owned()),
@@ -74,7 +74,7 @@ pub(super) fn event_last(subject: &Subject<'_>) -> Value {
     Value::from(last.unwrap_or_else(|| first_seen(subject)))
 }
 
-pub(super) fn event_count(subject: &Subject<'_>) -> Value {
+pub(crate) fn event_count(subject: &Subject<'_>) -> Value {
     let event = subject.object;
     Value::from(match at(event, "series") {
         Some(series) => int(series, "count"),
@@ -86,7 +86,7 @@ pub(super) fn event_count(subject: &Subject<'_>) -> Value {
 }
 
 /// `pod/web`.
-pub(super) fn event_object(subject: &Subject<'_>) -> Value {
+pub(crate) fn event_object(subject: &Subject<'_>) -> Value {
     let about =
         |field| either(subject.object, [&format!("involvedObject.{field}"), &format!("regarding.{field}")]);
     let kind = about("kind").to_lowercase();
@@ -97,7 +97,7 @@ pub(super) fn event_object(subject: &Subject<'_>) -> Value {
 }
 
 /// `kubelet, node1`.
-pub(super) fn event_source(subject: &Subject<'_>) -> Value {
+pub(crate) fn event_source(subject: &Subject<'_>) -> Value {
     let event = subject.object;
     let old = |field| either(event, [&format!("source.{field}"), &format!("deprecatedSource.{field}")]);
     let component = match old("component") {
@@ -111,7 +111,7 @@ pub(super) fn event_source(subject: &Subject<'_>) -> Value {
     Value::from(if host.is_empty() { component.to_owned() } else { format!("{component}, {host}") })
 }
 
-pub(super) fn event_message(subject: &Subject<'_>) -> Value {
+pub(crate) fn event_message(subject: &Subject<'_>) -> Value {
     Value::from(either(subject.object, ["message", "note"]).trim())
 }
 
@@ -129,21 +129,21 @@ fn quota(subject: &Subject<'_>, limits: bool) -> Value {
     Value::from(entries.into_iter().map(entry).collect::<Vec<_>>().join(", "))
 }
 
-pub(super) fn quota_requests(subject: &Subject<'_>) -> Value {
+pub(crate) fn quota_requests(subject: &Subject<'_>) -> Value {
     quota(subject, false)
 }
 
-pub(super) fn quota_limits(subject: &Subject<'_>) -> Value {
+pub(crate) fn quota_limits(subject: &Subject<'_>) -> Value {
     quota(subject, true)
 }
 
-pub(super) fn binding_role(subject: &Subject<'_>) -> Value {
+pub(crate) fn binding_role(subject: &Subject<'_>) -> Value {
     let role = |field| text_or_empty(&subject.object["roleRef"], field);
     Value::from(format!("{}/{}", role("kind"), role("name")))
 }
 
 /// The subjects of one kind; accounts with their namespaces.
-pub(super) fn binding_subjects(subject: &Subject<'_>, kind: &'static str) -> Value {
+pub(crate) fn binding_subjects(subject: &Subject<'_>, kind: &'static str) -> Value {
     let named = |it: &Value| match kind {
         "ServiceAccount" => format!("{}/{}", text_or_empty(it, "namespace"), text_or_empty(it, "name")),
         _ => text_or_empty(it, "name").to_owned(),
@@ -152,7 +152,7 @@ pub(super) fn binding_subjects(subject: &Subject<'_>, kind: &'static str) -> Val
     Value::from(subjects.map(named).collect::<Vec<_>>().join(", "))
 }
 
-pub(super) fn apiservice_service(subject: &Subject<'_>) -> Value {
+pub(crate) fn apiservice_service(subject: &Subject<'_>) -> Value {
     Value::from(match at(subject.object, "spec.service") {
         Some(service) => {
             format!("{}/{}", text_or_empty(service, "namespace"), text_or_empty(service, "name"))
@@ -162,13 +162,13 @@ pub(super) fn apiservice_service(subject: &Subject<'_>) -> Value {
 }
 
 /// Whether a definition is served.
-pub(super) fn definition_established(subject: &Subject<'_>) -> Value {
+pub(crate) fn definition_established(subject: &Subject<'_>) -> Value {
     let mut conditions = list(subject.object, "status.conditions").iter();
     conditions.any(|it| it["type"] == "Established" && it["status"] == "True").into()
 }
 
 /// The versions of a definition that are served, and which is stored.
-pub(super) fn definition_versions(subject: &Subject<'_>) -> Value {
+pub(crate) fn definition_versions(subject: &Subject<'_>) -> Value {
     let served = list(subject.object, "spec.versions").iter().filter(|version| version["served"] == true);
     let versions = served.map(|version| {
         let name = version["name"].as_str().unwrap_or_default();
@@ -178,7 +178,7 @@ pub(super) fn definition_versions(subject: &Subject<'_>) -> Value {
 }
 
 /// `True`, or else why not: `False (MissingEndpoints)`.
-pub(super) fn apiservice_available(subject: &Subject<'_>) -> Value {
+pub(crate) fn apiservice_available(subject: &Subject<'_>) -> Value {
     let conditions = list(subject.object, "status.conditions");
     let Some(available) = conditions.iter().find(|condition| text(condition, "type") == Some("Available"))
     else {
@@ -192,14 +192,14 @@ pub(super) fn apiservice_available(subject: &Subject<'_>) -> Value {
 }
 
 /// `rules.example.com/v1/ReplicaLimit`.
-pub(super) fn policy_parameters(subject: &Subject<'_>) -> Value {
+pub(crate) fn policy_parameters(subject: &Subject<'_>) -> Value {
     Value::from(match at(subject.object, "spec.paramKind") {
         Some(kind) => format!("{}/{}", text_or_empty(kind, "apiVersion"), text_or_empty(kind, "kind")),
         None => "<unset>".to_owned(),
     })
 }
 
-pub(super) fn policybinding_parameters(subject: &Subject<'_>) -> Value {
+pub(crate) fn policybinding_parameters(subject: &Subject<'_>) -> Value {
     let Some(parameters) = at(subject.object, "spec.paramRef") else { return Value::from("<unset>") };
     let (namespace, name) = (text_or_empty(parameters, "namespace"), text_or_empty(parameters, "name"));
     Value::from(match (name, at(parameters, "selector")) {
@@ -234,7 +234,7 @@ fn healthy(subject: &Subject<'_>, field: &str) -> Option<String> {
     Some(text_or_empty(healthy, field).to_owned())
 }
 
-pub(super) fn component_status(subject: &Subject<'_>) -> Value {
+pub(crate) fn component_status(subject: &Subject<'_>) -> Value {
     Value::from(match healthy(subject, "status").as_deref() {
         Some("True") => "Healthy",
         Some(_) => "Unhealthy",
@@ -242,10 +242,10 @@ pub(super) fn component_status(subject: &Subject<'_>) -> Value {
     })
 }
 
-pub(super) fn component_message(subject: &Subject<'_>) -> Value {
+pub(crate) fn component_message(subject: &Subject<'_>) -> Value {
     Value::from(healthy(subject, "message").unwrap_or_default())
 }
 
-pub(super) fn component_error(subject: &Subject<'_>) -> Value {
+pub(crate) fn component_error(subject: &Subject<'_>) -> Value {
     Value::from(healthy(subject, "error").unwrap_or_default())
 }

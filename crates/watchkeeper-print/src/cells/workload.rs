@@ -1,34 +1,35 @@
 //! Cells of pods and of what runs them.
 
 use serde_json::Value;
+use watchkeeper_wire::json_path::at;
 
-use crate::print::cell::Subject;
-use crate::print::elapsed::elapsed;
-use crate::print::pod::condition;
-use crate::print::value::{int, list, moment, selector, text, text_or_empty};
-use crate::registry::path::at;
+use crate::cell::Subject;
+use crate::elapsed::elapsed;
+use crate::pod::condition;
+use crate::times::Times;
+use crate::value::{int, list, moment, selector, text, text_or_empty};
 
-pub(super) fn pod_ready(subject: &Subject<'_>) -> Value {
+pub(crate) fn pod_ready(subject: &Subject<'_>) -> Value {
     let pod = subject.pod();
     Value::from(format!("{}/{}", pod.ready, pod.total))
 }
 
-pub(super) fn pod_status(subject: &Subject<'_>) -> Value {
+pub(crate) fn pod_status(subject: &Subject<'_>) -> Value {
     Value::from(subject.pod().status.clone())
 }
 
-pub(super) fn pod_restarts(subject: &Subject<'_>) -> Value {
+pub(crate) fn pod_restarts(subject: &Subject<'_>) -> Value {
     let restarts = subject.pod().restarts;
-    Value::from(match restarts.last {
-        Some(last) if restarts.count != 0 => {
-            format!("{} ({} ago)", restarts.count, elapsed(last, subject.now))
+    Value::from(match (restarts.last, subject.times) {
+        (Some(last), Times::Ages { now }) if restarts.count != 0 => {
+            format!("{} ({} ago)", restarts.count, elapsed(last, now))
         }
         _ => restarts.count.to_string(),
     })
 }
 
 /// How many readiness gates are open.
-pub(super) fn pod_gates(subject: &Subject<'_>) -> Value {
+pub(crate) fn pod_gates(subject: &Subject<'_>) -> Value {
     let gates = list(subject.object, "spec.readinessGates");
     if gates.is_empty() {
         return Value::from("<none>");
@@ -39,11 +40,11 @@ pub(super) fn pod_gates(subject: &Subject<'_>) -> Value {
 }
 
 /// Unlike others, a deployment without a selector prints nothing, and one with a bad one says so.
-pub(super) fn deployment_selector(subject: &Subject<'_>) -> Value {
+pub(crate) fn deployment_selector(subject: &Subject<'_>) -> Value {
     Value::from(selector(at(subject.object, "spec.selector")).unwrap_or_else(|| "<invalid>".to_owned()))
 }
 
-pub(super) fn job_status(subject: &Subject<'_>) -> Value {
+pub(crate) fn job_status(subject: &Subject<'_>) -> Value {
     let is = |name: &str| condition(subject.object, name) == Some("True");
     let status = match () {
         () if is("Complete") => "Complete",
@@ -57,7 +58,7 @@ pub(super) fn job_status(subject: &Subject<'_>) -> Value {
     Value::from(status)
 }
 
-pub(super) fn job_completions(subject: &Subject<'_>) -> Value {
+pub(crate) fn job_completions(subject: &Subject<'_>) -> Value {
     let done = int(subject.object, "status.succeeded");
     Value::from(match at(subject.object, "spec.completions").and_then(Value::as_i64) {
         Some(wanted) => format!("{done}/{wanted}"),
@@ -69,15 +70,15 @@ pub(super) fn job_completions(subject: &Subject<'_>) -> Value {
 }
 
 /// From its start to its end, or until now.
-pub(super) fn job_duration(subject: &Subject<'_>) -> Value {
+pub(crate) fn job_duration(subject: &Subject<'_>) -> Value {
     let time = |path| at(subject.object, path).and_then(moment);
     Value::from(match (time("status.startTime"), time("status.completionTime")) {
         (None, _) => String::new(),
-        (Some(start), end) => elapsed(start, end.unwrap_or(subject.now)),
+        (Some(start), end) => elapsed(start, end.unwrap_or(subject.times.now())),
     })
 }
 
-pub(super) fn cronjob_suspend(subject: &Subject<'_>) -> Value {
+pub(crate) fn cronjob_suspend(subject: &Subject<'_>) -> Value {
     Value::from(match at(subject.object, "spec.suspend").and_then(Value::as_bool) {
         Some(true) => "True",
         Some(false) => "False",
@@ -86,7 +87,7 @@ pub(super) fn cronjob_suspend(subject: &Subject<'_>) -> Value {
 }
 
 /// `statefulset.apps/web`.
-pub(super) fn revision_controller(subject: &Subject<'_>) -> Value {
+pub(crate) fn revision_controller(subject: &Subject<'_>) -> Value {
     let owners = list(subject.object, "metadata.ownerReferences");
     let controls = |owner: &&Value| at(owner, "controller").and_then(Value::as_bool) == Some(true);
     let Some(owner) = owners.iter().find(controls) else { return Value::from("<none>") };

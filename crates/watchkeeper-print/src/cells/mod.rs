@@ -7,12 +7,12 @@ mod network;
 mod storage;
 mod workload;
 
-use super::cell::{Special, SpecialOf};
+use crate::cell::{Special, SpecialOf};
 
-pub(super) use storage::default_storage_class;
+pub(crate) use storage::default_storage_class;
 
 /// The cell of that name.
-pub(super) fn special(name: &str) -> Option<Special> {
+pub(crate) fn special(name: &str) -> Option<Special> {
     Some(match name {
         "apiservice.available" => cluster::apiservice_available,
         "apiservice.service" => cluster::apiservice_service,
@@ -31,8 +31,6 @@ pub(super) fn special(name: &str) -> Option<Special> {
         "endpointslice.addresses" => network::endpointslice_addresses,
         "endpointslice.ports" => network::endpointslice_ports,
         "event.count" => cluster::event_count,
-        "event.first" => cluster::event_first,
-        "event.last" => cluster::event_last,
         "event.message" => cluster::event_message,
         "event.object" => cluster::event_object,
         "event.source" => cluster::event_source,
@@ -69,8 +67,17 @@ pub(super) fn special(name: &str) -> Option<Special> {
     })
 }
 
+/// The cell of that name, which shows a moment.
+pub(crate) fn moment(name: &str) -> Option<Special> {
+    Some(match name {
+        "event.first" => cluster::event_first,
+        "event.last" => cluster::event_last,
+        _ => return None,
+    })
+}
+
 /// The cell of that name, which needs to be told more.
-pub(super) fn special_of(name: &str) -> Option<SpecialOf> {
+pub(crate) fn special_of(name: &str) -> Option<SpecialOf> {
     Some(match name {
         "binding.subjects" => cluster::binding_subjects,
         "node.address" => cluster::node_address,
@@ -89,13 +96,15 @@ fn first_few(all: &[String], few: usize, separator: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::print::cell::{Cell, Subject};
+    use crate::cell::{Cell, Subject};
+    use crate::times::Times;
     use serde_json::{Value, json};
 
     fn assert_prints(cases: &[(&'static str, Value, &str)]) {
         let now = "2026-11-15T10:00:00Z".parse().unwrap();
         for (cell, object, expected) in cases {
-            let value = Cell::parse(cell).unwrap().value(&Subject::new(object, now, Some("chosen")));
+            let value =
+                Cell::parse(cell).unwrap().value(&Subject::new(object, Times::Ages { now }, Some("chosen")));
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             assert_eq!(text, *expected, "{cell} of {object}");
         }
