@@ -68,7 +68,7 @@ impl From<CatalogError> for Failure {
             CatalogError::Unknown { .. } => (StatusCode::NOT_FOUND, None),
             CatalogError::Withheld { .. } => (StatusCode::FORBIDDEN, None),
             CatalogError::NotSynced { .. } => (StatusCode::SERVICE_UNAVAILABLE, Some(1)),
-            CatalogError::Full { .. } => (StatusCode::SERVICE_UNAVAILABLE, Some(60)),
+            CatalogError::Full => (StatusCode::SERVICE_UNAVAILABLE, Some(60)),
             CatalogError::Discovery(_) => (StatusCode::BAD_GATEWAY, Some(5)),
         };
         Self { status, message: error.to_string(), retry_after }
