@@ -4,6 +4,13 @@
 
 use std::fmt;
 
+use axum::extract::FromRequestParts;
+use axum::response::{IntoResponse as _, Response};
+use http::StatusCode;
+use http::request::Parts;
+
+use crate::envelope::Failure;
+
 /// Who sent a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -55,5 +62,16 @@ impl Access {
 impl fmt::Display for Wish<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.verb, self.resource)
+    }
+}
+
+/// A handler gets who asks from the [server](crate::listen), which has found out; elsewhere nobody is known.
+impl<S: Sync> FromRequestParts<S> for Who {
+    type Rejection = Response;
+
+    async fn from_request_parts(head: &mut Parts, _: &S) -> Result<Self, Response> {
+        let who = head.extensions.get::<Self>().cloned();
+        let unknown = || Failure::new(StatusCode::UNAUTHORIZED, "nobody has asked who you are");
+        who.ok_or_else(|| unknown().into_response())
     }
 }

@@ -6,9 +6,12 @@
 pub mod access;
 pub mod catalog;
 mod envelope;
+pub mod guard;
+pub mod listen;
 pub mod service;
 pub mod tree;
 pub mod workload;
 
 pub use catalog::Catalog;
+pub use listen::{Options, Server};
 pub use service::Service;

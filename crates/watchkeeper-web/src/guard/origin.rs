@@ -1,0 +1,69 @@
+//! Origin: where the page comes from that sends a request.
+
+use super::host::Place;
+
+/// A scheme, a host and a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// Whether it is `https`.
+    pub secure: bool,
+    /// Host and port.
+    pub place: Place,
+}
+
+impl Origin {
+    /// Reads `https://name:port`; `None` of anything else, `null` included.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (scheme, place) = text.split_once("://")?;
+        let secure = match scheme {
+            "https" => true,
+            "http" => false,
+            _ => return None,
+        };
+        Some(Self { secure, place: Place::parse(place)? })
+    }
+
+    /// Whether a page of this origin was served by the server itself, that goes by `place` and speaks TLS or not.
+    ///
+    /// A server without TLS can have a proxy on this machine that speaks it: then either scheme will do.
+    pub fn is_of(&self, place: &Place, secure: bool) -> bool {
+        let usual = if self.secure { 443 } else { 80 };
+        let port = |place: &Place| place.port.unwrap_or(usual);
+        self.place.host == place.host && port(&self.place) == port(place) && (self.secure || !secure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn same(origin: &str, host: &str, secure: bool) -> bool {
+        Origin::parse(origin).is_some_and(|origin| origin.is_of(&Place::parse(host).unwrap(), secure))
+    }
+
+    #[test]
+    fn a_page_of_ours_is_known() {
+        assert!(same("http://localhost:8888", "localhost:8888", false));
+        assert!(same("http://[::1]:8888", "[::1]:8888", false));
+        assert!(same("https://keep.example", "KEEP.example:443", true));
+        assert!(same("https://keep.example", "keep.example", false));
+    }
+
+    #[test]
+    fn any_other_is_not() {
+        for (origin, host, secure) in [
+            ("null", "localhost", false),
+            ("", "localhost", false),
+            ("http://localhost:8889", "localhost:8888", false),
+            ("http://127.0.0.1:8888", "localhost:8888", false),
+            ("http://evil.example", "localhost", false),
+            ("http://localhost.evil.example", "localhost", false),
+            ("http://localhost/", "localhost", false),
+            ("http://a@localhost", "localhost", false),
+            ("file://localhost", "localhost", false),
+            ("http://keep.example:443", "keep.example:443", true),
+        ] {
+            assert!(!same(origin, host, secure), "{origin}");
+        }
+    }
+}

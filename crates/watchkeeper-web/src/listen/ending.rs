@@ -1,0 +1,60 @@
+//! Ending: streams end when the server stops (L2).
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+/// Among the extensions of an answer: it goes on for as long as somebody reads it.
+///
+/// What is a `text/event-stream` needs not say so.
+#[derive(Debug, Clone, Copy)]
+pub struct Endless;
+
+/// A body that ends early, and cleanly, when the server stops.
+struct Ending {
+    inner: Body,
+    stop: Pin<Box<WaitForCancellationFutureOwned>>,
+}
+
+/// Has an answer end with the server, if it would not by itself.
+pub(super) fn end_with(stop: CancellationToken, response: Response) -> Response {
+    let endless = response.extensions().get::<Endless>().is_some() || is_event_stream(response.headers());
+    match endless {
+        false => response,
+        true => response.map(|inner| Body::new(Ending { inner, stop: Box::pin(stop.cancelled_owned()) })),
+    }
+}
+
+fn is_event_stream(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"))
+}
+
+impl HttpBody for Ending {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        match Pin::new(&mut self.inner).poll_frame(context) {
+            Poll::Pending => self.stop.as_mut().poll(context).map(|()| None),
+            ready => ready,
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::default() // it can end early
+    }
+}

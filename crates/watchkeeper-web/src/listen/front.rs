@@ -1,0 +1,67 @@
+//! Front: one request, from its head to its answer.
+
+use std::convert::Infallible;
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::{IntoResponse as _, Response};
+use http::request::Parts;
+use http::{Request, StatusCode};
+use tower_service::Service as _;
+use watchkeeper_listen::{Answer, Arrival, Departure};
+
+use super::ending::end_with;
+use crate::access::Who;
+use crate::envelope::Failure;
+use crate::guard::{Content, Guard, protect, whole};
+use crate::service::Service;
+
+/// Guards the service and the proxy, and chooses between them.
+#[derive(Debug)]
+pub(super) struct Front {
+    guard: Guard,
+    tokens: bool,
+    router: Router,
+}
+
+impl Front {
+    pub(super) fn new(service: &Service, guard: Guard, tokens: bool) -> Self {
+        Self { guard, tokens, router: service.router() }
+    }
+
+    async fn respond(&self, head: Parts, body: Body) -> (Response, Content) {
+        if let Err(failure) = self.guard.admit(&head) {
+            return (failure.into_response(), Content::Ours);
+        }
+        let mut head = head;
+        if self.tokens {
+            let failure = Failure::new(StatusCode::UNAUTHORIZED, "this server knows no tokens yet");
+            return (failure.into_response(), Content::Ours);
+        }
+        head.extensions.insert(Who::Local);
+        let body = match whole(&head.headers, body).await {
+            Ok(body) => Body::from(body),
+            Err(failure) => return (failure.into_response(), Content::Ours),
+        };
+        let answered = self.router.clone().call(Request::from_parts(head, body)).await;
+        (answered.unwrap_or_else(|never: Infallible| match never {}), Content::Ours)
+    }
+}
+
+impl Answer for Front {
+    type Peer = ();
+    type Body = Body;
+
+    fn peer(&self, _: &[u8]) -> Option<()> {
+        None
+    }
+
+    async fn answer(&self, arrival: Arrival<()>) -> Departure<Body> {
+        let Arrival { request, stop, switch, .. } = arrival;
+        let (mut head, body) = request.into_parts();
+        head.extensions.insert(switch);
+        let (mut response, content) = self.respond(head, Body::new(body)).await;
+        protect(response.headers_mut(), content);
+        Departure { response: end_with(stop, response), hang_up: false }
+    }
+}

@@ -1,0 +1,6 @@
+//! The service on a port, as clients see it that speak HTTP by hand.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod guard;
+mod listen;
+mod world;
