@@ -8,6 +8,7 @@ pub mod catalog;
 mod envelope;
 pub mod guard;
 pub mod listen;
+pub mod page;
 pub mod service;
 pub mod tree;
 pub mod workload;

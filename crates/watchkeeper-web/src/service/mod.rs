@@ -10,6 +10,7 @@ use watchkeeper_client::Client;
 use crate::access::Access;
 use crate::catalog::Catalog;
 use crate::envelope::success;
+use crate::page;
 
 /// The service over the cached resources of a server.
 #[derive(Debug, Clone)]
@@ -41,7 +42,10 @@ impl Service {
 
     /// All routes.
     pub fn router(&self) -> Router {
-        Router::new().route("/ping", get(|| async { success("pong") })).with_state(self.clone())
+        Router::new()
+            .route("/ping", get(|| async { success("pong") }))
+            .merge(page::routes())
+            .with_state(self.clone())
     }
 
     /// Ends the informers.

@@ -1,0 +1,28 @@
+// Chooser: the dialog for columns and order.
+
+import { openDialog } from "./dialog.js";
+import { h } from "./dom.js";
+
+/** Opens it. `all` are the columns, `chosen` the names shown; `onColumns(names or null)` and `onSort(name, descending)`
+ * hear of changes. */
+export function openChooser({ all, chosen, order, onColumns, onSort }) {
+  const boxes = all.map((column) => h("input", { type: "checkbox", value: column.name, checked: chosen.includes(column.name), disabled: column.at === 0,
+    change: () => onColumns(boxes.filter((box) => box.checked).map((box) => box.value)) }));
+  const by = h("select", { class: "field", "aria-label": "Order by", change: () => sort() },
+    h("option", { value: "" }, "namespace and name"),
+    all.map(({ name }) => h("option", { value: name, selected: order.column === name }, name)));
+  const direction = h("select", { class: "field", "aria-label": "Direction", change: () => sort() },
+    h("option", { value: "" }, "ascending"), h("option", { value: "-", selected: order.descending }, "descending"));
+  const sort = () => onSort(by.value || null, direction.value === "-");
+  const usual = h("button", { type: "button", class: "button", click: () => {
+    onColumns(null);
+    dialog.close();
+  } }, "Usual columns");
+  const dialog = openDialog("Columns and order",
+    h("div", { class: "line" }, "Order by", by, direction),
+    h("div", { class: "checks" }, all.map((column, i) => h("label", {}, boxes[i],
+      h("span", {}, column.name, " ", h("span", { class: "quiet" }, firstSentence(column.description)))))),
+    h("p", {}), usual);
+}
+
+const firstSentence = (text = "") => (text.length > 110 ? `${text.slice(0, 107)}…` : text);

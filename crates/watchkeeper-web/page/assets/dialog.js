@@ -1,0 +1,18 @@
+// Dialog: a window over the page that keeps the focus until it is closed, and then gives it back.
+
+import { h } from "./dom.js";
+
+/** Opens a dialog of this title and returns it; it is removed when it is closed. */
+export function openDialog(title, ...content) {
+  const close = h("button", { type: "button", class: "button", "aria-label": "Close", click: () => dialog.close() }, "Esc");
+  const dialog = h("dialog", { "aria-label": title }, h("header", {}, h("h2", {}, title), close), h("div", { class: "content" }, content));
+  const before = document.activeElement;
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    before?.focus?.();
+  });
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}

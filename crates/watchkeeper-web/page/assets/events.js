@@ -1,0 +1,47 @@
+// Events: what was said about an object, newest first, asked for again whenever one of its events changes.
+
+import { age } from "./age.js";
+import { data, explain } from "./api.js";
+import { dot, h } from "./dom.js";
+import { refresher } from "./refresh.js";
+
+const MOST = 200;
+
+export class Events {
+  constructor({ stream, namespace, uid }) {
+    this.list = h("ul", { class: "events" });
+    this.note = h("div", { class: "empty" }, "Asking for events…");
+    this.element = h("div", {}, this.note, this.list);
+    const query = new URLSearchParams({ namespace, uid, limit: MOST });
+    this.refresh = refresher(async (signal) => this.#show(await data(`/v1/events?${query}`, signal)), (error) => this.#failed(error));
+    this.unsubscribe = stream.subscribe({ resource: "events", namespace, fieldSelector: `involvedObject.uid=${uid}` },
+      (event) => event === "rows" && this.refresh());
+    this.refresh();
+  }
+
+  close() {
+    this.refresh.stop();
+    this.unsubscribe();
+  }
+
+  #show(events) {
+    this.note.hidden = events.length > 0;
+    this.note.replaceChildren(h("h3", {}, "No events"), "Nothing has been said about this object, or it is too long ago.");
+    const now = Date.now();
+    this.list.replaceChildren(...events.map((event) => {
+      const level = event.type === "Warning" ? "degraded" : "healthy";
+      return h("li", {}, dot(level),
+        h("span", { class: "what" }, event.reason, event.type === "Warning" ? h("span", { class: "quiet" }, " warning") : null,
+          event.count > 1 ? h("span", { class: "quiet" }, ` ×${event.count}`) : null),
+        h("time", { class: "when", datetime: event.last, title: event.last }, `${age(event.last, now)} ago`),
+        h("span", { class: "message" }, event.message), h("span", { class: "from" }, event.source));
+    }));
+  }
+
+  #failed(error) {
+    const { title, hint } = explain(error);
+    this.note.hidden = false;
+    this.note.replaceChildren(h("h3", {}, title), hint);
+    return error.status === 503 || error.status === 0 ? Math.max(1, error.retryAfter) * 1000 : null;
+  }
+}

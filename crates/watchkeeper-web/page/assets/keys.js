@@ -1,0 +1,22 @@
+// Keys: what a key does when no field has the focus.
+
+const CHORD = 1200;
+
+/** Calls what is bound to a key, or to two in a row (`g p`). Keys with Ctrl, Alt or Meta are the browser's. */
+export function listen(bindings) {
+  let [prefix, since] = ["", 0];
+  addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (document.querySelector("dialog[open]") || document.querySelector("[popover]:popover-open")) return;
+    const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
+    if (typing && event.key !== "Escape") return;
+    const chord = prefix && performance.now() - since < CHORD ? `${prefix} ${event.key}` : event.key;
+    prefix = "";
+    const action = bindings[chord] ?? bindings[event.key];
+    if (action) {
+      if (action(event) !== false) event.preventDefault();
+    } else if (Object.keys(bindings).some((keys) => keys.startsWith(`${event.key} `))) {
+      [prefix, since] = [event.key, performance.now()];
+    }
+  });
+}

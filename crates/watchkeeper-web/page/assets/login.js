@@ -1,0 +1,34 @@
+// Login: asks for a token, once the server has said that it wants one. The token is kept in a cookie that scripts
+// cannot read, and nowhere else.
+
+import { openDialog } from "./dialog.js";
+import { h } from "./dom.js";
+
+let open = false;
+
+/** Asks for a token until the server takes one; `done` is called then. */
+export function askForToken(done) {
+  if (open) return;
+  open = true;
+  const error = h("p", { role: "alert", "data-level": "degraded", hidden: true });
+  const token = h("input", { class: "field", type: "password", autocomplete: "current-password", "aria-label": "Bearer token", required: true, autofocus: true, placeholder: "Bearer token" });
+  const form = h("form", {
+    submit: async (event) => {
+      event.preventDefault();
+      const answer = await fetch("/v1/login", { method: "POST", headers: { "content-type": "application/json" },
+        body: JSON.stringify({ token: token.value.trim() }) }).catch(() => null);
+      if (answer?.ok) {
+        dialog.close();
+        done();
+        return;
+      }
+      const said = await answer?.json().then((body) => body.message, () => "");
+      error.textContent = answer ? `The server does not take this token. ${said}` : "The server cannot be reached.";
+      error.hidden = false;
+    },
+  }, h("div", { class: "line" }, token, h("button", { class: "button primary", type: "submit" }, "Sign in")));
+  const dialog = openDialog("Sign in",
+    h("p", {}, "The server wants to know who you are: what you see is what your account may read."), error, form,
+    h("p", { class: "quiet" }, "One way to get a token: kubectl create token <service account>"));
+  dialog.addEventListener("close", () => (open = false));
+}

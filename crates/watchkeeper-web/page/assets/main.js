@@ -1,0 +1,216 @@
+// Main: puts the parts together, and moves between addresses.
+
+import { data, json } from "./api.js";
+import { openChooser } from "./chooser.js";
+import { $, count, set, write } from "./dom.js";
+import { openHelp } from "./help.js";
+import { listen } from "./keys.js";
+import { List } from "./list.js";
+import { askForToken } from "./login.js";
+import { namespaces } from "./namespaces.js";
+import { ObjectPanel } from "./object.js";
+import { Picker } from "./picker.js";
+import { idOf, Resources } from "./resources.js";
+import { address, go, read } from "./route.js";
+import { Stream } from "./stream.js";
+import * as theme from "./theme.js";
+
+const STATES = { connecting: "Connecting", live: "Live", reconnecting: "Reconnecting", refused: "Refused", paused: "Paused" };
+
+const resources = new Resources();
+const stream = new Stream(connection);
+const list = new List({ stream, resources, onDraw: state,
+  onOpen: (row) => open({ ...only(route), namespace: row.namespace, name: row.name }),
+  onSort: (column) => sort(column, route.sort === column || (route.sort === "" && column === "Name")) });
+
+let route = null;
+let panel = null;
+let paused = false;
+let connected = { state: "connecting", status: 0 };
+
+function only({ group, version, resource }) {
+  return { group, version, resource };
+}
+
+/** Goes to what is shown now, but for these changes. */
+function change(changes, options) {
+  go({ ...route, ...changes }, options);
+}
+
+function open(target) {
+  change({ object: { ...target, tab: panel?.tab ?? "yaml" } });
+}
+
+function close() {
+  change({ object: null });
+}
+
+function sort(column, descending) {
+  change({ sort: column === null ? "" : `${descending ? "-" : ""}${column}` }, { replace: true });
+}
+
+/** Shows what the address says. */
+function show() {
+  const last = route;
+  route = read(location.hash);
+  list.show(route);
+  const { object } = route;
+  const same = object && last?.object && address({ ...route, object: { ...object, tab: "" } }) === address({ ...route, object: { ...last.object, tab: "" } });
+  if (same && panel) panel.show(object.tab);
+  else reopen(object);
+  write($("resource").querySelector(".value"), route.resource);
+  write($("namespace").querySelector(".value"), route.ns || "all");
+  $("namespace").disabled = !list.namespaced;
+  resourcePicker.choose(idOf(route));
+  namespacePicker.choose(route.ns);
+  for (const [id, value] of [["search", route.q], ["labels", route.l]]) if (document.activeElement !== $(id)) $(id).value = value;
+  set($("grid"), "aria-label", `${route.resource}${route.ns ? ` in ${route.ns}` : ""}`);
+  document.title = `${object ? `${object.name} · ` : ""}${route.resource} · Watchkeeper`;
+}
+
+function reopen(object) {
+  const had = panel !== null;
+  const inside = panel?.element.contains(document.activeElement);
+  panel?.close();
+  panel = null;
+  $("main").classList.toggle("split", object !== null);
+  if (object === null) {
+    if (had && (inside || document.activeElement === document.body)) $("grid").focus();
+    return;
+  }
+  const { kind } = resources.find(idOf(object));
+  panel = new ObjectPanel({ stream, target: object, kind, onClose: close, onTab: (tab) => change({ object: { ...route.object, tab } }, { replace: true }),
+    link: (target) => address({ ...route, object: { ...only(target), namespace: target.namespace, name: target.name, tab: panel?.tab === "tree" ? "tree" : "yaml" } }) });
+  panel.hold(paused);
+  $("main").append(panel.element);
+  if (inside || getComputedStyle(document.querySelector(".list")).display === "none") panel.element.querySelector("h2").focus();
+}
+
+function connection(name, status = 0) {
+  connected = { state: name, status };
+  if (name === "refused" && status === 401) {
+    askForToken(() => {
+      stream.retry();
+      describe();
+    });
+  }
+  state();
+}
+
+/** Says how it stands with the connection and the pause. */
+function state() {
+  const held = (list.rows?.heldCount ?? 0) + (panel?.heldCount ?? 0);
+  const name = paused && connected.state === "live" ? "paused" : connected.state;
+  set($("state"), "data-state", name);
+  write($("state").querySelector(".text"), STATES[name] + (name === "refused" ? ` (${connected.status})` : ""));
+  set($("pause"), "aria-pressed", paused);
+  write($("pause").querySelector(".label"), paused ? `Resume${held > 0 ? ` · ${count(held)} held` : ""}` : "Pause");
+}
+
+function pause() {
+  paused = !paused;
+  list.hold(paused);
+  panel?.hold(paused);
+  state();
+}
+
+function nextTheme() {
+  theme.choose(theme.following());
+  showTheme();
+}
+
+function showTheme() {
+  const name = theme.chosen();
+  write($("theme").querySelector(".label"), name[0].toUpperCase() + name.slice(1));
+  set($("theme"), "aria-label", `Theme: ${name}`);
+}
+
+function columns() {
+  openChooser({ ...list.choice, onSort: sort, onColumns: (names) => change({ cols: names === null ? "" : names.join(",") }, { replace: true }) });
+}
+
+/** Asks what the cluster is and has, until it says so. */
+async function describe() {
+  json("/version").then(({ gitVersion }) => write($("cluster"), `${location.host} · Kubernetes ${gitVersion}`), () => write($("cluster"), location.host));
+  try {
+    resources.fill(await data("/v1/resources"));
+    list.relay();
+  } catch (error) {
+    if (error.status !== 401) setTimeout(describe, Math.max(1, error.retryAfter ?? 0) * 1000);
+  }
+}
+
+function field(id, name, { live }) {
+  const apply = () => route[name] === $(id).value.trim() || change({ [name]: $(id).value.trim() }, { replace: true });
+  $(id).addEventListener(live ? "input" : "change", apply);
+  $(id).addEventListener("keydown", (event) => {
+    if (event.key === "Enter" || (event.key === "ArrowDown" && live)) {
+      apply();
+      $("grid").focus();
+      if (list.table.current === null) list.table.move(1);
+      event.preventDefault();
+    } else if (event.key === "Escape") {
+      $(id).value = "";
+      apply();
+      $("grid").focus();
+      event.preventDefault();
+    }
+  });
+}
+
+const resourcePicker = new Picker($("resource"), { name: "a resource", options: () => resources.options(), onPick: goTo });
+const listNamespaces = namespaces(stream);
+const namespacePicker = new Picker($("namespace"), { name: "a namespace", options: listNamespaces, onPick: (ns) => change({ ns, object: null }) });
+
+/** Goes to another table; the namespace goes along. */
+function goTo(id) {
+  const [group, version, resource] = id.split("/");
+  change({ group, version, resource, l: "", q: "", sort: "", cols: "", object: null });
+}
+
+const focus = (id) => () => {
+  $(id).focus();
+  $(id).select();
+};
+const step = (by) => () => {
+  list.table.move(by);
+  $("grid").focus();
+};
+
+function escape() {
+  if (panel) close();
+  else if (route.q) change({ q: "" }, { replace: true });
+  else return false;
+  return true;
+}
+
+const tab = (number) => () => {
+  const name = panel?.names()[number - 1]?.[0];
+  if (!name) return false;
+  change({ object: { ...route.object, tab: name } }, { replace: true });
+  return true;
+};
+
+listen({ "/": focus("search"), l: focus("labels"), j: step(1), k: step(-1), ArrowDown: step(1), ArrowUp: step(-1),
+  Enter: (event) => event.target.closest("button, a, [role=treeitem]") || !list.table.current ? false : list.table.onOpen(list.table.current),
+  Escape: escape, "?": openHelp, p: pause, t: nextTheme, c: columns, r: () => resourcePicker.open(), n: () => $("namespace").disabled || namespacePicker.open(),
+  1: tab(1), 2: tab(2), 3: tab(3), 4: tab(4), 5: tab(5),
+  "g p": () => goTo("core/v1/pods"), "g d": () => goTo("apps/v1/deployments"), "g s": () => goTo("core/v1/services"),
+  "g r": () => goTo("apps/v1/replicasets"), "g t": () => goTo("apps/v1/statefulsets"), "g a": () => goTo("apps/v1/daemonsets"),
+  "g n": () => goTo("core/v1/namespaces"), "g e": () => goTo("core/v1/events") });
+
+$("pause").addEventListener("click", pause);
+$("theme").addEventListener("click", nextTheme);
+$("help").addEventListener("click", openHelp);
+$("columns").addEventListener("click", columns);
+field("search", "q", { live: true });
+field("labels", "l", { live: false });
+addEventListener("hashchange", show);
+setInterval(() => {
+  list.tick();
+  panel?.tick();
+}, 1000);
+
+showTheme();
+show();
+describe();

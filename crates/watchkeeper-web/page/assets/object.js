@@ -1,0 +1,169 @@
+// Object: the panel of one object, live: its YAML, its changes, what was said about it, and its place among others.
+
+import { age } from "./age.js";
+import { explain } from "./api.js";
+import { Changes } from "./changes.js";
+import { h, set, write } from "./dom.js";
+import { Events } from "./events.js";
+import { Manifest } from "./manifest.js";
+import { Pods } from "./pods.js";
+import { Tree } from "./tree.js";
+
+const TABS = [["yaml", "YAML"], ["diff", "Changes"], ["events", "Events"], ["tree", "Tree"], ["pods", "Pods"]];
+const HELD = 50;
+
+export class ObjectPanel {
+  /** `link(target)` gives an address; `onTab(name)` and `onClose()` hear what the user wants. */
+  constructor({ stream, target, kind, link, onTab, onClose }) {
+    this.context = { stream, target, link };
+    this.target = target;
+    this.onTab = onTab;
+    this.parts = {};
+    this.object = null;
+    this.held = null;
+    this.kind = h("span", { class: "kind" }, kind);
+    this.facts = h("div", { class: "facts" });
+    this.chips = h("div", { class: "chips" });
+    this.tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "Views of the object", keydown: (event) => this.#arrows(event) },
+      this.names().map(([name, label]) => h("button", { type: "button", role: "tab", id: `tab-${name}`, "data-tab": name, "aria-controls": "panel",
+        "aria-selected": "false", tabindex: -1, click: () => onTab(name) }, label)));
+    this.panel = h("div", { class: "panel", id: "panel", role: "tabpanel", tabindex: 0 });
+    this.element = h("aside", { class: "object", id: "object", "aria-label": `${kind} ${target.name}` },
+      h("header", {}, h("h2", { tabindex: -1 }, this.kind, target.name),
+        h("button", { type: "button", class: "button", "aria-label": "Close the object", title: "Close (Esc)", click: onClose }, "Esc"), this.facts, this.chips),
+      this.tabs, this.panel);
+    const { group, version, resource, namespace, name } = target;
+    this.unsubscribe = stream.subscribe({ group, version, resource, namespace, name, as: "object" }, (event, message) => this.#receive(event, message));
+    this.parts.yaml = new Manifest(target);
+    this.parts.diff = new Changes();
+    this.show(target.tab);
+    this.#note("Asking for the object…", "");
+  }
+
+  /** The tabs that this object has. */
+  names() {
+    const { group, resource } = this.target;
+    return TABS.filter(([name]) => name !== "pods" || (group === "apps" && resource === "deployments"));
+  }
+
+  /** Shows a tab. */
+  show(tab) {
+    this.tab = this.names().some(([name]) => name === tab) ? tab : "yaml";
+    for (const button of this.tabs.children) {
+      const selected = button.dataset.tab === this.tab;
+      set(button, "aria-selected", selected);
+      button.tabIndex = selected ? 0 : -1;
+    }
+    set(this.panel, "aria-labelledby", `tab-${this.tab}`);
+    this.#draw();
+  }
+
+  /** Whether newer versions wait. */
+  hold(held) {
+    if (held) this.held ??= [];
+    else if (this.held) {
+      const waiting = this.held;
+      this.held = null;
+      for (const object of waiting) object === null ? this.#gone() : this.#update(object);
+    }
+  }
+
+  /** How many versions wait. */
+  get heldCount() {
+    return this.held?.length ?? 0;
+  }
+
+  /** Writes the age anew. */
+  tick() {
+    if (this.ageElement) write(this.ageElement, `${age(this.object.metadata.creationTimestamp, Date.now())} old`);
+  }
+
+  close() {
+    this.unsubscribe();
+    for (const part of Object.values(this.parts)) part.close?.();
+    this.element.remove();
+  }
+
+  #receive(event, message) {
+    if (event === "objects") {
+      for (const object of message.objects) this.#take(object);
+      if (message.gone?.length) this.#take(null);
+    } else if (event === "synced" && message.count === 0 && this.object === null) {
+      this.#note("Not found", "There is no such object. It may have been deleted, or the address is not right.");
+    } else if (event === "failed") {
+      const { title, hint } = explain(message);
+      this.#note(title, hint);
+    }
+  }
+
+  #take(object) {
+    if (this.held === null || this.object === null) object === null ? this.#gone() : this.#update(object);
+    else {
+      this.held.push(object);
+      if (this.held.length > HELD) this.held.shift();
+    }
+  }
+
+  #update(object) {
+    const first = this.object === null || this.object.metadata.uid !== object.metadata.uid;
+    this.object = object;
+    this.note = null;
+    this.parts.diff.update(object);
+    for (const part of Object.values(this.parts)) if (part !== this.parts.diff) part.update?.(object);
+    const { count } = this.parts.diff;
+    const badge = this.tabs.querySelector("[data-tab=diff]");
+    if (count > 0) badge.replaceChildren("Changes", h("span", { class: "badge" }, String(count)));
+    this.#head();
+    if (first || !this.panel.firstChild) this.#draw();
+  }
+
+  #gone() {
+    if (this.object === null) return;
+    this.parts.diff.gone();
+    this.facts.append(h("span", { class: "gone", role: "status" }, "Deleted"));
+  }
+
+  #head() {
+    const { metadata, kind } = this.object;
+    write(this.kind, kind);
+    this.ageElement = h("span", { title: metadata.creationTimestamp }, "");
+    this.facts.replaceChildren(...[metadata.namespace ? h("span", {}, metadata.namespace) : null, this.ageElement,
+      h("span", {}, `version ${metadata.resourceVersion}`),
+      metadata.deletionTimestamp ? h("span", { class: "gone" }, "Terminating") : null].filter(Boolean));
+    this.chips.replaceChildren(...Object.entries(metadata.labels ?? {}).map(([key, value]) => h("span", { class: "chip" }, `${key}=${value}`)));
+    this.tick();
+  }
+
+  #note(title, hint) {
+    this.note = h("div", { class: "empty" }, h("h3", {}, title), hint);
+    this.#draw();
+  }
+
+  #draw() {
+    const shown = this.note ?? this.#part()?.element ?? null;
+    if (this.panel.firstChild === shown) return;
+    this.panel.replaceChildren(...(shown ? [shown] : []));
+    this.panel.scrollTop = 0;
+  }
+
+  #part() {
+    if (this.object === null) return null;
+    const { namespace = "", uid } = this.object.metadata;
+    const make = {
+      events: () => new Events({ ...this.context, namespace, uid }),
+      tree: () => new Tree({ ...this.context, uid }),
+      pods: () => new Pods(this.context),
+    };
+    return (this.parts[this.tab] ??= make[this.tab]());
+  }
+
+  #arrows(event) {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!by) return;
+    const names = this.names().map(([name]) => name);
+    const to = names[(names.indexOf(this.tab) + by + names.length) % names.length];
+    event.preventDefault();
+    this.onTab(to);
+    this.tabs.querySelector(`[data-tab=${to}]`).focus();
+  }
+}

@@ -1,0 +1,54 @@
+// Pods: the pods of a deployment's current replica set, and how each does.
+
+import { age } from "./age.js";
+import { data, explain } from "./api.js";
+import { dot, h } from "./dom.js";
+import { refresher } from "./refresh.js";
+
+export class Pods {
+  constructor({ target, link }) {
+    this.link = link;
+    this.namespace = target.namespace;
+    this.summary = h("div", { class: "tools" });
+    this.list = h("ul", { class: "pods" });
+    this.element = h("div", {}, this.summary, this.list);
+    const path = `/v1/workloads/${encodeURIComponent(target.namespace)}/${encodeURIComponent(target.name)}`;
+    this.refresh = refresher(async (signal) => this.#show(await data(path, signal)), (error) => this.#failed(error));
+    this.refresh();
+  }
+
+  /** The deployment has changed: its pods may have. */
+  update() {
+    this.refresh();
+  }
+
+  close() {
+    this.refresh.stop();
+  }
+
+  #show({ replicas, replicaSet, revision, pods }) {
+    const ready = pods.filter((pod) => pod.ready).length;
+    this.summary.textContent = `${ready} of ${replicas} ready` + (replicaSet ? ` · ${replicaSet}, revision ${revision ?? "unknown"}` : " · no replica set yet");
+    const now = Date.now();
+    this.list.replaceChildren(...pods.map((pod) => this.#pod(pod, now)));
+  }
+
+  #pod(pod, now) {
+    const level = pod.ready ? "healthy" : pod.phase === "Failed" ? "degraded" : "progressing";
+    const href = this.link({ group: "core", version: "v1", resource: "pods", namespace: this.namespace, name: pod.name });
+    return h("li", {}, dot(level),
+      h("a", { class: "what", href }, pod.name),
+      h("span", { class: "when" }, `${pod.phase}, ${pod.ready ? "ready" : "not ready"} · ${age(pod.created, now)}`),
+      h("span", { class: "where" }, `${pod.node || "no node yet"} · ${pod.images.join(", ")}`),
+      h("div", { class: "conditions" }, pod.conditions.map(({ type, status, reason, message }) =>
+        h("span", { class: "chip", title: [reason, message].filter(Boolean).join(": ") || null, "data-level": status === "True" ? null : "progressing" },
+          `${type}: ${status}`))),
+      pod.message ? h("span", { class: "message" }, pod.message) : null);
+  }
+
+  #failed(error) {
+    const { title, hint } = explain(error);
+    this.summary.textContent = `${title}. ${hint}`;
+    return error.status === 503 || error.status === 0 ? Math.max(1, error.retryAfter) * 1000 : null;
+  }
+}

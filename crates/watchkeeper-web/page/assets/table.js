@@ -1,0 +1,251 @@
+// Table: the rows in sight, as a grid. However many rows there are, only those in the window are elements; they are
+// reused as it scrolls, and a cell is written only when what it says has changed.
+
+import { age } from "./age.js";
+import { fit } from "./columns.js";
+import { dot, h, set, write } from "./dom.js";
+
+const OVERSCAN = 6;
+const FLASH = 1500;
+
+export class Table {
+  /** `onOpen(row)`, `onSort(column)` and `onMove(row)` are called for what the user does. */
+  constructor(grid, { onOpen, onSort }) {
+    this.grid = grid;
+    this.onOpen = onOpen;
+    this.onSort = onSort;
+    this.head = h("div", { class: "head", role: "row", "aria-rowindex": 1 });
+    this.body = h("div", { class: "body", role: "rowgroup" });
+    grid.append(h("div", { role: "rowgroup", class: "headgroup" }, this.head), this.body);
+    this.columns = [];
+    this.lines = [];
+    this.view = null;
+    this.current = null;
+    this.opened = null;
+    grid.addEventListener("scroll", () => this.#draw(), { passive: true });
+    grid.addEventListener("keydown", (event) => this.#key(event));
+    this.body.addEventListener("click", (event) => this.#click(event));
+    new ResizeObserver(() => this.#fit()).observe(grid);
+  }
+
+  /** Shows this view under these columns; the window stays where it is if the view is the same. */
+  show(view, columns, characters) {
+    if (view !== this.view) {
+      this.grid.scrollTop = 0;
+      this.current = null;
+    }
+    this.view = view;
+    this.characters = characters;
+    if (JSON.stringify(columns) !== JSON.stringify(this.columns)) {
+      this.columns = columns;
+      this.lines.splice(0).forEach((line) => line.element.remove());
+    }
+    this.#header();
+    this.#fit();
+  }
+
+  /** Draws what has changed. */
+  refresh(characters) {
+    if (characters && characters.some((count, i) => count !== this.characters[i])) {
+      this.characters = characters;
+      this.#fit();
+    } else this.#draw();
+  }
+
+  /** Writes the ages anew. */
+  tick() {
+    const now = Date.now();
+    for (const line of this.lines) if (line.row) this.#ages(line, now);
+  }
+
+  /** Makes the row `by` further on the current one; from none, the first in the window. */
+  move(by) {
+    const rows = this.view?.rows ?? [];
+    if (rows.length === 0) return;
+    const at = this.current === null ? -1 : this.view.indexOf(this.current);
+    const from = at >= 0 ? at + by : by > 0 ? this.#first() : this.#first() - 1;
+    this.select(rows[Math.max(0, Math.min(rows.length - 1, from))]);
+  }
+
+  /** Makes this row the current one, and brings it into the window. */
+  select(row) {
+    this.current = row;
+    const at = row === null ? -1 : this.view.indexOf(row);
+    if (at >= 0) {
+      const top = at * this.height;
+      const room = this.grid.clientHeight - this.#headHeight();
+      if (top < this.grid.scrollTop) this.grid.scrollTop = top;
+      else if (top + this.height > this.grid.scrollTop + room) this.grid.scrollTop = top + this.height - room;
+    }
+    this.#draw();
+  }
+
+  #first() {
+    return Math.max(0, Math.ceil(this.grid.scrollTop / this.height));
+  }
+
+  #headHeight() {
+    return this.head.offsetHeight;
+  }
+
+  #header() {
+    const { column, descending } = this.view.order;
+    const cells = this.columns.map((each, i) => {
+      const sorted = column === each.name || (column === null && i === 0);
+      const sort = !sorted ? "none" : descending ? "descending" : "ascending";
+      return h("div", { role: "columnheader", "aria-sort": sort, "aria-colindex": i + 1, class: numeric(each) ? "number" : null },
+        h("button", { type: "button", title: each.description || `Sort by ${each.name}`, "data-column": each.name,
+          click: () => this.onSort(each.name) }, each.name, h("span", { class: "arrow", "aria-hidden": "true" })));
+    });
+    const focused = document.activeElement?.closest?.(".head") ? document.activeElement.dataset.column : null;
+    this.head.replaceChildren(...cells);
+    if (focused) this.head.querySelector(`[data-column="${CSS.escape(focused)}"]`)?.focus();
+    set(this.grid, "aria-colcount", this.columns.length);
+  }
+
+  #fit() {
+    if (!this.view) return;
+    const style = getComputedStyle(this.grid);
+    this.height = parseFloat(style.getPropertyValue("--row-height")) || 30;
+    this.width = this.grid.clientWidth;
+    this.room = Math.ceil(this.grid.clientHeight / this.height);
+    const widths = fit(this.characters, this.width);
+    this.grid.style.setProperty("--columns", widths.map((width) => `${width.toFixed(1)}px`).join(" "));
+    this.grid.style.setProperty("--width", `${Math.max(this.width, widths.reduce((a, b) => a + b, 0)).toFixed(1)}px`);
+    this.#draw();
+  }
+
+  #draw() {
+    if (!this.view) return;
+    const { rows } = this.view;
+    set(this.grid, "aria-rowcount", rows.length + 1);
+    const height = `${rows.length * this.height}px`;
+    if (this.body.style.height !== height) this.body.style.height = height;
+    const first = Math.max(0, Math.floor(this.grid.scrollTop / this.height) - OVERSCAN);
+    const last = Math.min(rows.length, first + this.room + 2 * OVERSCAN);
+    const size = this.room + 2 * OVERSCAN;
+    while (this.lines.length < size) this.lines.push(this.#line());
+    const now = Date.now();
+    let active = "";
+    for (let i = first; i < first + size; i++) {
+      const line = this.lines[i % this.lines.length];
+      if (i < last) {
+        this.#bind(line, rows[i], i, now);
+        if (rows[i] === this.current) active = line.element.id;
+      } else if (line.row !== null && (line.index < first || line.index >= last)) this.#unbind(line);
+    }
+    for (const line of this.lines) if (line.row !== null && (line.index < first || line.index >= last)) this.#unbind(line);
+    if (active) set(this.grid, "aria-activedescendant", active);
+    else this.grid.removeAttribute("aria-activedescendant");
+  }
+
+  #line() {
+    const cells = this.columns.map((column, i) => h("div", { role: "gridcell", "aria-colindex": i + 1,
+      class: [i === 0 ? "name" : "", column.at < 0 ? "namespace" : "", numeric(column) ? "number" : ""].filter(Boolean).join(" ") || null,
+      "data-label": column.name }));
+    const element = h("div", { role: "row", class: "row", id: `row-${this.lines.length}`, hidden: true }, cells);
+    const name = h("span", { class: "text" });
+    cells[0]?.append(name);
+    this.body.append(element);
+    return { element, cells, name, row: null, seen: 0, index: -1, level: null };
+  }
+
+  #unbind(line) {
+    line.row = null;
+    line.index = -1;
+    line.element.hidden = true;
+  }
+
+  #bind(line, row, index, now) {
+    const { element } = line;
+    if (line.index !== index) {
+      line.index = index;
+      element.style.transform = `translateY(${index * this.height}px)`;
+      element.setAttribute("aria-rowindex", index + 2);
+    }
+    if (line.row !== row || line.seen !== row.seen) {
+      const another = line.row !== row;
+      line.row = row;
+      line.seen = row.seen;
+      element.hidden = false;
+      element.dataset.key = row.key;
+      this.#cells(line, now);
+      this.#flash(line, another);
+    }
+    const current = row === this.current;
+    if (line.current !== current || line.opened !== (row.key === this.opened)) {
+      line.current = current;
+      line.opened = row.key === this.opened;
+      element.classList.toggle("current", current);
+      element.classList.toggle("opened", line.opened);
+      element.setAttribute("aria-selected", current);
+    }
+  }
+
+  #cells(line, now) {
+    const { row } = line;
+    this.columns.forEach((column, i) => {
+      const element = line.cells[i];
+      if (i === 0) {
+        if (line.level !== row.health) {
+          line.level = row.health;
+          element.querySelector(".dot")?.remove();
+          if (row.health) element.prepend(dot(row.health));
+        }
+        write(line.name, row.name);
+        element.title = row.name;
+      } else if (column.type !== "date") {
+        const text = column.at < 0 ? row.namespace : said(row.cells[column.at]);
+        write(element, text);
+        element.title = text;
+        if (column.name === "Status") set(element, "data-level", row.health ?? "");
+        if (column.name === "Restarts") set(element, "data-level", /^[1-9]/.test(text) ? "progressing" : "");
+      }
+    });
+    this.#ages(line, now);
+  }
+
+  #ages(line, now) {
+    this.columns.forEach((column, i) => {
+      if (column.type !== "date" || i === 0) return;
+      const time = line.row.cells[column.at];
+      write(line.cells[i], time ? age(time, now) : "<unknown>");
+      if (line.cells[i].title !== time) line.cells[i].title = time ?? "";
+    });
+  }
+
+  #flash(line, another) {
+    const { element, row } = line;
+    const recent = row.changedAt > 0 && performance.now() - row.changedAt < FLASH;
+    if (another || recent) element.classList.remove("flash");
+    if (!recent) return;
+    void element.offsetWidth;
+    element.classList.add("flash");
+  }
+
+  #click(event) {
+    const element = event.target.closest(".row");
+    const line = this.lines.find((each) => each.element === element);
+    if (!line?.row || String(getSelection()).length > 0) return;
+    this.select(line.row);
+    this.onOpen(line.row);
+  }
+
+  #key(event) {
+    if (event.target !== this.grid || event.ctrlKey || event.metaKey || event.altKey) return;
+    const page = Math.max(1, Math.floor(this.grid.clientHeight / this.height) - 2);
+    const all = this.view?.rows.length ?? 0;
+    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -all, End: all };
+    if (event.key in moves) {
+      this.move(moves[event.key]);
+      event.preventDefault();
+    } else if (event.key === "Enter" && this.current) {
+      this.onOpen(this.current);
+      event.preventDefault();
+    }
+  }
+}
+
+const numeric = (column) => column.type === "integer" || column.type === "number";
+
+const said = (cell) => (cell === null || cell === undefined ? "" : typeof cell === "object" ? JSON.stringify(cell) : String(cell));
