@@ -20,7 +20,7 @@ export class Changes {
   /** Compares a newer version of the object with the last one. */
   update(object) {
     const { resourceVersion: version, ...metadata } = object.metadata;
-    const text = yaml({ ...object, metadata });
+    const text = yaml({ ...object, metadata }).trimEnd();
     const last = this.last;
     this.last = { version, text };
     if (last === null || last.version === version) return;

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 
 /** Opens a dialog of this title and returns it; it is removed when it is closed. */
 export function openDialog(title, ...content) {
-  const close = h("button", { type: "button", class: "button", "aria-label": "Close", click: () => dialog.close() }, "Esc");
+  const close = h("button", { type: "button", class: "button close", "aria-label": "Close", click: () => dialog.close() }, "×");
   const dialog = h("dialog", { "aria-label": title }, h("header", {}, h("h2", {}, title), close), h("div", { class: "content" }, content));
   const before = document.activeElement;
   dialog.addEventListener("close", () => {

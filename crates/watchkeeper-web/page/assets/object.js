@@ -30,7 +30,7 @@ export class ObjectPanel {
     this.panel = h("div", { class: "panel", id: "panel", role: "tabpanel", tabindex: 0 });
     this.element = h("aside", { class: "object", id: "object", "aria-label": `${kind} ${target.name}` },
       h("header", {}, h("h2", { tabindex: -1 }, this.kind, target.name),
-        h("button", { type: "button", class: "button", "aria-label": "Close the object", title: "Close (Esc)", click: onClose }, "Esc"), this.facts, this.chips),
+        h("button", { type: "button", class: "button close", "aria-label": "Close the object", title: "Close (Esc)", click: onClose }, "×"), this.facts, this.chips),
       this.tabs, this.panel);
     const { group, version, resource, namespace, name } = target;
     this.unsubscribe = stream.subscribe({ group, version, resource, namespace, name, as: "object" }, (event, message) => this.#receive(event, message));

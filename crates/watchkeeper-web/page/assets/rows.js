@@ -13,6 +13,7 @@ export class Rows {
     this.synced = false;
     this.failure = null;
     this.widest = [];
+    this.isDate = [];
     this.held = null;
     this.changed = new Set();
     this.round = 0;
@@ -56,6 +57,7 @@ export class Rows {
     this.failure = null;
     this.isDate = columns.map((column) => column.type === "date");
     this.widest = columns.map((column) => column.name.length + 2);
+    this.restarts = columns.findIndex((column) => column.name === "Restarts");
     this.health = healthReader(columns, this.resource);
   }
 
@@ -101,7 +103,7 @@ export class Rows {
     row.version = version;
     row.created = created;
     row.labels = labels ?? {};
-    row.cells = cells;
+    row.cells = this.#timeless(cells);
     row.text = textOf(key, cells, row.labels, this.isDate);
     row.health = this.health?.(cells) ?? null;
     row.gone = false;
@@ -111,6 +113,13 @@ export class Rows {
       if (length > this.widest[i]) this.widest[i] = Math.min(length, SAMPLED);
     }
     this.changed.add(row);
+  }
+
+  /** Restarts without `(5m ago)`: that was so when the row was made, and is not kept up. */
+  #timeless(cells) {
+    const restarts = cells[this.restarts];
+    if (typeof restarts === "string") cells[this.restarts] = restarts.replace(/ \(.*/, "");
+    return cells;
   }
 
   #remove(key) {

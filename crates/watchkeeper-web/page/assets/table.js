@@ -106,7 +106,9 @@ export class Table {
   #fit() {
     if (!this.view) return;
     const style = getComputedStyle(this.grid);
-    this.height = parseFloat(style.getPropertyValue("--row-height")) || 30;
+    const height = parseFloat(style.getPropertyValue("--row-height")) || 30;
+    if (height !== this.height) for (const line of this.lines) this.#unbind(line);
+    this.height = height;
     this.width = this.grid.clientWidth;
     this.room = Math.ceil(this.grid.clientHeight / this.height);
     const widths = fit(this.characters, this.width);
