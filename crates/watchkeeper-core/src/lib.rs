@@ -19,6 +19,7 @@
 //! | where objects come from | [`ListWatch`] |
 //! | whether a program is well | [`Health`] |
 
+mod elapsed;
 mod encoded;
 mod excerpt;
 mod head;
@@ -34,6 +35,7 @@ mod timestamp;
 mod version;
 mod watch_event;
 
+pub use elapsed::elapsed;
 pub use encoded::{Encoded, Encoding, Object};
 pub use head::{Head, HeadBuilder, Owner};
 pub use health::{Check, Health, HealthAnswer};

@@ -12,7 +12,6 @@ mod cell;
 mod cells;
 mod columns;
 mod custom;
-mod elapsed;
 mod pod;
 mod times;
 mod value;

@@ -1,8 +1,6 @@
 //! Times: how moments are shown.
 
-use watchkeeper_core::Timestamp;
-
-use crate::elapsed::elapsed;
+use watchkeeper_core::{Timestamp, elapsed};
 
 /// How moments are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Cells of pods and of what runs them.
 
 use serde_json::Value;
+use watchkeeper_core::elapsed;
 use watchkeeper_wire::json_path::at;
 
 use crate::cell::Subject;
-use crate::elapsed::elapsed;
 use crate::pod::condition;
 use crate::times::Times;
 use crate::value::{int, list, moment, selector, text, text_or_empty};

@@ -1,11 +1,12 @@
 //! Elapsed time as people read it: `5m7s`, `3h`, `2d4h`, coarser as it grows.
 
-use watchkeeper_core::Timestamp;
+use crate::Timestamp;
 
 const NANOS: i128 = 1_000_000_000;
 
-/// The time from one moment to another. A clock that is ahead by less than two seconds is forgiven.
-pub(crate) fn elapsed(from: Timestamp, to: Timestamp) -> String {
+/// The time from one moment to another, as kubectl writes ages. A clock that is ahead by less than two seconds is
+/// forgiven.
+pub fn elapsed(from: Timestamp, to: Timestamp) -> String {
     let nanos = |moment: Timestamp| i128::from(moment.seconds) * NANOS + i128::from(moment.nanos);
     // Go counts nanoseconds in 64 bits, and longer times as the longest.
     let span = (nanos(to) - nanos(from)).clamp(i128::from(i64::MIN), i128::from(i64::MAX));
