@@ -4,6 +4,8 @@ mod api_versions;
 mod apiserver;
 mod connect;
 mod failure;
+#[allow(dead_code, unused_imports, reason = "what reads objects comes next")]
+mod output;
 #[allow(dead_code, reason = "what reads objects comes next")]
 mod selection;
 mod stdout;

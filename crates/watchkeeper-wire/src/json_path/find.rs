@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::number::Number;
-use super::{End, Filter, Operator, Step};
+use super::{End, Filter, Operator, Part, Step};
 
 /// Why a path does not fit an object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,6 +46,25 @@ pub(super) type Found<'a> = Vec<Cow<'a, Value>>;
 
 pub(super) fn find<'a>(steps: &[Step], from: Found<'a>) -> Result<Found<'a>, FindError> {
     steps.iter().try_fold(from, |found, step| take(step, found))
+}
+
+/// The values of each part.
+pub(super) fn results(parts: &[Part], value: &Value, all: &mut Vec<Vec<Value>>) -> Result<(), FindError> {
+    for part in parts {
+        match part {
+            Part::Text(text) => all.push(vec![Value::from(text.as_str())]),
+            Part::Values(steps) => {
+                let found = find(steps, vec![Cow::Borrowed(value)])?;
+                all.push(found.into_iter().map(Cow::into_owned).collect());
+            }
+            Part::Range(steps, parts) => {
+                for value in find(steps, vec![Cow::Borrowed(value)])? {
+                    results(parts, &value, all)?;
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 fn take<'a>(step: &Step, from: Found<'a>) -> Result<Found<'a>, FindError> {

@@ -160,4 +160,24 @@ impl Template {
         print::render(&self.parts, value, &mut text)?;
         Ok(text)
     }
+
+    /// The values of every part, in order; a text between them is a value of its own.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use watchkeeper_wire::json_path::Template;
+    ///
+    /// let template: Template = "{.a[*]} and {.b}".parse()?;
+    /// let results = template.results(&json!({"a": [1, 2]}))?;
+    /// assert_eq!(results, [vec![json!(1), json!(2)], vec![json!(" and ")], vec![]]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`JsonPath::find`].
+    pub fn results(&self, value: &Value) -> Result<Vec<Vec<Value>>, FindError> {
+        let mut results = Vec::new();
+        find::results(&self.parts, value, &mut results)?;
+        Ok(results)
+    }
 }

@@ -1,0 +1,105 @@
+//! Format: what `-o` asks for.
+
+use std::fs;
+
+use watchkeeper_wire::json_path::Template;
+
+use super::columns::CustomColumns;
+use crate::failure::Failure;
+
+/// How objects are printed.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Format {
+    /// Rows; with all columns if it is wide.
+    Table {
+        wide: bool,
+    },
+    Json,
+    Yaml,
+    /// `deployment.apps/web`.
+    Name,
+    /// A text made of values.
+    JsonPath(Template),
+    /// The values themselves.
+    JsonPathAsJson(Template),
+    CustomColumns(CustomColumns),
+}
+
+/// What there is, as it is said where something else was asked for.
+const KNOWN: &str =
+    "custom-columns,custom-columns-file,json,jsonpath,jsonpath-as-json,jsonpath-file,name,wide,yaml";
+
+impl Format {
+    /// What the value of `-o` stands for.
+    ///
+    /// # Errors
+    /// If it stands for nothing, or a file cannot be read, or what is in it makes no sense.
+    pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        match (name, value) {
+            ("", _) if text.is_empty() => Ok(Self::Table { wide: false }),
+            ("wide", _) if text == "wide" => Ok(Self::Table { wide: true }),
+            ("json", _) if text == "json" => Ok(Self::Json),
+            ("yaml", _) if text == "yaml" => Ok(Self::Yaml),
+            ("name", _) if text == "name" => Ok(Self::Name),
+            ("jsonpath" | "jsonpath-file" | "jsonpath-as-json", "") => {
+                Err(Failure::error("template format specified but no template given"))
+            }
+            ("jsonpath", value) => Ok(Self::JsonPath(template(value)?)),
+            ("jsonpath-as-json", value) => Ok(Self::JsonPathAsJson(template(value)?)),
+            ("jsonpath-file", file) => {
+                let text = fs::read_to_string(file);
+                let text = text
+                    .map_err(|error| Failure::error(format!("error reading --template {file}, {error}")))?;
+                Ok(Self::JsonPath(template(&text)?))
+            }
+            ("custom-columns", value) => Ok(Self::CustomColumns(CustomColumns::parse(value)?)),
+            ("custom-columns-file", file) if !file.is_empty() => {
+                let text = fs::read_to_string(file);
+                let text =
+                    text.map_err(|error| Failure::error(format!("error reading template {file}, {error}")))?;
+                Ok(Self::CustomColumns(CustomColumns::parse_file(&text)?))
+            }
+            ("custom-columns-file", _) => CustomColumns::parse("").map(Self::CustomColumns),
+            _ => Err(Failure::error(format!(
+                "unable to match a printer suitable for the output format {text:?}, allowed formats are: {KNOWN}"
+            ))),
+        }
+    }
+
+    /// Whether rows are what is asked of the server, rather than objects.
+    pub(crate) fn is_table(&self) -> bool {
+        matches!(self, Self::Table { .. })
+    }
+}
+
+fn template(text: &str) -> Result<Template, Failure> {
+    text.parse().map_err(|error| Failure::error(format!("error parsing jsonpath {text}, {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_known_by_their_names() {
+        assert_eq!(Format::parse("").unwrap(), Format::Table { wide: false });
+        assert_eq!(Format::parse("wide").unwrap(), Format::Table { wide: true });
+        assert!(matches!(Format::parse("jsonpath={.a=\"b\"}").unwrap(), Format::JsonPath(_)));
+        assert!(matches!(Format::parse("custom-columns=A:.a").unwrap(), Format::CustomColumns(_)));
+        let refused = |text: &str| Format::parse(text).unwrap_err().to_string();
+        assert_eq!(
+            refused("xml"),
+            format!(
+                "error: unable to match a printer suitable for the output format \"xml\", allowed formats are: {KNOWN}"
+            )
+        );
+        assert!(refused("json=x").contains("unable to match"));
+        assert_eq!(refused("jsonpath="), "error: template format specified but no template given");
+        assert!(
+            refused("jsonpath-file=no-such-file")
+                .starts_with("error: error reading --template no-such-file, ")
+        );
+        assert!(refused("jsonpath={.a[").starts_with("error: error parsing jsonpath {.a[, "));
+    }
+}

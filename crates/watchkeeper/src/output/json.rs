@@ -1,0 +1,115 @@
+//! JSON as Go writes it: names in order, and nothing in texts that would mean something in HTML.
+
+use serde_json::{Number, Value};
+
+/// On several lines, indented by four spaces, as kubectl prints it; without a line break at the end.
+pub(crate) fn indented(value: &Value) -> String {
+    let mut text = String::new();
+    write(value, Some(0), &mut text);
+    text
+}
+
+/// On one line.
+pub(crate) fn compact(value: &Value) -> String {
+    let mut text = String::new();
+    write(value, None, &mut text);
+    text
+}
+
+fn write(value: &Value, indent: Option<usize>, text: &mut String) {
+    match value {
+        Value::Null => text.push_str("null"),
+        Value::Bool(value) => text.push_str(if *value { "true" } else { "false" }),
+        Value::Number(number) => text.push_str(&number_text(number)),
+        Value::String(value) => quoted(value, text),
+        Value::Array(items) if items.is_empty() => text.push_str("[]"),
+        Value::Array(items) => {
+            text.push('[');
+            let inner = indent.map(|indent| indent + 4);
+            for (position, item) in items.iter().enumerate() {
+                between(position, inner, text);
+                write(item, inner, text);
+            }
+            line_break(indent, text);
+            text.push(']');
+        }
+        Value::Object(fields) if fields.is_empty() => text.push_str("{}"),
+        Value::Object(fields) => {
+            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+            fields.sort_unstable_by_key(|(name, _)| *name);
+            text.push('{');
+            let inner = indent.map(|indent| indent + 4);
+            for (position, (name, value)) in fields.into_iter().enumerate() {
+                between(position, inner, text);
+                quoted(name, text);
+                text.push_str(if inner.is_some() { ": " } else { ":" });
+                write(value, inner, text);
+            }
+            line_break(indent, text);
+            text.push('}');
+        }
+    }
+}
+
+fn between(position: usize, indent: Option<usize>, text: &mut String) {
+    if position > 0 {
+        text.push(',');
+    }
+    line_break(indent, text);
+}
+
+fn line_break(indent: Option<usize>, text: &mut String) {
+    if let Some(indent) = indent {
+        text.push('\n');
+        text.extend(std::iter::repeat_n(' ', indent));
+    }
+}
+
+/// Go has no point in a number that is whole, and an exponent where it is very large or very small.
+fn number_text(number: &Number) -> String {
+    let Some(float) = number.as_f64().filter(|_| number.is_f64()) else { return number.to_string() };
+    if float == 0.0 || (1e-6..1e21).contains(&float.abs()) {
+        return format!("{float}");
+    }
+    let text = format!("{float:e}");
+    match text.split_once('e') {
+        Some((digits, exponent)) if !exponent.starts_with('-') => format!("{digits}e+{exponent}"),
+        _ => text,
+    }
+}
+
+fn quoted(value: &str, text: &mut String) {
+    for letter in Value::from(value).to_string().chars() {
+        match letter {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                text.push_str(&format!("\\u{:04x}", u32::from(letter)));
+            }
+            letter => text.push(letter),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn it_is_indented_as_kubectl_indents_it() {
+        let value = json!({"b": [], "a": {"x": [1, {"y": null}], "e": {}}});
+        let expected = "{\n    \"a\": {\n        \"e\": {},\n        \"x\": [\n            1,\n            {\n\
+                        \x20               \"y\": null\n            }\n        ]\n    },\n    \"b\": []\n}";
+        assert_eq!(indented(&value), expected);
+        assert_eq!(compact(&value), r#"{"a":{"e":{},"x":[1,{"y":null}]},"b":[]}"#);
+    }
+
+    #[test]
+    fn texts_and_numbers_are_gos() {
+        assert_eq!(
+            compact(&json!("<a> & \"b\"\u{2028}\n\u{1}")),
+            r#""\u003ca\u003e \u0026 \"b\"\u2028\n\u0001""#
+        );
+        let numbers = json!([1.0, 1.5, 1e21, 1e-7, 0.0, u64::MAX, -3]);
+        assert_eq!(compact(&numbers), "[1,1.5,1e+21,1e-7,0,18446744073709551615,-3]");
+    }
+}

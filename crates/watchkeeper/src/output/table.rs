@@ -1,0 +1,120 @@
+//! Table: objects as the server makes rows of them, one cell for each column.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// What a client accepts that wants tables: a server that makes none sends the objects.
+pub(crate) const ACCEPT: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,\
+                                 application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
+
+/// Rows of objects.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Table {
+    /// None where they are those of the table before: so in a watch.
+    #[serde(deserialize_with = "nothing_is_empty")]
+    pub(crate) column_definitions: Vec<Column>,
+    #[serde(deserialize_with = "nothing_is_empty")]
+    pub(crate) rows: Vec<Row>,
+}
+
+/// A column.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    #[serde(rename = "type")]
+    pub(crate) data_type: String,
+    /// `name` for that with the names.
+    pub(crate) format: String,
+    pub(crate) description: String,
+    /// 0 for those that are always shown.
+    pub(crate) priority: i32,
+}
+
+/// An object.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Row {
+    #[serde(deserialize_with = "nothing_is_empty")]
+    pub(crate) cells: Vec<Value>,
+    /// Its metadata, or all of it if that was asked for.
+    pub(crate) object: Value,
+}
+
+fn nothing_is_empty<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+) -> Result<Vec<T>, D::Error> {
+    Option::<Vec<T>>::deserialize(from).map(Option::unwrap_or_default)
+}
+
+impl Table {
+    /// The table that a value is, if it is one.
+    ///
+    /// # Errors
+    /// If it says that it is, and is not.
+    pub(crate) fn of(value: &Value) -> Option<Result<Self, serde_json::Error>> {
+        let is = |name: &str, words: &[&str]| value[name].as_str().is_some_and(|word| words.contains(&word));
+        let is_table = is("kind", &["Table"]) && is("apiVersion", &["meta.k8s.io/v1", "meta.k8s.io/v1beta1"]);
+        is_table.then(|| Self::deserialize(value))
+    }
+}
+
+impl Column {
+    pub(crate) fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), data_type: "string".to_owned(), ..Self::default() }
+    }
+}
+
+impl Row {
+    pub(crate) fn namespace(&self) -> Option<&str> {
+        let metadata = self.metadata()?;
+        Some(metadata.get("namespace").and_then(Value::as_str).unwrap_or_default())
+    }
+
+    pub(crate) fn labels(&self) -> Option<BTreeMap<&str, &str>> {
+        Some(labels(self.metadata()?.get("labels")))
+    }
+
+    fn metadata(&self) -> Option<&Map<String, Value>> {
+        self.object.get("metadata")?.as_object()
+    }
+}
+
+fn labels(labels: Option<&Value>) -> BTreeMap<&str, &str> {
+    let labels = labels.and_then(Value::as_object).into_iter().flatten();
+    labels.filter_map(|(key, value)| Some((key.as_str(), value.as_str()?))).collect()
+}
+
+/// `app=web,tier=front`, or `<none>`.
+pub(crate) fn format_labels(labels: &BTreeMap<&str, &str>) -> String {
+    match labels.is_empty() {
+        true => "<none>".to_owned(),
+        false => {
+            let labels: Vec<String> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            labels.join(",")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_table_is_known_by_what_it_says_it_is() {
+        let table = json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "columnDefinitions": null,
+            "rows": [{"cells": ["a", 1], "object": {"metadata": {"namespace": "n", "labels": {"b": "c"}}}}]});
+        let table = Table::of(&table).unwrap().unwrap();
+        assert!(table.column_definitions.is_empty());
+        assert_eq!(table.rows[0].namespace(), Some("n"));
+        assert_eq!(format_labels(&table.rows[0].labels().unwrap()), "b=c");
+        assert_eq!(Row::default().labels(), None);
+        assert!(Table::of(&json!({"kind": "Table", "apiVersion": "v1"})).is_none());
+        let broken = json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "rows": 7});
+        assert!(Table::of(&broken).unwrap().is_err());
+    }
+}
