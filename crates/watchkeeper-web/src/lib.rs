@@ -10,6 +10,7 @@ pub mod guard;
 pub mod listen;
 pub mod page;
 pub mod service;
+pub mod stream;
 pub mod tree;
 pub mod workload;
 

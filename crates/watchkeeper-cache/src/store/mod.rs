@@ -123,6 +123,11 @@ impl Store {
         (Self { shared: shared.clone() }, Writer::new(shared))
     }
 
+    /// Whether both are of the same store.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
     /// All objects as they are now.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.shared.state.lock().clone())

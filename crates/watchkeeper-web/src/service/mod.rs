@@ -11,18 +11,22 @@ use crate::access::Access;
 use crate::catalog::Catalog;
 use crate::envelope::success;
 use crate::page;
+use crate::stream::{self, Streams};
 
 /// The service over the cached resources of a server.
 #[derive(Debug, Clone)]
 pub struct Service {
     pub(crate) catalog: Catalog,
     pub(crate) access: Access,
+    pub(crate) streams: Streams,
 }
 
 impl Service {
     /// Over what this client's server has. Nothing is asked for before [`start`](Self::start).
     pub fn new(client: &Client) -> Self {
-        Self { catalog: Catalog::builder(client).build(), access: Access::default() }
+        let (catalog, access) = (Catalog::builder(client).build(), Access::default());
+        let streams = Streams::new(catalog.clone(), access.clone(), stream::Limits::default());
+        Self { catalog, access, streams }
     }
 
     /// Starts the informers.
@@ -45,11 +49,26 @@ impl Service {
         Router::new()
             .route("/ping", get(|| async { success("pong") }))
             .merge(page::routes())
+            .merge(stream::routes())
             .with_state(self.clone())
     }
 
-    /// Ends the informers.
+    /// The streams that there are.
+    pub fn streams(&self) -> &Streams {
+        &self.streams
+    }
+
+    /// Bounds the streams otherwise; those that there are end.
+    #[must_use]
+    pub fn stream_limits(mut self, limits: stream::Limits) -> Self {
+        self.streams.close();
+        self.streams = Streams::new(self.catalog.clone(), self.access.clone(), limits);
+        self
+    }
+
+    /// Ends the streams and the informers.
     pub async fn stop(&self) {
+        self.streams.close();
         self.catalog.stop().await;
     }
 }

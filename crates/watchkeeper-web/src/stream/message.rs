@@ -1,0 +1,159 @@
+//! Message: what is sent, and how it is written as a server-sent event.
+//!
+//! - M1: the data of an event is one line: JSON has line breaks only between its parts, and none are written there.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::Serialize;
+use watchkeeper_core::ObjectKey;
+
+use super::subscription::Form;
+
+/// A comment, which readers pass over.
+pub(super) const PING: &[u8] = b": ping\n\n";
+
+/// What is sent of a subscription. It shares its larger parts with others of its kind.
+#[derive(Debug)]
+pub(super) struct Message {
+    /// What its reader calls the subscription.
+    pub(super) sub: Arc<str>,
+    pub(super) what: What,
+}
+
+#[derive(Debug)]
+pub(super) enum What {
+    /// The columns of its table, as JSON.
+    Columns(Arc<str>),
+    /// Objects as they are now, as JSON in one of its forms; and the keys of those that are gone, none of which is
+    /// among them.
+    Changed { form: Form, now: Vec<Arc<str>>, gone: Vec<ObjectKey> },
+    /// The initial content was sent, so many objects.
+    Synced { count: usize },
+    /// Everything comes again.
+    Reset,
+    /// There will be nothing.
+    Failed { message: String, status: u16 },
+}
+
+/// What begins every stream: what it is called, and whether it goes on.
+pub(super) fn hello(stream: &str, sequence: u64, resumed: bool) -> Bytes {
+    let mut frame = begin("hello", stream, sequence, 64);
+    frame.extend_from_slice(b"{\"stream\":");
+    json(&mut frame, stream);
+    frame.extend_from_slice(if resumed { b",\"resumed\":true" } else { b",\"resumed\":false" });
+    end(frame)
+}
+
+impl Message {
+    /// How many bytes it is, about.
+    pub(super) fn size(&self) -> usize {
+        const FRAME: usize = 128;
+        FRAME
+            + match &self.what {
+                What::Columns(columns) => columns.len(),
+                What::Changed { now, gone, .. } => {
+                    let now: usize = now.iter().map(|one| one.len() + 1).sum();
+                    now + gone.iter().map(|key| key.as_str().len() + 3).sum::<usize>()
+                }
+                What::Synced { .. } | What::Reset => 0,
+                What::Failed { message, .. } => message.len(),
+            }
+    }
+
+    /// As it is sent.
+    pub(super) fn frame(&self, stream: &str, sequence: u64) -> Bytes {
+        let mut frame = begin(self.event(), stream, sequence, self.size());
+        frame.extend_from_slice(b"{\"sub\":");
+        json(&mut frame, &*self.sub);
+        match &self.what {
+            What::Columns(columns) => {
+                frame.extend_from_slice(b",\"columns\":");
+                frame.extend_from_slice(columns.as_bytes());
+            }
+            What::Changed { form, now, gone } => {
+                frame.extend_from_slice(match form {
+                    Form::Row => b",\"rows\":[",
+                    Form::Object => b",\"objects\":[",
+                });
+                for (at, one) in now.iter().enumerate() {
+                    if at > 0 {
+                        frame.push(b',');
+                    }
+                    frame.extend_from_slice(one.as_bytes());
+                }
+                frame.extend_from_slice(b"],\"gone\":");
+                json(&mut frame, &gone.iter().map(ObjectKey::as_str).collect::<Vec<_>>());
+            }
+            What::Synced { count } => {
+                frame.extend_from_slice(b",\"count\":");
+                json(&mut frame, count);
+            }
+            What::Reset => {}
+            What::Failed { message, status } => {
+                frame.extend_from_slice(b",\"message\":");
+                json(&mut frame, message);
+                frame.extend_from_slice(b",\"status\":");
+                json(&mut frame, status);
+            }
+        }
+        end(frame)
+    }
+
+    fn event(&self) -> &'static str {
+        match &self.what {
+            What::Columns(_) => "columns",
+            What::Changed { form: Form::Row, .. } => "rows",
+            What::Changed { form: Form::Object, .. } => "objects",
+            What::Synced { .. } => "synced",
+            What::Reset => "reset",
+            What::Failed { .. } => "failed",
+        }
+    }
+}
+
+fn begin(event: &str, stream: &str, sequence: u64, size: usize) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(size + stream.len());
+    frame.extend_from_slice(format!("event: {event}\nid: {stream}.{sequence}\ndata: ").as_bytes());
+    frame
+}
+
+fn json(frame: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+    serde_json::to_writer(frame, value).expect("texts and numbers are always JSON");
+}
+
+fn end(mut frame: Vec<u8>) -> Bytes {
+    frame.extend_from_slice(b"}\n\n");
+    frame.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(what: What) -> String {
+        let message = Message { sub: "a\"\n".into(), what };
+        String::from_utf8(message.frame("s1", 7).to_vec()).unwrap()
+    }
+
+    #[test]
+    fn every_message_is_one_event_with_one_line_of_data() {
+        let gone = vec!["x/b".parse().unwrap()];
+        let changed = |form| What::Changed { form, now: vec!["1".into(), "2".into()], gone: gone.clone() };
+        let head = |event| format!("event: {event}\nid: s1.7\ndata: {{\"sub\":\"a\\\"\\n\"");
+        assert_eq!(frame(What::Reset), head("reset") + "}\n\n");
+        assert_eq!(frame(What::Synced { count: 3 }), head("synced") + ",\"count\":3}\n\n");
+        assert_eq!(frame(What::Columns("[]".into())), head("columns") + ",\"columns\":[]}\n\n");
+        assert_eq!(frame(changed(Form::Row)), head("rows") + ",\"rows\":[1,2],\"gone\":[\"x/b\"]}\n\n");
+        assert_eq!(
+            frame(changed(Form::Object)),
+            head("objects") + ",\"objects\":[1,2],\"gone\":[\"x/b\"]}\n\n"
+        );
+        let failed = What::Failed { message: "no\nsuch".into(), status: 404 };
+        assert_eq!(frame(failed), head("failed") + ",\"message\":\"no\\nsuch\",\"status\":404}\n\n");
+        assert_eq!(
+            hello("s1", 0, true),
+            "event: hello\nid: s1.0\ndata: {\"stream\":\"s1\",\"resumed\":true}\n\n"
+        );
+    }
+}

@@ -1,0 +1,176 @@
+//! Registry: the streams that there are, and until when.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use http::StatusCode;
+use parking_lot::Mutex;
+use ring::rand::{SecureRandom as _, SystemRandom};
+use tokio::time::sleep;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::connection::Connection;
+use super::session::Session;
+use super::start::Starter;
+use super::subscription::Set;
+use super::{KEPT, MAX_STREAMS};
+use crate::access::{Access, Who};
+use crate::catalog::Catalog;
+use crate::envelope::Failure;
+
+/// So often in the time that a stream is kept it is looked for those whose time is over.
+const SWEEPS: u32 = 12;
+
+/// What bounds the streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// How many there may be: [`MAX_STREAMS`].
+    pub streams: usize,
+    /// How long one waits for its reader to come back: [`KEPT`].
+    pub kept: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { streams: MAX_STREAMS, kept: KEPT }
+    }
+}
+
+/// The streams that there are. Clones are of the same ones.
+#[derive(Debug, Clone)]
+pub struct Streams {
+    registry: Arc<Registry>,
+}
+
+#[derive(Debug)]
+struct Registry {
+    starter: Arc<Starter>,
+    limits: Limits,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    sessions: HashMap<Arc<str>, Arc<Session>>,
+    is_closed: bool,
+    /// Begins with the first stream.
+    sweeper: Option<AbortOnDropHandle<()>>,
+}
+
+impl Streams {
+    pub(crate) fn new(catalog: Catalog, access: Access, limits: Limits) -> Self {
+        let starter = Starter::new(catalog, access);
+        Self { registry: Arc::new(Registry { starter, limits, inner: Mutex::default() }) }
+    }
+
+    /// How many there are, with those that wait for their readers.
+    pub fn len(&self) -> usize {
+        self.registry.inner.lock().sessions.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Ends all of them, and opens no more.
+    pub fn close(&self) {
+        let mut inner = self.registry.inner.lock();
+        inner.is_closed = true;
+        inner.sweeper = None;
+        let sessions = std::mem::take(&mut inner.sessions);
+        drop(inner);
+        sessions.values().for_each(|session| session.close());
+    }
+
+    /// A new stream.
+    pub(super) fn open(&self, who: Who, wanted: Set) -> Result<Connection, Failure> {
+        let id: Arc<str> = random()?.into();
+        let session = Session::new(Arc::clone(&id), who, Arc::clone(&self.registry.starter));
+        let connection = Connection::new(Arc::clone(&session), 0, false);
+        self.registry.insert(id, &session)?;
+        session.replace(wanted);
+        Ok(connection)
+    }
+
+    /// A stream goes on after the message with this id; `None` if there is none of theirs, or no more (T4).
+    pub(super) fn resume(&self, who: &Who, last: &str) -> Option<Connection> {
+        let (id, sequence) = last.rsplit_once('.')?;
+        let sequence = sequence.parse().ok()?;
+        let session = self.find(who, id)?;
+        (sequence <= session.last()).then(|| Connection::new(session, sequence, true))
+    }
+
+    /// The stream of this name, if it is theirs (T4).
+    pub(super) fn find(&self, who: &Who, id: &str) -> Option<Arc<Session>> {
+        let session = self.registry.inner.lock().sessions.get(id).cloned()?;
+        (session.who == *who && !self.registry.is_over(&session)).then_some(session)
+    }
+}
+
+impl Registry {
+    fn insert(self: &Arc<Self>, id: Arc<str>, session: &Arc<Session>) -> Result<(), Failure> {
+        let full = |message| Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, message).retry_after(5));
+        let mut inner = self.inner.lock();
+        if inner.is_closed {
+            return full("the service is about to end");
+        }
+        let dropped = match inner.sessions.len() >= self.limits.streams {
+            true => inner.make_room(),
+            false => None,
+        };
+        if inner.sessions.len() >= self.limits.streams {
+            return full("there are too many streams; try again later");
+        }
+        inner.sessions.insert(id, Arc::clone(session));
+        if inner.sweeper.is_none() {
+            let sweep = sweep(Arc::downgrade(self), self.limits.kept / SWEEPS);
+            inner.sweeper = Some(AbortOnDropHandle::new(tokio::spawn(sweep)));
+        }
+        drop(inner);
+        drop(dropped);
+        Ok(())
+    }
+
+    fn is_over(&self, session: &Session) -> bool {
+        session.alone_since().is_some_and(|since| since.elapsed() >= self.limits.kept)
+    }
+
+    /// Forgets those whose time is over.
+    fn sweep(&self) {
+        let mut inner = self.inner.lock();
+        let over: Vec<_> = inner.sessions.extract_if(|_, session| self.is_over(session)).collect();
+        drop(inner);
+        drop(over);
+    }
+}
+
+impl Inner {
+    /// Gives up the one that has waited longest for its reader.
+    fn make_room(&mut self) -> Option<Arc<Session>> {
+        let alone = self.sessions.values().filter_map(|session| Some((session.alone_since()?, &session.id)));
+        let (_, id) = alone.min_by_key(|(since, _)| *since)?;
+        let id = Arc::clone(id);
+        self.sessions.remove(&id)
+    }
+}
+
+async fn sweep(registry: Weak<Registry>, every: Duration) {
+    loop {
+        sleep(every.max(Duration::from_millis(1))).await;
+        match registry.upgrade() {
+            Some(registry) => registry.sweep(),
+            None => return,
+        }
+    }
+}
+
+/// A name that cannot be guessed.
+fn random() -> Result<String, Failure> {
+    let mut bytes = [0; 16];
+    let none = |_| Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the system has no random numbers to give");
+    SystemRandom::new().fill(&mut bytes).map_err(none)?;
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
+}

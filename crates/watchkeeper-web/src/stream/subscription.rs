@@ -1,0 +1,186 @@
+//! Subscription: what somebody wants to see, and in which form.
+
+use std::collections::HashSet;
+
+use http::StatusCode;
+use serde::Deserialize;
+use watchkeeper_cache::handler::Filter;
+use watchkeeper_core::{FieldOperator, FieldRequirement, FieldSelector, LabelSelector, Object};
+use watchkeeper_wire::{FieldPath, Kind, read_field};
+
+use super::MAX_SUBSCRIPTIONS;
+use crate::envelope::Failure;
+
+/// What somebody wants to see.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Subscription {
+    /// What its reader calls it.
+    pub(super) id: String,
+    /// In the plural.
+    pub(super) resource: String,
+    /// `core` or empty for the core group.
+    #[serde(default)]
+    group: String,
+    #[serde(default = "first")]
+    pub(super) version: String,
+    /// Empty for all.
+    #[serde(default)]
+    pub(super) namespace: String,
+    #[serde(default)]
+    label_selector: String,
+    #[serde(default)]
+    field_selector: String,
+    /// Empty for all.
+    #[serde(default)]
+    pub(super) name: String,
+    #[serde(default, rename = "as")]
+    pub(super) form: Form,
+}
+
+/// In which form objects are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Form {
+    /// As rows of a table.
+    #[default]
+    Row,
+    /// Whole.
+    Object,
+}
+
+/// All that a stream is of: no more than it may have, each called something else.
+#[derive(Debug)]
+pub(super) struct Set(Vec<Subscription>);
+
+fn first() -> String {
+    "v1".to_owned()
+}
+
+fn bad(message: impl Into<String>) -> Failure {
+    Failure::new(StatusCode::BAD_REQUEST, message)
+}
+
+impl Set {
+    pub(super) fn new(wanted: Vec<Subscription>) -> Result<Self, Failure> {
+        if wanted.len() > MAX_SUBSCRIPTIONS {
+            let count = wanted.len();
+            return Err(bad(format!("{count} subscriptions: a stream has at most {MAX_SUBSCRIPTIONS}")));
+        }
+        let mut ids = HashSet::new();
+        match wanted.iter().find(|wanted| wanted.id.is_empty() || !ids.insert(wanted.id.as_str())) {
+            Some(wanted) if wanted.id.is_empty() => Err(bad("a subscription needs an id")),
+            Some(wanted) => Err(bad(format!("two subscriptions have the id {:?}", wanted.id))),
+            None => Ok(Self(wanted)),
+        }
+    }
+
+    pub(super) fn parse(body: &[u8]) -> Result<Self, Failure> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Body {
+            subscriptions: Vec<Subscription>,
+        }
+        let body: Body = serde_json::from_slice(body)
+            .map_err(|error| bad(format!("this is no set of subscriptions: {error}")))?;
+        Self::new(body.subscriptions)
+    }
+
+    pub(super) fn into_inner(self) -> Vec<Subscription> {
+        self.0
+    }
+}
+
+impl Subscription {
+    pub(super) fn parse(text: &str) -> Result<Self, Failure> {
+        serde_json::from_str(text).map_err(|error| bad(format!("this is no subscription: {error}")))
+    }
+
+    /// Empty for core.
+    pub(super) fn group(&self) -> &str {
+        if self.group == "core" { "" } else { &self.group }
+    }
+
+    /// Which objects are meant.
+    pub(super) fn filter(&self, kind: &Kind) -> Result<Filter, Failure> {
+        let mut filter = Filter::default();
+        if !self.namespace.is_empty() {
+            filter = Filter::namespace(&self.namespace);
+        }
+        if !self.name.is_empty() {
+            let name = self.name.clone();
+            filter = filter.and(Filter::of(move |object| object.head.key().name() == name));
+        }
+        if !self.label_selector.is_empty() {
+            let labels = self.label_selector.parse::<LabelSelector>();
+            filter = filter.and(Filter::labels(labels.map_err(|error| bad(error.to_string()))?));
+        }
+        if !self.field_selector.is_empty() {
+            filter = filter.and(fields(&self.field_selector, kind)?);
+        }
+        Ok(filter)
+    }
+}
+
+fn fields(text: &str, kind: &Kind) -> Result<Filter, Failure> {
+    let selector: FieldSelector = FieldSelector::parse(text).map_err(|error| bad(error.to_string()))?;
+    let requirements = selector.requirements().iter().map(|requirement| {
+        let path = requirement.field().parse::<FieldPath>().map_err(|error| bad(error.to_string()))?;
+        Ok((requirement.clone(), path))
+    });
+    let requirements: Vec<_> = requirements.collect::<Result<_, Failure>>()?;
+    let kind = kind.clone();
+    Ok(Filter::of(move |object| {
+        requirements.iter().all(|(wanted, path)| fulfils(object, &kind, wanted, path))
+    }))
+}
+
+/// Of a list it is enough that one of its values is equal. What cannot be read has no values.
+fn fulfils(object: &Object, kind: &Kind, wanted: &FieldRequirement, path: &FieldPath) -> bool {
+    let key = object.head.key();
+    match wanted.field() {
+        "metadata.name" => return wanted.matches(Some(key.name())),
+        "metadata.namespace" => return wanted.matches(key.namespace()),
+        _ => {}
+    }
+    let (mut is_there, mut is_equal) = (false, false);
+    let mut compare = |value: &str| {
+        is_there = true;
+        is_equal |= value == wanted.value();
+    };
+    let _ = read_field(&object.encoded, kind, path, &mut compare);
+    is_equal |= !is_there && wanted.value().is_empty();
+    is_equal == (wanted.operator() == FieldOperator::Equals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(result: Result<Set, Failure>) -> String {
+        result.unwrap_err().message().to_owned()
+    }
+
+    #[test]
+    fn what_is_left_out_is_everything_as_rows_of_the_first_version() {
+        let one = Subscription::parse(r#"{"id":"a","resource":"pods","group":"core"}"#).unwrap();
+        assert_eq!((one.group(), one.version.as_str(), one.form), ("", "v1", Form::Row));
+        assert_eq!((one.namespace.as_str(), one.name.as_str()), ("", ""));
+        let other = Subscription::parse(r#"{"id":"a","resource":"pods","as":"object"}"#).unwrap();
+        assert_eq!((other.group(), other.form), ("", Form::Object));
+    }
+
+    #[test]
+    fn a_set_is_refused_with_what_is_wrong_with_it() {
+        let one = r#"{"id":"a","resource":"pods"}"#;
+        let set = |inner: &str| Set::parse(format!(r#"{{"subscriptions":[{inner}]}}"#).as_bytes());
+        assert!(set(one).is_ok() && set("").is_ok());
+        assert_eq!(problem(set(&format!("{one},{one}"))), r#"two subscriptions have the id "a""#);
+        assert_eq!(problem(set(r#"{"id":"","resource":"pods"}"#)), "a subscription needs an id");
+        let unknown = problem(set(r#"{"id":"a","resource":"pods","labels":"a=b"}"#));
+        assert!(unknown.starts_with("this is no set of subscriptions: unknown field `labels`"), "{unknown}");
+        let many: Vec<_> = (0..65).map(|id| format!(r#"{{"id":"{id}","resource":"pods"}}"#)).collect();
+        assert!(set(&many[..64].join(",")).is_ok());
+        assert_eq!(problem(set(&many.join(","))), "65 subscriptions: a stream has at most 64");
+    }
+}

@@ -1,0 +1,199 @@
+//! What a tab is told: rows and objects, as they come, change and go.
+
+use serde_json::{Value, json};
+
+use crate::reader::View;
+use crate::world::{World, maps};
+
+#[tokio::test]
+async fn rows_come_with_their_columns_and_then_change_and_go() {
+    let world = World::start().await;
+    let made = world.create("one", "web").await;
+    let mut reader = world.open(&[maps(&world, "a", "")]).await;
+    let mut view = View::default();
+    assert!(!reader.resumed);
+    let first = reader.next().await;
+    assert_eq!(first.event, "columns");
+    view.see(&first);
+    let columns = view.columns["a"].clone();
+    assert_eq!((&columns[0]["name"], &columns[0]["type"]), (&json!("Name"), &json!("string")));
+    let age = columns.as_array().unwrap().last().unwrap();
+    assert_eq!((&age["name"], &age["type"]), (&json!("Age"), &json!("date")));
+    reader.until("synced", &mut view).await;
+    let row = view.subs["a"][&world.key("one")].clone();
+    let metadata = &made["metadata"];
+    assert_eq!(row[0], world.key("one"));
+    assert_eq!((&row[1], &row[2]), (&metadata["uid"], &metadata["resourceVersion"]));
+    assert_eq!((&row[3], &row[4]), (&metadata["creationTimestamp"], &json!({"app": "web"})));
+    let cells = row[5].as_array().unwrap();
+    assert_eq!(cells.len(), columns.as_array().unwrap().len());
+    assert_eq!(cells[..], [json!("one"), json!(1), metadata["creationTimestamp"].clone()]);
+
+    world.create("two", "web").await;
+    reader.until_seen(&mut view, |view| view.keys("a").len() == 2).await;
+    world.label("one", "db").await;
+    let key = world.key("one");
+    reader.until_seen(&mut view, |view| view.subs["a"][&key][4]["app"] == "db").await;
+    assert_ne!(view.subs["a"][&key][2], row[2], "of another version");
+    world.delete("one").await;
+    reader.until_seen(&mut view, |view| view.keys("a").len() == 1).await;
+    assert_eq!(view.keys("a"), [world.key("two")]);
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn what_leaves_a_filter_is_gone_and_what_enters_it_is_there() {
+    let world = World::start().await;
+    world.create("one", "web").await;
+    world.create("two", "db").await;
+    let mut by_field = maps(&world, "field", "");
+    by_field["fieldSelector"] = "data.of=one,metadata.name!=two".into();
+    let mut by_name = maps(&world, "name", "");
+    by_name["name"] = "two".into();
+    let mut elsewhere = maps(&world, "elsewhere", "");
+    elsewhere["namespace"] = "nowhere".into();
+    let subs = [maps(&world, "label", "app=web"), by_field, by_name, elsewhere];
+    let (mut reader, mut view) = (world.open(&subs).await, View::default());
+    reader.until_seen(&mut view, |view| view.synced.len() == 4).await;
+    let [one, two] = ["one", "two"].map(|name| world.key(name));
+    assert_eq!(
+        (view.keys("label"), view.keys("field"), view.keys("name")),
+        (vec![&*one], vec![&*one], vec![&*two])
+    );
+    assert_eq!(view.keys("elsewhere"), [""; 0]);
+
+    world.label("one", "db").await;
+    reader.until_seen(&mut view, |view| view.keys("label").is_empty()).await;
+    world.label("two", "web").await;
+    reader.until_seen(&mut view, |view| view.keys("label") == [&*two]).await;
+    world.merge("one", &json!({"data": {"of": "none"}})).await;
+    reader.until_seen(&mut view, |view| view.keys("field").is_empty()).await;
+    assert_eq!((view.keys("name"), view.keys("elsewhere").len()), (vec![&*two], 0));
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn objects_come_whole() {
+    let world = World::start().await;
+    let mut made = world.create("one", "web").await;
+    made["metadata"].as_object_mut().unwrap().remove("managedFields");
+    let mut one = maps(&world, "a", "");
+    (one["name"], one["as"]) = ("one".into(), "object".into());
+    let (mut reader, mut view) = (world.open(&[one]).await, View::default());
+    reader.until("synced", &mut view).await;
+    let key = world.key("one");
+    let mut seen = view.subs["a"][&key].clone();
+    seen["metadata"].as_object_mut().unwrap().remove("managedFields");
+    assert_eq!(seen, made);
+    assert!(view.columns.is_empty());
+    world.merge("one", &json!({"data": {"of": "line\nbreaks"}})).await;
+    reader.until_seen(&mut view, |view| view.subs["a"][&key]["data"]["of"] == "line\nbreaks").await;
+    world.delete("one").await;
+    reader.until_seen(&mut view, |view| view.keys("a").is_empty()).await;
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn what_stays_in_the_set_goes_on_undisturbed() {
+    let world = World::start().await;
+    world.create("one", "web").await;
+    let (mut reader, mut view) = (world.open(&[]).await, View::default());
+    let [all, web, db] =
+        [("all", ""), ("some", "app=web"), ("some", "app=db")].map(|(id, labels)| maps(&world, id, labels));
+    world.subscribe(&reader.stream, &[all.clone(), web]).await;
+    reader.until_seen(&mut view, |view| view.synced.len() == 2).await;
+    assert_eq!(view.keys("some").len(), 1);
+
+    world.subscribe(&reader.stream, &[db, all]).await;
+    let first = reader.next().await;
+    assert_eq!((first.event.as_str(), &first.data), ("reset", &json!({"sub": "some"})));
+    view.see(&first);
+    reader.until("synced", &mut view).await;
+    assert_eq!((view.keys("all").len(), view.keys("some").len()), (1, 0));
+    world.create("two", "db").await;
+    reader.until_seen(&mut view, |view| view.keys("all").len() == 2 && view.keys("some").len() == 1).await;
+    world.subscribe(&reader.stream, &[]).await;
+    world.create("three", "db").await;
+    let nodes = json!({"id": "namespaces", "resource": "namespaces"});
+    world.subscribe(&reader.stream, &[nodes]).await;
+    let mut others = View::default();
+    reader.until("synced", &mut others).await;
+    assert_eq!(others.subs.keys().collect::<Vec<_>>(), ["namespaces"], "nothing of what was given up");
+    assert!(others.keys("namespaces").contains(&world.namespace()));
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn much_comes_in_batches() {
+    let world = World::start().await;
+    for number in 0..1_203 {
+        let map =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("m-{number}")}});
+        world.cluster.create(map).await.unwrap();
+    }
+    let (mut reader, mut view) = (world.open(&[maps(&world, "a", "")]).await, View::default());
+    let synced = reader.until("synced", &mut view).await;
+    assert_eq!((synced.data["count"].as_u64(), reader.last), (Some(1_203), 1 + 3 + 1));
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_shown_fails_alone() {
+    let world = World::start().await;
+    world.create("one", "web").await;
+    let (mut reader, mut view) = (world.open(&[maps(&world, "good", "")]).await, View::default());
+    reader.until("synced", &mut view).await;
+    let sub = |id: &str, resource: &str, labels: &str| json!({"id": id, "resource": resource, "labelSelector": labels});
+    let subs = [
+        maps(&world, "good", ""),
+        sub("unknown", "podz", ""),
+        sub("secret", "secrets", ""),
+        sub("bad", "pods", "a in b"),
+    ];
+    world.subscribe(&reader.stream, &subs).await;
+    reader.until_seen(&mut view, |view| view.failed.len() == 3).await;
+    let status = |id: &str| view.failed[id].0;
+    assert_eq!((status("unknown"), status("secret"), status("bad")), (404, 403, 400));
+    assert!(view.failed["unknown"].1.contains("podz"), "{:?}", view.failed);
+    world.create("two", "web").await;
+    reader.until_seen(&mut view, |view| view.keys("good").len() == 2).await;
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn when_a_definition_is_removed_its_subscription_fails() {
+    let world = World::start().await;
+    let definitions =
+        world.client.dynamic(&"apiextensions.k8s.io/v1".parse().unwrap(), "customresourcedefinitions");
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let column = json!({"name": "Size", "type": "integer", "jsonPath": ".spec.size", "priority": 1});
+    let definition: Value = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "boats.sea.example.com"},
+        "spec": {"group": "sea.example.com", "scope": "Namespaced", "names": {"plural": "boats", "kind": "Boat"},
+                 "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema},
+                               "additionalPrinterColumns": [column]}]}});
+    definitions.create(&serde_json::from_value(definition).unwrap(), &Default::default()).await.unwrap();
+    let boats =
+        world.client.dynamic(&"sea.example.com/v1".parse().unwrap(), "boats").namespace(world.namespace());
+    let boat = json!({"apiVersion": "sea.example.com/v1", "kind": "Boat", "metadata": {"name": "b"}, "spec": {"size": 3}});
+    let boat = serde_json::from_value(boat).unwrap();
+    // The definition is served a moment after it was created.
+    while let Err(error) = boats.create(&boat, &Default::default()).await {
+        assert!(error.is_not_found(), "{error}");
+        tokio::task::yield_now().await;
+    }
+    let sub = json!({"id": "a", "resource": "boats", "group": "sea.example.com"});
+    let (mut reader, mut view) = (world.open(&[sub]).await, View::default());
+    reader.until("synced", &mut view).await;
+    assert_eq!(view.keys("a"), [world.key("b")]);
+    assert_eq!(
+        view.columns["a"][1],
+        json!({"name": "Size", "type": "integer", "priority": 1,
+        "description": "Custom resource definition column (in JSONPath format): .spec.size"})
+    );
+    assert_eq!(view.subs["a"][&world.key("b")][5], json!(["b", 3]));
+    definitions.delete("boats.sea.example.com", &Default::default()).await.unwrap();
+    let failed = reader.until("failed", &mut view).await;
+    assert_eq!(failed.data["status"], 404);
+    world.stop().await;
+}

@@ -1,0 +1,123 @@
+//! Whatever is written and however often the connection breaks: in the end a tab has what the server has.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::reader::{Reader, View};
+use crate::world::{World, maps};
+
+const SEEDS: u64 = 6;
+const STEPS: usize = 120;
+const APPS: [&str; 3] = ["web", "db", "queue"];
+
+/// The numbers of a seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        usize::try_from((mixed ^ (mixed >> 27)) >> 33).unwrap() % bound
+    }
+}
+
+/// A tab: what it believes, and the last message that it has kept.
+struct Tab {
+    reader: Reader,
+    view: View,
+    /// Its views after each message, from which it may have to go on.
+    kept: Vec<(String, View)>,
+}
+
+impl Tab {
+    /// Reads on until it has what the server has.
+    async fn catch_up(&mut self, world: &World) {
+        let mut wanted = world.served().await;
+        wanted.retain(|_, map| app(map).is_some());
+        while !is_what_is_wanted(&self.view, &wanted) {
+            let event = self.reader.next().await;
+            self.view.see(&event);
+            self.kept.push((self.reader.id(), self.view.clone()));
+        }
+    }
+
+    /// Loses the connection, and as many of the last messages as were on the way.
+    async fn break_off(&mut self, world: &World, lost: usize) {
+        let at = self.kept.len().saturating_sub(1 + lost);
+        self.kept.truncate(at + 1);
+        let (last, view) = self.kept[at].clone();
+        self.reader = Reader::open(world.address, "", Some(&last)).await;
+        assert!(self.reader.resumed);
+        self.view = view;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_the_end_a_tab_has_what_the_server_has() {
+    let world = World::start().await;
+    for seed in 0..SEEDS {
+        run(&world, seed).await;
+    }
+    world.stop().await;
+}
+
+async fn run(world: &World, seed: u64) {
+    let mut random = Random(seed);
+    let mut whole = maps(world, "whole", "app");
+    whole["as"] = "object".into();
+    let subs = [maps(world, "all", "app"), maps(world, "web", "app=web"), whole];
+    let reader = world.open(&subs).await;
+    let kept = vec![(reader.id(), View::default())];
+    let mut tab = Tab { reader, view: View::default(), kept };
+    let mut there = BTreeSet::new();
+    for step in 0..STEPS {
+        let (name, app) = (format!("m-{}", random.below(8)), APPS[random.below(APPS.len())]);
+        if there.insert(name.clone()) {
+            world.create(&name, app).await;
+        } else if random.below(4) == 0 {
+            world.delete(&name).await;
+            there.remove(&name);
+        } else {
+            world.merge(&name, &patch(app, step)).await;
+        }
+        match random.below(8) {
+            0 | 1 => tab.break_off(world, random.below(4)).await,
+            2 => tab.catch_up(world).await,
+            _ => {}
+        }
+    }
+    tab.catch_up(world).await;
+    println!("seed {seed}: {} objects after {} messages", there.len(), tab.reader.last);
+    for name in there {
+        world.delete(&name).await;
+    }
+}
+
+fn patch(app: &str, step: usize) -> Value {
+    json!({"metadata": {"labels": {"app": app}}, "data": {"step": step.to_string()}})
+}
+
+fn app(map: &Value) -> Option<&str> {
+    map["metadata"]["labels"]["app"].as_str()
+}
+
+/// Object by object, in each subscription.
+fn is_what_is_wanted(view: &View, wanted: &BTreeMap<String, Value>) -> bool {
+    let empty = BTreeMap::new();
+    let sub = |id: &str| view.subs.get(id).unwrap_or(&empty);
+    let is_row = |(key, row): (&String, &Value)| {
+        wanted.get(key).is_some_and(|map| row[2] == map["metadata"]["resourceVersion"])
+    };
+    let is_object = |(key, object): (&String, &Value)| {
+        wanted.get(key).is_some_and(|map| {
+            object["data"] == map["data"]
+                && object["metadata"]["resourceVersion"] == map["metadata"]["resourceVersion"]
+        })
+    };
+    let web = wanted.values().filter(|map| app(map) == Some("web")).count();
+    (sub("all").len(), sub("whole").len(), sub("web").len()) == (wanted.len(), wanted.len(), web)
+        && sub("all").iter().all(is_row)
+        && sub("web").iter().all(is_row)
+        && sub("whole").iter().all(is_object)
+}

@@ -1,0 +1,129 @@
+//! World: the embedded server, the service over it, and who writes.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use watchkeeper_client::Client;
+use watchkeeper_client::config::Config;
+use watchkeeper_client::dynamic::{DynamicApi, DynamicObject};
+use watchkeeper_client::kubeconfig::{Overrides, Sources};
+use watchkeeper_client::rest::PatchKind;
+use watchkeeper_testkit::TestCluster;
+use watchkeeper_web::Service;
+use watchkeeper_web::listen::{Options, Server};
+use watchkeeper_web::stream::Limits;
+
+use crate::reader::Reader;
+
+pub(crate) struct World {
+    pub(crate) cluster: TestCluster,
+    pub(crate) client: Client,
+    pub(crate) service: Service,
+    pub(crate) address: SocketAddr,
+    server: JoinHandle<()>,
+    stop: CancellationToken,
+}
+
+impl World {
+    pub(crate) async fn start() -> Self {
+        Self::limited(Limits::default()).await
+    }
+
+    pub(crate) async fn limited(limits: Limits) -> Self {
+        let cluster = TestCluster::start().await.unwrap();
+        let file = Sources::File(cluster.kubeconfig_path().to_owned());
+        let client = Client::new(&Config::load(&file, &Overrides::default()).unwrap()).unwrap();
+        let service = Service::new(&client).stream_limits(limits);
+        service.start();
+        let server = Server::bind(&service, Options::default()).await.unwrap();
+        let (address, stop) = (server.address(), CancellationToken::new());
+        let server = tokio::spawn(server.run(stop.clone().cancelled_owned()));
+        Self { cluster, client, service, address, server, stop }
+    }
+
+    pub(crate) async fn stop(self) {
+        self.service.stop().await;
+        self.stop.cancel();
+        self.server.await.unwrap();
+        self.cluster.stop().await;
+    }
+
+    pub(crate) fn namespace(&self) -> &str {
+        self.cluster.namespace()
+    }
+
+    /// `name` with the namespace before it.
+    pub(crate) fn key(&self, name: &str) -> String {
+        format!("{}/{name}", self.namespace())
+    }
+
+    pub(crate) fn maps(&self) -> DynamicApi {
+        self.client.dynamic(&"v1".parse().unwrap(), "configmaps").namespace(self.namespace())
+    }
+
+    pub(crate) async fn create(&self, name: &str, app: &str) -> Value {
+        let mut map = DynamicObject::new("v1", "ConfigMap", name);
+        map.set(&["metadata", "labels", "app"], app.into());
+        map.set(&["data", "of"], name.into());
+        serde_json::to_value(self.maps().create(&map, &Default::default()).await.unwrap()).unwrap()
+    }
+
+    pub(crate) async fn label(&self, name: &str, app: &str) {
+        self.merge(name, &json!({"metadata": {"labels": {"app": app}}})).await;
+    }
+
+    pub(crate) async fn merge(&self, name: &str, patch: &Value) {
+        self.maps().patch(name, PatchKind::Merge, patch, &Default::default()).await.unwrap();
+    }
+
+    pub(crate) async fn delete(&self, name: &str) {
+        self.maps().delete(name, &Default::default()).await.unwrap();
+    }
+
+    /// What the server has, by key.
+    pub(crate) async fn served(&self) -> BTreeMap<String, Value> {
+        let list = self.maps().list(&Default::default()).await.unwrap();
+        let items = list.items.iter().map(|item| serde_json::to_value(item).unwrap());
+        items.map(|item| (self.key(item["metadata"]["name"].as_str().unwrap()), item)).collect()
+    }
+
+    /// Opens a stream of some subscriptions.
+    pub(crate) async fn open(&self, subs: &[Value]) -> Reader {
+        let query: Vec<_> = subs.iter().map(|sub| format!("sub={}", escaped(&sub.to_string()))).collect();
+        Reader::open(self.address, &format!("?{}", query.join("&")), None).await
+    }
+
+    /// Says what a stream is of; the status and the body of the answer.
+    pub(crate) async fn put(&self, stream: &str, body: &str) -> (u16, Value) {
+        let length = body.len();
+        let request = format!(
+            "PUT /v1/stream/{stream} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        );
+        let mut connection = TcpStream::connect(self.address).await.unwrap();
+        connection.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).await.unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap())
+    }
+
+    pub(crate) async fn subscribe(&self, stream: &str, subs: &[Value]) {
+        let (status, answer) = self.put(stream, &json!({"subscriptions": subs}).to_string()).await;
+        assert_eq!((status, &answer["code"]), (200, &20000.into()), "{answer}");
+    }
+}
+
+/// The config maps of the namespace, less what the server puts there itself.
+pub(crate) fn maps(world: &World, id: &str, labels: &str) -> Value {
+    json!({"id": id, "resource": "configmaps", "group": "core", "version": "v1", "namespace": world.namespace(),
+           "labelSelector": labels})
+}
+
+pub(crate) fn escaped(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
