@@ -44,6 +44,10 @@ pub enum WriteError {
     /// Whether it was written is unknown: read before writing again.
     #[error("the store cannot be reached")]
     Unavailable(#[source] BoxError),
+    /// It is not to be seen, but may be there after a restart: read before writing again. Nothing can be
+    /// written until the disk takes writes again; each write tries.
+    #[error("the write is not on disk")]
+    NotDurable(#[source] BoxError),
 }
 
 /// Why a watch could not be opened, or ended.

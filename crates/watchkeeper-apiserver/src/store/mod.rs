@@ -3,7 +3,8 @@
 //! From: the request handlers, which have validated, defaulted and encoded an object.
 //! To:   the handlers that get, list and watch; one [`Event`] a change, shared by all watchers.
 //!
-//! [`Store`] is the seam; [`MemoryStore`] is the implementation that needs nothing else.
+//! [`Store`] is the seam; [`MemoryStore`] is the implementation that needs nothing else, and [`DiskStore`] the one
+//! that outlives its process.
 //!
 //! - T1: one revision counter serves all collections. A revision is allocated inside the commit, so
 //!   that none is ever seen without its change, and none is skipped.
@@ -15,6 +16,7 @@
 //!   revisions, or ends with an error that says so.
 
 mod collection;
+pub mod disk;
 mod error;
 mod event;
 mod memory;
@@ -33,6 +35,7 @@ use futures_core::Stream;
 use watchkeeper_core::ObjectKey;
 
 pub use collection::Collection;
+pub use disk::DiskStore;
 pub use error::{ReadError, WatchError, WriteError};
 pub use event::{Event, Shown, Told};
 pub use memory::{HistoryLimits, MemoryStore};

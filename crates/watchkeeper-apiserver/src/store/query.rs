@@ -16,6 +16,17 @@ pub enum Expect {
     Any,
 }
 
+impl Expect {
+    /// Whether this is what is expected.
+    pub(super) fn allows(self, existing: Option<&Stored>) -> bool {
+        match (self, existing) {
+            (Self::Any, _) | (Self::Absent, None) => true,
+            (Self::At(revision), Some(existing)) => existing.modified() == revision,
+            (Self::Absent, Some(_)) | (Self::At(_), None) => false,
+        }
+    }
+}
+
 /// Which objects, at which revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RangeQuery {

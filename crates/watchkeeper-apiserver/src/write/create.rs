@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use watchkeeper_core::{Status, Timestamp};
 
 use super::draft::{Draft, empty_status};
-use super::refusal::{check, no_randomness, unavailable, unexplained};
+use super::refusal::{check, no_randomness, unavailable, unexplained, unwritten};
 use super::{Answer, Call, Writer, Written, definition, name, namespace, prepare, strategy};
 
 /// How many names are made up before the client is told to try again.
@@ -84,7 +84,7 @@ impl Writer {
         match self.store.put(&collection, value, Expect::Absent).await {
             Ok(stored) => Ok(Written::new(201, Answer::Stored(stored))),
             Err(WriteError::Conflict { current }) => Err(taken(current.as_deref())),
-            Err(error) => Err(unavailable(error)),
+            Err(error) => Err(unwritten(&error)),
         }
     }
 }

@@ -11,7 +11,7 @@ use watchkeeper_core::{GroupKind, GroupResource, Outcome, Status, StatusDetails,
 use super::create::now;
 use super::draft::Draft;
 use super::modify::ATTEMPTS;
-use super::refusal::{MODIFIED, unavailable};
+use super::refusal::{MODIFIED, unavailable, unwritten};
 use super::{Answer, Call, Writer, Written, definition, namespace, pod, strategy};
 
 /// Dependents are deleted before the object goes.
@@ -85,7 +85,7 @@ impl Writer {
                     return Ok(written);
                 }
                 Err(WriteError::Conflict { current: found }) => current = found,
-                Err(error) => return Err(unavailable(error)),
+                Err(error) => return Err(unwritten(&error)),
             }
         }
         Err(call.conflict(MODIFIED))

@@ -9,7 +9,7 @@ use watchkeeper_core::Status;
 
 use super::create::place;
 use super::draft::Draft;
-use super::refusal::{MODIFIED, unavailable};
+use super::refusal::{MODIFIED, unavailable, unwritten};
 use super::revise::{check_path, is_over, parse_version, revise, wrong_uid};
 use super::{Answer, Call, Writer, Written, definition, managed, strategy};
 
@@ -68,7 +68,7 @@ impl Writer {
             match outcome {
                 Ok(stored) => return Ok(Modified { draft, stored, warnings }),
                 Err(WriteError::Conflict { current: found }) => current = found,
-                Err(error) => return Err(unavailable(error)),
+                Err(error) => return Err(unwritten(&error)),
             }
         }
         Err(call.conflict(MODIFIED))

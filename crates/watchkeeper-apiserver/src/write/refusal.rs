@@ -4,6 +4,7 @@ use crate::http::NoRandomness;
 pub(super) use crate::http::unexplained;
 use crate::patch::PatchError;
 use crate::registry::Resource;
+use crate::store::WriteError;
 use watchkeeper_core::{CauseType, Outcome, Quoted, Status, StatusCause, StatusReason};
 
 /// Why an object cannot be written that has been changed meanwhile. Scripts look for this sentence.
@@ -31,6 +32,15 @@ pub(super) fn check(resource: &Resource, name: &str, faults: Vec<StatusCause>) -
 /// 503: the store did not answer. Whatever was asked of it can be asked again.
 pub(super) fn unavailable(error: impl std::fmt::Display) -> Status {
     Status::service_unavailable(error.to_string())
+}
+
+/// A write that did not happen, or of which nobody knows whether it did: 500 where the disk took nothing, with
+/// what the disk said.
+pub(super) fn unwritten(error: &WriteError) -> Status {
+    match error {
+        WriteError::NotDurable(why) => Status::internal_error(format_args!("{error}: {why}")),
+        error => unavailable(error),
+    }
 }
 
 pub(super) fn no_randomness(error: NoRandomness) -> Status {

@@ -28,6 +28,7 @@
 //! - M3: the history of a shelf is within its limits after every write.
 
 mod history;
+mod restore;
 mod shelf;
 mod snapshot;
 mod watch;
@@ -42,7 +43,10 @@ use tokio::time::Instant;
 use watchkeeper_core::ObjectKey;
 
 pub use history::HistoryLimits;
+pub(super) use restore::Restore;
+pub(super) use shelf::Change;
 use shelf::Shelf;
+pub(super) use snapshot::Snapshot;
 use watch::MemoryWatch;
 
 use super::{
@@ -85,6 +89,12 @@ impl Counter {
     fn allocate(&self) -> Revision {
         Revision::new(self.newest.fetch_add(1, Ordering::SeqCst) + 1)
     }
+
+    /// The change that is being made has this revision, which is the next. M1: the shelf is locked.
+    fn advance(&self, revision: Revision) {
+        let before = self.newest.swap(revision.get(), Ordering::SeqCst);
+        debug_assert_eq!(before + 1, revision.get(), "T1");
+    }
 }
 
 impl Default for MemoryStore {
@@ -96,9 +106,41 @@ impl Default for MemoryStore {
 impl MemoryStore {
     /// An empty store at [`Revision::FIRST`].
     pub fn new(limits: HistoryLimits) -> Self {
-        let counter = Counter { newest: AtomicU64::new(Revision::FIRST.get()), grown: Notify::new() };
-        let shelves = Shelves { by_collection: HashMap::new(), compacted: Revision::FIRST };
+        Self::beginning_at(limits, Revision::FIRST)
+    }
+
+    fn beginning_at(limits: HistoryLimits, revision: Revision) -> Self {
+        let counter = Counter { newest: AtomicU64::new(revision.get()), grown: Notify::new() };
+        let shelves = Shelves { by_collection: HashMap::new(), compacted: revision };
         Self { limits, counter: Arc::new(counter), shelves: RwLock::new(shelves) }
+    }
+
+    /// Makes a change that has been decided on what is here, at the next revision: for a store that writes
+    /// elsewhere first and is the only writer. Returns what the write returns.
+    pub(super) fn apply(&self, collection: &Collection, change: Change, now: Instant) -> Arc<Stored> {
+        self.shelf(collection).apply(change, now)
+    }
+
+    /// What is stored under a key.
+    pub(super) fn newest_of(&self, collection: &Collection, key: &ObjectKey) -> Option<Arc<Stored>> {
+        self.shelf(collection).get(key)
+    }
+
+    /// The revision of the newest change.
+    pub(super) fn newest(&self) -> Revision {
+        self.counter.newest()
+    }
+
+    /// All live objects. They are of one revision where nobody writes meanwhile.
+    pub(super) fn live(&self) -> Vec<(Collection, Snapshot)> {
+        let shelves: Vec<_> = self
+            .shelves
+            .read()
+            .by_collection
+            .iter()
+            .map(|(name, shelf)| (name.clone(), shelf.clone()))
+            .collect();
+        shelves.into_iter().map(|(name, shelf)| (name, shelf.live())).collect()
     }
 
     /// Forgets what is too old, and the encodings that nobody is likely to ask for again. Writes do
@@ -118,7 +160,7 @@ impl MemoryStore {
         }
         let mut shelves = self.shelves.write();
         let compacted = shelves.compacted;
-        let new = || Arc::new(Shelf::new(self.limits, compacted, self.counter.clone()));
+        let new = || Arc::new(Shelf::new(self.limits, compacted, Snapshot::default(), self.counter.clone()));
         shelves.by_collection.entry(collection.clone()).or_insert_with(new).clone()
     }
 

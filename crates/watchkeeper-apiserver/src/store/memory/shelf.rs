@@ -39,6 +39,20 @@ struct State {
     remembered: BTreeMap<Revision, Snapshot>,
 }
 
+/// A change that has been decided already.
+#[derive(Debug, Clone)]
+pub(in crate::store) enum Change {
+    /// Stores this state, at its own revision.
+    Put(Arc<Stored>),
+    /// Deletes the object, which is there.
+    Delete {
+        /// Its last state.
+        last: Arc<Stored>,
+        /// The revision of the deletion.
+        revision: Revision,
+    },
+}
+
 /// What a write has pushed out, to be freed once the lock is released.
 type Freed = (Dropped, Vec<Snapshot>);
 
@@ -53,9 +67,9 @@ pub(super) enum Taken {
 }
 
 impl Shelf {
-    pub(super) fn new(limits: HistoryLimits, floor: Revision, counter: Arc<Counter>) -> Self {
+    pub(super) fn new(limits: HistoryLimits, floor: Revision, live: Snapshot, counter: Arc<Counter>) -> Self {
         let history = History::new(limits, floor);
-        let state = State { live: Snapshot::default(), history, remembered: BTreeMap::new() };
+        let state = State { live, history, remembered: BTreeMap::new() };
         Self { state: RwLock::new(state), changed: Arc::default(), counter }
     }
 
@@ -75,6 +89,18 @@ impl Shelf {
         let (event, _freed) = self.state.write().delete(&self.counter, key, at, now)?;
         self.wake();
         Ok(event.departed().expect("a deletion has a previous state").clone())
+    }
+
+    /// Makes a change that fits what is here.
+    pub(super) fn apply(&self, change: Change, now: Instant) -> Arc<Stored> {
+        let (stored, _freed) = self.state.write().apply(&self.counter, change, now);
+        self.wake();
+        stored
+    }
+
+    /// All live objects.
+    pub(super) fn live(&self) -> Snapshot {
+        self.state.read().live.clone()
     }
 
     pub(super) fn range(&self, query: &RangeQuery) -> Result<Range, ReadError> {
@@ -220,11 +246,7 @@ impl State {
         now: Instant,
     ) -> Result<(Arc<Stored>, Freed), WriteError> {
         let existing = self.live.get(value.key());
-        let as_expected = match (expect, existing) {
-            (Expect::Any, _) | (Expect::Absent, None) => true,
-            (Expect::At(revision), Some(existing)) => existing.modified() == revision,
-            (Expect::Absent, Some(_)) | (Expect::At(_), None) => false,
-        };
+        let as_expected = expect.allows(existing.map(|existing| &**existing));
         if !as_expected {
             return Err(WriteError::Conflict { current: existing.cloned() });
         }
@@ -250,6 +272,24 @@ impl State {
         };
         let event = Arc::new(Event::delete(previous, counter.allocate())); // M1
         Ok((event.clone(), self.record(event, now)))
+    }
+
+    fn apply(&mut self, counter: &Counter, change: Change, now: Instant) -> (Arc<Stored>, Freed) {
+        match change {
+            Change::Put(stored) => {
+                counter.advance(stored.modified()); // M1
+                let previous = self.live.insert(stored.clone());
+                (stored.clone(), self.record(Arc::new(Event::put(previous, stored)), now))
+            }
+            Change::Delete { last, revision } => {
+                counter.advance(revision); // M1
+                let removed = self.live.remove(last.key());
+                debug_assert_eq!(removed.as_ref(), Some(&last), "decided on what is here");
+                let event = Arc::new(Event::delete(last, revision));
+                let departed = event.departed().expect("a deletion has a previous state").clone();
+                (departed, self.record(event, now))
+            }
+        }
     }
 
     fn record(&mut self, event: Arc<Event>, now: Instant) -> Freed {

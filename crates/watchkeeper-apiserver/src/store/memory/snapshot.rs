@@ -21,7 +21,7 @@ const CHUNK: usize = 128;
 
 /// A state of a collection.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Snapshot {
+pub(in crate::store) struct Snapshot {
     /// C1.
     chunks: Arc<Vec<Arc<Chunk>>>,
 }
@@ -109,6 +109,11 @@ impl Snapshot {
             }
         }
         (items, total - count)
+    }
+
+    /// All objects, in order.
+    pub(in crate::store) fn objects(&self) -> Vec<Arc<Stored>> {
+        self.range("", None, usize::MAX).0
     }
 
     /// How many objects stand between two positions.

@@ -14,9 +14,8 @@ fn keys(items: &[Arc<Stored>]) -> Vec<String> {
     items.iter().map(|item| format!("{}{:?}", item.key(), item.modified())).collect()
 }
 
-#[test]
-fn an_empty_store_is_at_revision_1_and_the_first_change_is_2_whatever_its_collection() {
-    let store = MemoryStore::default();
+fn an_empty_store_is_at_revision_1_and_the_first_change_is_2_whatever_its_collection<S: Subject>() {
+    let store = S::fresh();
     assert_eq!(now(store.current()).unwrap(), Revision::FIRST);
     assert_eq!(now(store.range(RangeQuery::all(pods()))).unwrap().revision, Revision::new(1));
     assert_eq!(put(&store, "n/a"), Revision::new(2));
@@ -26,9 +25,8 @@ fn an_empty_store_is_at_revision_1_and_the_first_change_is_2_whatever_its_collec
     assert_eq!(now(store.range(RangeQuery::all(pods()))).unwrap().revision, Revision::new(3));
 }
 
-#[test]
-fn a_write_that_expects_something_else_changes_nothing_and_returns_what_is_stored() {
-    let store = MemoryStore::default();
+fn a_write_that_expects_something_else_changes_nothing_and_returns_what_is_stored<S: Subject>() {
+    let store = S::fresh();
     assert_eq!(conflict(now(store.put(&pods(), value("n/a", ""), Expect::At(Revision::new(2))))), None);
     assert_eq!(conflict(now(store.delete(&pods(), &key("n/a"), None))), None);
     let first = now(store.put(&pods(), value("n/a", "1"), Expect::Absent)).unwrap();
@@ -47,9 +45,8 @@ fn a_write_that_expects_something_else_changes_nothing_and_returns_what_is_store
     assert_eq!(now(store.get(&pods(), &key("n/a"))).unwrap(), Some(second));
 }
 
-#[test]
-fn a_deleted_object_leaves_its_last_state_under_the_revision_of_its_deletion() {
-    let store = MemoryStore::default();
+fn a_deleted_object_leaves_its_last_state_under_the_revision_of_its_deletion<S: Subject>() {
+    let store = S::fresh();
     let mut watch = watch(&store, Revision::FIRST).unwrap();
     let stored = now(store.put(&pods(), value("n/a", "x"), Expect::Absent)).unwrap();
     let last = now(store.delete(&pods(), &key("n/a"), Some(stored.modified()))).unwrap();
@@ -69,9 +66,8 @@ fn a_deleted_object_leaves_its_last_state_under_the_revision_of_its_deletion() {
     assert_eq!(deleted.revision(), Revision::new(3));
 }
 
-#[test]
-fn all_pages_of_a_list_are_of_one_revision_whatever_is_written_between_them() {
-    let store = MemoryStore::default();
+fn all_pages_of_a_list_are_of_one_revision_whatever_is_written_between_them<S: Subject>() {
+    let store = S::fresh();
     for name in ["n/a", "n/b", "n/c", "o/d", "o/e"] {
         put(&store, name);
     }
@@ -91,9 +87,8 @@ fn all_pages_of_a_list_are_of_one_revision_whatever_is_written_between_them() {
     assert_eq!(keys(&inconsistent.items), ["n/bb@8", "o/d@9"]);
 }
 
-#[test]
-fn a_read_in_the_future_is_refused_and_waiting_for_it_ends_with_its_write() {
-    let store = MemoryStore::default();
+fn a_read_in_the_future_is_refused_and_waiting_for_it_ends_with_its_write<S: Subject>() {
+    let store = S::fresh();
     put(&store, "n/a");
     let future = Revision::new(3);
     let refused = now(store.range(page(None, Some(future), 1)));
@@ -109,9 +104,8 @@ fn a_read_in_the_future_is_refused_and_waiting_for_it_ends_with_its_write() {
     assert_eq!(now(store.wait_for(Revision::new(1))).unwrap(), future);
 }
 
-#[test]
-fn a_watch_brings_what_was_before_it_opened_and_what_comes_after_in_one_order() {
-    let store = MemoryStore::default();
+fn a_watch_brings_what_was_before_it_opened_and_what_comes_after_in_one_order<S: Subject>() {
+    let store = S::fresh();
     put(&store, "n/a");
     put(&store, "n/b");
     let mut watch = watch(&store, Revision::new(2)).unwrap();
@@ -122,9 +116,8 @@ fn a_watch_brings_what_was_before_it_opened_and_what_comes_after_in_one_order() 
     assert_eq!(drain(&mut watch), Vec::<String>::new());
 }
 
-#[test]
-fn a_watch_of_a_namespace_brings_only_its_own_and_keeps_its_place_among_others() {
-    let store = MemoryStore::default();
+fn a_watch_of_a_namespace_brings_only_its_own_and_keeps_its_place_among_others<S: Subject>() {
+    let store = S::fresh();
     let query = WatchQuery { collection: pods(), namespace: Some("n".into()), after: Revision::FIRST };
     let mut watch = now(store.watch(query)).unwrap();
     for name in ["m/x", "n/a", "n-1/a", "nn/a"] {
@@ -134,9 +127,8 @@ fn a_watch_of_a_namespace_brings_only_its_own_and_keeps_its_place_among_others()
     assert_eq!(watch.progress(), Revision::new(5));
 }
 
-#[test]
-fn a_watch_from_the_future_is_silent_until_then() {
-    let store = MemoryStore::default();
+fn a_watch_from_the_future_is_silent_until_then<S: Subject>() {
+    let store = S::fresh();
     let mut watch = watch(&store, Revision::new(3)).unwrap();
     assert_eq!(watch.progress(), Revision::new(3));
     for name in ["n/a", "n/b", "n/c"] {
@@ -145,9 +137,8 @@ fn a_watch_from_the_future_is_silent_until_then() {
     assert_eq!(drain(&mut watch), ["created n/c@4"]);
 }
 
-#[test]
-fn a_bookmark_may_say_what_has_been_yielded_and_no_more() {
-    let store = MemoryStore::default();
+fn a_bookmark_may_say_what_has_been_yielded_and_no_more<S: Subject>() {
+    let store = S::fresh();
     let mut watch = watch(&store, Revision::FIRST).unwrap();
     now(store.put(&"nodes".into(), value("n", ""), Expect::Absent)).unwrap();
     assert_eq!(watch.progress(), Revision::new(2), "nothing of this collection is pending");
@@ -158,9 +149,8 @@ fn a_bookmark_may_say_what_has_been_yielded_and_no_more() {
     assert_eq!(watch.progress(), Revision::new(4));
 }
 
-#[tokio::test]
-async fn a_sleeping_watcher_is_woken_by_a_write_and_a_dropped_poll_loses_nothing() {
-    let store = Arc::new(MemoryStore::default());
+async fn a_sleeping_watcher_is_woken_by_a_write_and_a_dropped_poll_loses_nothing<S: Subject>() {
+    let store = S::fresh();
     let mut watch = watch(&store, Revision::FIRST).unwrap();
     for _ in 0..3 {
         assert!(watch.next().now_or_never().is_none());
@@ -171,16 +161,21 @@ async fn a_sleeping_watcher_is_woken_by_a_write_and_a_dropped_poll_loses_nothing
     assert_eq!(format!("{:?}", sleeper.await.unwrap()), "[created n/a@2]");
 }
 
-#[test]
-fn a_write_that_is_never_polled_never_happens() {
-    let store: Box<dyn Store> = Box::new(MemoryStore::default());
+fn a_write_that_is_never_polled_never_happens<S: Subject>() {
+    let store: Box<dyn Store> = Box::new(S::fresh());
     drop(store.put(&pods(), value("n/a", ""), Expect::Any));
     assert_eq!(now(store.current()).unwrap(), Revision::FIRST);
 }
 
 #[test]
-fn what_a_dropped_watch_held_is_freed() {
+fn in_memory_a_write_happens_within_one_poll() {
     let store = MemoryStore::default();
+    let written = store.put(&pods(), value("n/a", ""), Expect::Any).now_or_never();
+    assert_eq!(written.unwrap().unwrap().modified(), Revision::new(2));
+}
+
+fn what_a_dropped_watch_held_is_freed<S: Subject>() {
+    let store = S::fresh();
     let mut watch = watch(&store, Revision::FIRST).unwrap();
     let stored = now(store.put(&pods(), value("n/a", ""), Expect::Any)).unwrap();
     let batch: Vec<Arc<Event>> = now(watch.next()).unwrap().unwrap();
@@ -190,4 +185,25 @@ fn what_a_dropped_watch_held_is_freed() {
     assert_eq!(Arc::strong_count(&stored), 3, "this test, the live objects, the history");
     drop(store);
     assert_eq!(Arc::strong_count(&stored), 1);
+}
+
+of_each_store!(
+    an_empty_store_is_at_revision_1_and_the_first_change_is_2_whatever_its_collection,
+    a_write_that_expects_something_else_changes_nothing_and_returns_what_is_stored,
+    a_deleted_object_leaves_its_last_state_under_the_revision_of_its_deletion,
+    all_pages_of_a_list_are_of_one_revision_whatever_is_written_between_them,
+    a_read_in_the_future_is_refused_and_waiting_for_it_ends_with_its_write,
+    a_watch_brings_what_was_before_it_opened_and_what_comes_after_in_one_order,
+    a_watch_of_a_namespace_brings_only_its_own_and_keeps_its_place_among_others,
+    a_watch_from_the_future_is_silent_until_then,
+    a_bookmark_may_say_what_has_been_yielded_and_no_more,
+    a_write_that_is_never_polled_never_happens,
+    what_a_dropped_watch_held_is_freed,
+);
+
+mod waiting {
+    use super::*;
+    of_each_store!(
+        #[tokio::test] async a_sleeping_watcher_is_woken_by_a_write_and_a_dropped_poll_loses_nothing,
+    );
 }

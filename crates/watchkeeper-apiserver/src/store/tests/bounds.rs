@@ -8,48 +8,41 @@ use crate::store::{HistoryLimits, RangeQuery, ReadError, Told};
 use bytes::Bytes;
 use watchkeeper_core::Encoding;
 
-fn store(limits: HistoryLimits) -> MemoryStore {
-    MemoryStore::new(limits)
-}
-
 fn at(revision: u64) -> RangeQuery {
     RangeQuery { at: Some(Revision::new(revision)), ..RangeQuery::all(pods()) }
 }
 
-#[test]
-fn a_history_never_holds_more_events_than_it_may() {
-    let store = store(HistoryLimits { events: 5, ..HistoryLimits::default() });
+fn a_history_never_holds_more_events_than_it_may<S: Subject>() {
+    let store = S::new(HistoryLimits { events: 5, ..HistoryLimits::default() });
     for number in 0..50 {
         put(&store, &format!("n/{}", number % 7));
-        assert!(store.history_len(&pods()) <= 5, "M3");
+        assert!(store.memory().history_len(&pods()) <= 5, "M3");
     }
-    assert_eq!(store.history_len(&pods()), 5);
+    assert_eq!(store.memory().history_len(&pods()), 5);
 }
 
-#[test]
-fn a_history_never_holds_more_bytes_than_it_may_but_always_the_newest_event() {
-    let store = store(HistoryLimits { bytes: 20_000, ..HistoryLimits::default() });
+fn a_history_never_holds_more_bytes_than_it_may_but_always_the_newest_event<S: Subject>() {
+    let store = S::new(HistoryLimits { bytes: 20_000, ..HistoryLimits::default() });
     let text = "x".repeat(4_000);
     for _ in 0..20 {
         now(store.put(&pods(), value("n/a", &text), Expect::Any)).unwrap();
     }
-    assert_eq!(store.history_len(&pods()), 4, "M3");
+    assert_eq!(store.memory().history_len(&pods()), 4, "M3");
     now(store.put(&pods(), value("n/a", &"x".repeat(100_000)), Expect::Any)).unwrap();
     put(&store, "n/a");
-    assert_eq!(store.history_len(&pods()), 1);
+    assert_eq!(store.memory().history_len(&pods()), 1);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_history_forgets_by_age_a_little_a_write_and_wholly_when_trimmed() {
-    let store = store(HistoryLimits { age: Duration::from_secs(60), ..HistoryLimits::default() });
+async fn a_history_forgets_by_age_a_little_a_write_and_wholly_when_trimmed<S: Subject>() {
+    let store = S::new(HistoryLimits { age: Duration::from_secs(60), ..HistoryLimits::default() });
     for _ in 0..100 {
         put(&store, "n/a");
     }
     tokio::time::advance(Duration::from_secs(61)).await;
     put(&store, "n/a");
-    assert_eq!(store.history_len(&pods()), 100 + 1 - 16);
-    store.trim();
-    assert_eq!(store.history_len(&pods()), 1);
+    assert_eq!(store.memory().history_len(&pods()), 100 + 1 - 16);
+    store.memory().trim();
+    assert_eq!(store.memory().history_len(&pods()), 1);
     assert_eq!(now(store.range(at(102))).unwrap().items.len(), 1);
     assert_eq!(now(store.range(at(101))).unwrap().items[0].modified(), Revision::new(101));
     assert!(
@@ -57,9 +50,8 @@ async fn a_history_forgets_by_age_a_little_a_write_and_wholly_when_trimmed() {
     );
 }
 
-#[tokio::test(start_paused = true)]
-async fn trimming_forgets_encodings_before_events() {
-    let store = store(HistoryLimits::default());
+async fn trimming_forgets_encodings_before_events<S: Subject>() {
+    let store = S::new(HistoryLimits::default());
     let mut watch = watch(&store, Revision::FIRST).unwrap();
     put(&store, "n/a");
     let encode = |event: &Event, text: &'static str| {
@@ -69,22 +61,21 @@ async fn trimming_forgets_encodings_before_events() {
     let held = now(watch.next()).unwrap().unwrap();
     assert_eq!(encode(&held[0], "first"), "first");
     let again = |after| now(super::watch(&store, after).unwrap().next()).unwrap().unwrap();
-    store.trim();
+    store.memory().trim();
     assert_eq!(encode(&again(Revision::FIRST)[0], "second"), "first", "still hot");
     tokio::time::advance(Duration::from_secs(11)).await;
-    store.trim();
+    store.memory().trim();
     assert_eq!(encode(&again(Revision::FIRST)[0], "second"), "second");
     assert_eq!(encode(&held[0], "second"), "first", "who holds the event keeps what it had");
 }
 
-#[test]
-fn compaction_makes_older_reads_and_watches_fail_in_all_collections_and_says_what_is_left() {
-    let store = store(HistoryLimits::default());
+fn compaction_makes_older_reads_and_watches_fail_in_all_collections_and_says_what_is_left<S: Subject>() {
+    let store = S::new(HistoryLimits::default());
     for _ in 0..5 {
         put(&store, "n/a");
     }
     now(store.compact(Revision::new(4))).unwrap();
-    assert_eq!(store.history_len(&pods()), 2);
+    assert_eq!(store.memory().history_len(&pods()), 2);
     assert_eq!(now(store.range(at(4))).unwrap().items[0].modified(), Revision::new(4));
     let error = now(store.range(at(3))).unwrap_err();
     assert_eq!(error.to_string(), "revision 3 has left the history, which begins at 4");
@@ -104,9 +95,8 @@ fn compaction_makes_older_reads_and_watches_fail_in_all_collections_and_says_wha
     );
 }
 
-#[test]
-fn a_watcher_that_falls_behind_is_ended_and_no_other_notices() {
-    let store = store(HistoryLimits { events: 4, ..HistoryLimits::default() });
+fn a_watcher_that_falls_behind_is_ended_and_no_other_notices<S: Subject>() {
+    let store = S::new(HistoryLimits { events: 4, ..HistoryLimits::default() });
     let mut slow = watch(&store, Revision::FIRST).unwrap();
     let mut quick = watch(&store, Revision::FIRST).unwrap();
     let mut seen = Vec::new();
@@ -119,9 +109,8 @@ fn a_watcher_that_falls_behind_is_ended_and_no_other_notices() {
     assert_eq!(slow.progress(), Revision::FIRST);
 }
 
-#[tokio::test]
-async fn a_watcher_that_sleeps_while_others_write_is_not_behind() {
-    let store = store(HistoryLimits { events: 1, ..HistoryLimits::default() });
+async fn a_watcher_that_sleeps_while_others_write_is_not_behind<S: Subject>() {
+    let store = S::new(HistoryLimits { events: 1, ..HistoryLimits::default() });
     let query = WatchQuery { collection: pods(), namespace: Some("quiet".into()), after: Revision::FIRST };
     let mut watch = now(store.watch(query)).unwrap();
     for _ in 0..10 {
@@ -131,30 +120,28 @@ async fn a_watcher_that_sleeps_while_others_write_is_not_behind() {
     assert_eq!(drain(&mut watch), ["created quiet/a@12"]);
 }
 
-#[test]
-fn states_for_paging_are_few_and_never_older_than_the_history() {
-    let store = store(HistoryLimits { events: 40, ..HistoryLimits::default() });
+fn states_for_paging_are_few_and_never_older_than_the_history<S: Subject>() {
+    let store = S::new(HistoryLimits { events: 40, ..HistoryLimits::default() });
     put(&store, "n/a");
     put(&store, "n/b");
     let page = RangeQuery { limit: NonZeroUsize::new(1), ..RangeQuery::all(pods()) };
     for _ in 0..30 {
         now(store.range(page.clone())).unwrap();
         put(&store, "n/a");
-        assert!(store.remembered(&pods()) <= 16);
+        assert!(store.memory().remembered(&pods()) <= 16);
     }
-    assert_eq!(store.remembered(&pods()), 16);
+    assert_eq!(store.memory().remembered(&pods()), 16);
     for _ in 0..39 {
         put(&store, "n/b");
     }
-    assert_eq!(store.remembered(&pods()), 1, "only the newest is within the last 40 events");
+    assert_eq!(store.memory().remembered(&pods()), 1, "only the newest is within the last 40 events");
     put(&store, "n/b");
     put(&store, "n/b");
-    assert_eq!(store.remembered(&pods()), 0);
+    assert_eq!(store.memory().remembered(&pods()), 0);
 }
 
-#[test]
-fn only_the_newest_1024_events_keep_their_encodings() {
-    let store = store(HistoryLimits::default());
+fn only_the_newest_1024_events_keep_their_encodings<S: Subject>() {
+    let store = S::new(HistoryLimits::default());
     put(&store, "n/a");
     let first = || now(watch(&store, Revision::FIRST).unwrap().next()).unwrap().unwrap().swap_remove(0);
     let encode = |text: &'static str| {
@@ -170,9 +157,8 @@ fn only_the_newest_1024_events_keep_their_encodings() {
     assert_eq!(encode("third"), "third", "V2");
 }
 
-#[test]
-fn what_takes_many_batches_is_whole_and_in_order() {
-    let store = store(HistoryLimits::default());
+fn what_takes_many_batches_is_whole_and_in_order<S: Subject>() {
+    let store = S::new(HistoryLimits::default());
     let mut watch = watch(&store, Revision::FIRST).unwrap();
     for number in 0..3000 {
         put(&store, &format!("n/{}", number % 500));
@@ -188,4 +174,23 @@ fn what_takes_many_batches_is_whole_and_in_order() {
         assert_eq!(items.len() as u64, (revision - 1).min(500));
         assert_eq!(items.iter().map(|item| item.modified().get()).max().unwrap_or(1), revision);
     }
+}
+
+of_each_store!(
+    a_history_never_holds_more_events_than_it_may,
+    a_history_never_holds_more_bytes_than_it_may_but_always_the_newest_event,
+    compaction_makes_older_reads_and_watches_fail_in_all_collections_and_says_what_is_left,
+    a_watcher_that_falls_behind_is_ended_and_no_other_notices,
+    states_for_paging_are_few_and_never_older_than_the_history,
+    only_the_newest_1024_events_keep_their_encodings,
+    what_takes_many_batches_is_whole_and_in_order,
+);
+
+mod waiting {
+    use super::*;
+    of_each_store!(
+        #[tokio::test(start_paused = true)] async a_history_forgets_by_age_a_little_a_write_and_wholly_when_trimmed,
+        #[tokio::test(start_paused = true)] async trimming_forgets_encodings_before_events,
+        #[tokio::test] async a_watcher_that_sleeps_while_others_write_is_not_behind,
+    );
 }

@@ -1,26 +1,88 @@
-//! The promises of a store, told through its verbs.
+//! The promises of a store, told through its verbs: of each store there is.
 
 mod behaviour;
 mod bounds;
 mod model;
 mod stress;
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt, StreamExt};
 use watchkeeper_core::ObjectKey;
 
 use super::{
-    BoxWatch, Collection, Event, Expect, MemoryStore, Revision, Store, Stored, Unversioned, WatchError,
-    WatchQuery, WriteError,
+    BoxWatch, Collection, DiskStore, Event, Expect, HistoryLimits, MemoryStore, Revision, Store, Stored,
+    Unversioned, WatchError, WatchQuery, WriteError,
 };
+
+/// A store that must keep the promises.
+trait Subject: Store + Sized + 'static {
+    /// An empty one.
+    fn new(limits: HistoryLimits) -> Self;
+
+    /// Where its history is.
+    fn memory(&self) -> &MemoryStore;
+
+    /// An empty one that forgets little.
+    fn fresh() -> Self {
+        Self::new(HistoryLimits::default())
+    }
+}
+
+impl Subject for MemoryStore {
+    fn new(limits: HistoryLimits) -> Self {
+        Self::new(limits)
+    }
+
+    fn memory(&self) -> &MemoryStore {
+        self
+    }
+}
+
+impl Subject for DiskStore {
+    fn new(limits: HistoryLimits) -> Self {
+        Self::on_fake_files(limits)
+    }
+
+    fn memory(&self) -> &MemoryStore {
+        self.memory()
+    }
+}
+
+/// Makes tests of functions that are generic over the store: one for each store.
+macro_rules! of_each_store {
+    ($($(#[$attribute:meta])* async $name:ident),* $(,)?) => {
+        mod in_memory {
+            $($(#[$attribute])* async fn $name() { super::$name::<crate::store::MemoryStore>().await })*
+        }
+        mod on_disk {
+            $($(#[$attribute])* async fn $name() { super::$name::<crate::store::DiskStore>().await })*
+        }
+    };
+    ($($name:ident),* $(,)?) => {
+        mod in_memory {
+            $(#[test] fn $name() { super::$name::<crate::store::MemoryStore>() })*
+        }
+        mod on_disk {
+            $(#[test] fn $name() { super::$name::<crate::store::DiskStore>() })*
+        }
+    };
+}
+use of_each_store;
+
+/// How long a test waits for what must come.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn pods() -> Collection {
     "pods".into()
 }
 
 /// An object in a namespace with some text in it.
-fn value(key: &str, text: &str) -> Unversioned {
+pub(super) fn value(key: &str, text: &str) -> Unversioned {
     let key: ObjectKey = key.parse().unwrap();
     let namespace = key.namespace().unwrap_or_default();
     let name = key.name();
@@ -30,24 +92,39 @@ fn value(key: &str, text: &str) -> Unversioned {
     Unversioned::from_json(body.as_bytes()).unwrap()
 }
 
-fn key(text: &str) -> ObjectKey {
+pub(super) fn key(text: &str) -> ObjectKey {
     text.parse().unwrap()
 }
 
-/// What a store in memory does, it does at once.
-fn now<T>(future: impl Future<Output = T>) -> T {
-    future.now_or_never().expect("ready at the first poll")
+/// Waits without a runtime: a store needs none. Where there is one, its patience with a task that does not yield
+/// must not end the wait.
+pub(super) fn now<T>(future: impl Future<Output = T>) -> T {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let (mut future, begun) = (pin!(tokio::task::unconstrained(future)), Instant::now());
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => thread::park_timeout(PATIENCE),
+        }
+        assert!(begun.elapsed() < PATIENCE, "it is not ready after {PATIENCE:?}");
+    }
 }
 
-fn put(store: &MemoryStore, key: &str) -> Revision {
+fn put(store: &dyn Store, key: &str) -> Revision {
     now(store.put(&pods(), value(key, ""), Expect::Any)).unwrap().modified()
 }
 
-fn delete(store: &MemoryStore, text: &str) -> Revision {
+fn delete(store: &dyn Store, text: &str) -> Revision {
     now(store.delete(&pods(), &key(text), None)).unwrap().modified()
 }
 
-fn watch(store: &MemoryStore, after: Revision) -> Result<BoxWatch, WatchError> {
+fn watch(store: &dyn Store, after: Revision) -> Result<BoxWatch, WatchError> {
     now(store.watch(WatchQuery { collection: pods(), namespace: None, after }))
 }
 

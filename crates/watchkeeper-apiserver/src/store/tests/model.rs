@@ -98,8 +98,8 @@ struct OpenWatch {
     watch: BoxWatch,
 }
 
-struct Run {
-    store: MemoryStore,
+struct Run<S> {
+    store: S,
     limit: usize,
     models: [Model; 2],
     watches: Vec<OpenWatch>,
@@ -114,11 +114,11 @@ fn in_namespace(key: &str, namespace: Option<usize>) -> bool {
     namespace.is_none_or(|index| key.split_once('/').unwrap().0 == NAMESPACES[index])
 }
 
-impl Run {
+impl<S: Subject> Run<S> {
     fn new(limit: usize) -> Self {
         let model =
             || Model { states: vec![State::new()], events: vec![], dropped: 0, floor: Revision::FIRST };
-        let store = MemoryStore::new(HistoryLimits { events: limit, ..HistoryLimits::default() });
+        let store = S::new(HistoryLimits { events: limit, ..HistoryLimits::default() });
         Self { store, limit, models: [model(), model()], watches: vec![], current: Revision::FIRST }
     }
 
@@ -289,25 +289,35 @@ impl Run {
             }
         }
         for (index, model) in self.models.iter().enumerate() {
-            let held = self.store.history_len(&collection(index));
+            let held = self.store.memory().history_len(&collection(index));
             assert_eq!(held, model.events.len() - model.dropped, "R1");
         }
     }
 }
 
+fn run<S: Subject>(limit: usize, steps: &[Step]) {
+    let mut run = Run::<S>::new(limit);
+    for step in steps {
+        run.take(step);
+    }
+    for number in (0..run.watches.len()).rev() {
+        run.drain(number);
+    }
+}
+
+fn steps() -> impl Strategy<Value = (usize, Vec<Step>)> {
+    (prop_oneof![Just(3_usize), Just(12), Just(10_000)], prop::collection::vec(step(), 1..160))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
     #[test]
-    fn a_store_answers_as_one_that_forgets_nothing_until_it_says_that_it_has(
-        limit in prop_oneof![Just(3_usize), Just(12), Just(10_000)],
-        steps in prop::collection::vec(step(), 1..160),
-    ) {
-        let mut run = Run::new(limit);
-        for step in &steps {
-            run.take(step);
-        }
-        for number in (0..run.watches.len()).rev() {
-            run.drain(number);
-        }
+    fn a_store_answers_as_one_that_forgets_nothing_until_it_says_that_it_has((limit, steps) in steps()) {
+        run::<MemoryStore>(limit, &steps);
+    }
+
+    #[test]
+    fn a_store_on_disk_answers_as_one_that_forgets_nothing_until_it_says_that_it_has((limit, steps) in steps()) {
+        run::<DiskStore>(limit, &steps);
     }
 }

@@ -13,7 +13,7 @@ const LAST: &str = "z/last";
 
 /// Writes as a controller does: reads, writes on what it read, and tries again after a conflict.
 /// Returns the revisions of its changes.
-async fn write(store: Arc<MemoryStore>, writer: usize) -> Vec<Revision> {
+async fn write<S: Subject>(store: Arc<S>, writer: usize) -> Vec<Revision> {
     let mut revisions = Vec::new();
     for round in 0..WRITES {
         // All writers share 20 keys, in an order of their own.
@@ -42,11 +42,11 @@ async fn write(store: Arc<MemoryStore>, writer: usize) -> Vec<Revision> {
 }
 
 /// Lists, watches from there until the last key, and returns the state and the revisions it saw.
-async fn follow(store: Arc<MemoryStore>) -> (Revision, BTreeMap<String, Arc<Stored>>, Vec<Revision>) {
+async fn follow<S: Subject>(store: Arc<S>) -> (Revision, BTreeMap<String, Arc<Stored>>, Vec<Revision>) {
     let list = store.range(RangeQuery::all(pods())).await.unwrap();
     let mut state: BTreeMap<_, _> =
         list.items.into_iter().map(|stored| (stored.key().to_string(), stored)).collect();
-    let mut watch = watch(&store, list.revision).unwrap();
+    let mut watch = watch(&*store, list.revision).unwrap();
     let mut revisions = Vec::new();
     while !state.contains_key(LAST) {
         for event in watch.next().await.unwrap().unwrap() {
@@ -62,9 +62,8 @@ async fn follow(store: Arc<MemoryStore>) -> (Revision, BTreeMap<String, Arc<Stor
     (list.revision, state, revisions)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn every_watcher_sees_every_change_once_in_order_and_ends_with_the_same_state() {
-    let store = Arc::new(MemoryStore::default());
+async fn every_watcher_sees_every_change_once_in_order_and_ends_with_the_same_state<S: Subject>() {
+    let store = Arc::new(S::fresh());
     let mut watchers = Vec::new();
     let mut writers = Vec::new();
     for writer in 0..WRITERS {
@@ -75,7 +74,7 @@ async fn every_watcher_sees_every_change_once_in_order_and_ends_with_the_same_st
     for writer in writers {
         changes.extend(writer.await.unwrap());
     }
-    changes.push(put(&store, LAST));
+    changes.push(put(&*store, LAST));
     changes.sort();
     assert!(
         changes.iter().map(|revision| revision.get()).eq(2..changes.len() as u64 + 2),
@@ -90,19 +89,18 @@ async fn every_watcher_sees_every_change_once_in_order_and_ends_with_the_same_st
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn pages_read_while_others_write_are_pages_of_one_state() {
-    let store = Arc::new(MemoryStore::default());
+async fn pages_read_while_others_write_are_pages_of_one_state<S: Subject>() {
+    let store = Arc::new(S::fresh());
     // Two keys in two chunks' distance are always written one after the other: `a` and then `z`.
     for number in 0..300 {
-        put(&store, &format!("n/k{number:03}"));
+        put(&*store, &format!("n/k{number:03}"));
     }
     let writer = tokio::spawn({
         let store = store.clone();
         async move {
             for _ in 0..500 {
-                put(&store, "n/a");
-                put(&store, "n/z");
+                put(&*store, "n/a");
+                put(&*store, "n/z");
                 tokio::task::yield_now().await;
             }
         }
@@ -130,14 +128,14 @@ async fn pages_read_while_others_write_are_pages_of_one_state() {
 }
 
 /// Lists and watches again whenever the history has passed it, until the last key is there.
-async fn follow_and_relist(store: Arc<MemoryStore>) {
+async fn follow_and_relist<S: Subject>(store: Arc<S>) {
     loop {
         let list = now(store.range(RangeQuery::all(pods()))).unwrap();
         if list.items.iter().any(|item| item.key().as_str() == LAST) {
             return; // perhaps no event comes after this list
         }
         let mut seen = list.revision;
-        if let Ok(mut watch) = watch(&store, seen) {
+        if let Ok(mut watch) = watch(&*store, seen) {
             while let Some(Ok(batch)) = watch.next().await {
                 for event in batch {
                     assert_eq!(event.revision().before(), seen, "T4");
@@ -151,18 +149,23 @@ async fn follow_and_relist(store: Arc<MemoryStore>) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_watcher_of_a_short_history_misses_nothing_without_being_told() {
-    let store = Arc::new(MemoryStore::new(HistoryLimits { events: 8, ..HistoryLimits::default() }));
+async fn a_watcher_of_a_short_history_misses_nothing_without_being_told<S: Subject>() {
+    let store = Arc::new(S::new(HistoryLimits { events: 8, ..HistoryLimits::default() }));
     let watchers: Vec<_> = (0..6).map(|_| tokio::spawn(follow_and_relist(store.clone()))).collect();
     for round in 0..2000 {
-        put(&store, &format!("n/{}", round % 10));
+        put(&*store, &format!("n/{}", round % 10));
         if round % 6 == 0 {
             tokio::task::yield_now().await;
         }
     }
-    put(&store, LAST);
+    put(&*store, LAST);
     for watcher in watchers {
         watcher.await.unwrap();
     }
 }
+
+of_each_store!(
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)] async every_watcher_sees_every_change_once_in_order_and_ends_with_the_same_state,
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)] async pages_read_while_others_write_are_pages_of_one_state,
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)] async a_watcher_of_a_short_history_misses_nothing_without_being_told,
+);

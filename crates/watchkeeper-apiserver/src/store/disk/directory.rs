@@ -1,0 +1,112 @@
+//! Directory: [`Files`] on a real disk, locked against other processes.
+//!
+//! Objects may be secrets: whatever is made here is for its owner alone.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::error::OpenError;
+use super::files::{Appender, Files};
+
+/// The file that is locked while a process uses the directory. The lock ends with the process, however that ends.
+const LOCK: &str = "lock";
+
+#[derive(Debug)]
+pub(super) struct Directory {
+    path: PathBuf,
+    /// Locked, and unlocked by being closed.
+    _lock: File,
+}
+
+impl Directory {
+    /// Opens a directory, or makes it, and locks it.
+    pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
+        let failed = |source| OpenError::Io { path: path.to_owned(), source };
+        make(path).map_err(failed)?;
+        let lock =
+            private().write(true).create(true).truncate(false).open(path.join(LOCK)).map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(OpenError::InUse { directory: path.to_owned() }),
+            Err(TryLockError::Error(source)) => Err(failed(source)),
+        }
+    }
+}
+
+/// Makes a directory and those above it. The new name is on disk when this returns.
+fn make(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)?;
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+impl Files for Directory {
+    fn list(&self) -> io::Result<Vec<String>> {
+        let names = fs::read_dir(&self.path)?.map(|entry| entry.map(|entry| entry.file_name().into_string()));
+        // What is not text is none of ours.
+        names.filter_map(|name| name.map(Result::ok).transpose()).collect()
+    }
+
+    fn read(&self, name: &str) -> io::Result<(Box<dyn Read>, u64)> {
+        let file = File::open(self.path.join(name))?;
+        let length = file.metadata()?.len();
+        Ok((Box::new(io::BufReader::with_capacity(1 << 16, file)), length))
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn Appender>> {
+        let path = self.path.join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(Box::new(private().append(true).create_new(true).open(path)?)),
+        }
+    }
+
+    fn append(&self, name: &str) -> io::Result<Box<dyn Appender>> {
+        Ok(Box::new(private().append(true).open(self.path.join(name))?))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path.join(from), self.path.join(to))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.path.join(name))
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        File::open(&self.path)?.sync_all()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        if name.is_empty() { self.path.clone() } else { self.path.join(name) }
+    }
+}
+
+impl Appender for File {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(bytes)
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data() // with the length, without which the data could not be found
+    }
+}

@@ -1,0 +1,129 @@
+//! Disks that fail, and disks that are full.
+
+use super::fake::Fault;
+use super::*;
+
+/// Writes, overwrites and deletes, with a snapshot or two on the way.
+fn story() -> Vec<Step> {
+    (0..24).map(|step| (step % 7, 100 + 10 * step, step % 5 == 4)).collect()
+}
+
+#[test]
+fn a_disk_that_fails_once_fails_one_write_of_which_nothing_is_left() {
+    for fault in 0.. {
+        let files = FakeFiles::default();
+        let store = open(&files, EAGER).unwrap();
+        let at = files.operations() + fault;
+        files.fail(Some(Fault::Once(at)));
+        let mut failures = 0;
+        for step in story() {
+            let (before, revision_before) = (state(&store), revision(&store));
+            match take(&store, step) {
+                Some(Err(WriteError::NotDurable(why))) => {
+                    failures += 1;
+                    assert!(why.to_string().ends_with(": injected"), "{why}");
+                    assert_eq!((state(&store), revision(&store)), (before, revision_before), "D1");
+                    assert!(store.trouble.lock().is_some());
+                    take(&store, step).unwrap().unwrap(); // it fails once
+                    assert!(store.trouble.lock().is_none());
+                }
+                Some(result) => drop(result.unwrap()),
+                None => {}
+            }
+        }
+        let (before, revision_before) = (state(&store), revision(&store));
+        drop(store);
+        assert!(failures <= 1, "{failures}");
+        assert_eq!(revision_before, 1 + changes(), "operation {fault}: no revision is lost");
+        let store = open(&files.copy(), EAGER).unwrap_or_else(|error| panic!("operation {fault}: {error}"));
+        assert_eq!((state(&store), revision(&store)), (before, revision_before), "operation {fault}");
+        if files.operations() <= at {
+            assert!(fault > 45, "there were {fault} operations");
+            return;
+        }
+    }
+}
+
+/// How many of the story are changes.
+fn changes() -> u64 {
+    let store = open(&FakeFiles::default(), NEVER).unwrap();
+    story().into_iter().filter_map(|step| take(&store, step)).count() as u64
+}
+
+#[test]
+fn a_disk_that_fails_while_it_is_opened_is_named_and_loses_nothing() {
+    let files = FakeFiles::default();
+    let store = open(&files, EAGER).unwrap();
+    for step in story() {
+        take(&store, step);
+    }
+    let before = state(&store);
+    drop(store);
+    // Something for the start to cut and to remove.
+    let mut name = files.list().unwrap();
+    name.retain(|name| name.starts_with(LOG));
+    files.put(&name[0], [files.contents(&name[0]), b"\xd7re".to_vec()].concat());
+    files.put("snapshot-00000000000000000009.tmp", vec![]);
+    for fault in 0.. {
+        let copy = files.copy();
+        copy.fail(Some(Fault::Once(fault)));
+        match open(&copy, EAGER) {
+            Err(OpenError::Io { source, .. }) => assert_eq!(source.to_string(), "injected"),
+            Err(error) => panic!("{error}"),
+            Ok(store) => {
+                assert_eq!(fault, 4, "opening, cutting, syncing and removing");
+                assert!(store.recovery().cut.is_some());
+                return;
+            }
+        }
+        copy.fail(None);
+        assert_eq!(state(&open(&copy, EAGER).unwrap()), before);
+    }
+}
+
+#[test]
+fn a_full_disk_refuses_writes_until_there_is_room_and_readers_do_not_notice() {
+    let files = FakeFiles::default();
+    let store = open(&files, NEVER).unwrap();
+    let health = watchkeeper_core::Health::default().check(store.check());
+    let answer = |path: &str| health.answer(path, &[], false).unwrap();
+    take(&store, (1, 100, false)).unwrap().unwrap();
+    let (before, length) = (state(&store), files.contents("log-00000000000000000001").len());
+
+    files.fail(Some(Fault::Full(length + 50)));
+    for _ in 0..3 {
+        let error = take(&store, (2, 100, false)).unwrap().unwrap_err();
+        assert_eq!(error.to_string(), "the write is not on disk");
+        let why = std::error::Error::source(&error).unwrap().to_string();
+        assert!(why.starts_with("log-00000000000000000001: "), "{why}");
+        assert_eq!(state(&store), before);
+        assert!(!answer("/readyz").is_well && answer("/livez").is_well);
+        assert_eq!(answer("/readyz/store").text, format!("internal server error: {why}\n"));
+    }
+    assert_eq!(files.contents("log-00000000000000000001").len(), length, "D4");
+    assert!(take(&store, (9, 0, true)).is_none(), "what is not there is known not to be");
+
+    files.fail(None);
+    take(&store, (2, 100, false)).unwrap().unwrap();
+    assert!(answer("/readyz").is_well);
+    let before = state(&store);
+    drop(store);
+    assert_eq!(state(&open(&files, NEVER).unwrap()), before);
+}
+
+#[test]
+fn an_object_that_could_not_be_read_again_is_not_written() {
+    let files = FakeFiles::default();
+    let store = open(&files, NEVER).unwrap();
+    let length = files.contents("log-00000000000000000001").len();
+    let mut head = watchkeeper_core::HeadBuilder::default();
+    let mut refused = |body: &[u8], at| {
+        let value = Unversioned::new(head.name("a").finish(), body.to_vec(), at).unwrap();
+        let error = now(store.put(&"pods".into(), value, Expect::Any)).unwrap_err();
+        std::error::Error::source(&error).unwrap().to_string()
+    };
+    assert_eq!(refused(br#""""#, 1), "the body has no readable metadata");
+    let other = br#"{"metadata":{"resourceVersion":"","name":"b"}}"#;
+    assert_eq!(refused(other, 32), "the object has other names in its head than in its body");
+    assert_eq!(files.contents("log-00000000000000000001").len(), length);
+}

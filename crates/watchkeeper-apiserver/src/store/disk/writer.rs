@@ -1,0 +1,203 @@
+//! Writer: the one thread that changes anything.
+//!
+//! From: commands, which wait in a channel while a batch is being written.
+//! To:   the [log](super::log), one sync a batch; then memory; then whoever waits for the answer.
+//!
+//! So many writers at once share one sync, and a lone writer waits for one sync a write.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+use watchkeeper_core::ObjectKey;
+
+use super::Trouble;
+use super::frame::push;
+use super::log::Log;
+use super::record;
+use super::snapshot::{Snapshots, kept_bytes};
+use crate::store::memory::Change;
+use crate::store::{Collection, Expect, MemoryStore, Revision, Stored, Unversioned, WriteError};
+
+/// How many commands and how many bytes one sync is for, about.
+const BATCH_COMMANDS: usize = 1024;
+const BATCH_BYTES: usize = 8 << 20;
+
+/// A write, and where its answer goes.
+#[derive(Debug)]
+pub(super) struct Command {
+    pub(super) collection: Collection,
+    pub(super) asked: Asked,
+    /// When it was asked for, on the clock of the one who asks.
+    pub(super) now: Instant,
+    pub(super) answer: oneshot::Sender<Result<Arc<Stored>, WriteError>>,
+}
+
+#[derive(Debug)]
+pub(super) enum Asked {
+    Put { value: Unversioned, expect: Expect },
+    Delete { key: ObjectKey, at: Option<Revision> },
+}
+
+impl Asked {
+    fn key(&self) -> &ObjectKey {
+        match self {
+            Self::Put { value, .. } => value.key(),
+            Self::Delete { key, .. } => key,
+        }
+    }
+
+    /// What is to happen, at the next revision; `None` where something else is stored than it expects.
+    fn decide(&self, existing: Option<&Arc<Stored>>, revision: Revision) -> Option<Change> {
+        match self {
+            Self::Put { value, expect } => {
+                let created = existing.map_or(revision, |existing| existing.created());
+                let fits = expect.allows(existing.map(|existing| &**existing));
+                fits.then(|| Change::Put(Arc::new(value.commit(created, revision))))
+            }
+            Self::Delete { at, .. } => {
+                let last = existing.filter(|existing| at.is_none_or(|at| existing.modified() == at))?;
+                Some(Change::Delete { last: last.clone(), revision })
+            }
+        }
+    }
+}
+
+/// Owns the log.
+#[derive(Debug)]
+pub(super) struct Writer {
+    memory: Arc<MemoryStore>,
+    log: Log,
+    snapshots: Snapshots,
+    trouble: Trouble,
+}
+
+impl Writer {
+    pub(super) fn new(memory: Arc<MemoryStore>, log: Log, snapshots: Snapshots, trouble: Trouble) -> Self {
+        Self { memory, log, snapshots, trouble }
+    }
+
+    /// Writes until nobody can send any more.
+    pub(super) fn run(mut self, mut commands: mpsc::Receiver<Command>) {
+        self.snapshots.turn(&self.memory, &mut self.log);
+        while let Some(first) = commands.blocking_recv() {
+            let mut batch = Batch::new(self.memory.newest(), self.log.synced());
+            let mut next = Some(first);
+            while let Some(command) = next {
+                batch.stage(&self.memory, command);
+                next = if batch.is_full() { None } else { commands.try_recv().ok() };
+            }
+            self.commit(batch);
+            self.snapshots.turn(&self.memory, &mut self.log);
+        }
+        self.snapshots.finish();
+    }
+
+    fn commit(&mut self, batch: Batch) {
+        let Batch { records, added, removed, staged, pending, .. } = batch;
+        let failure = match records.is_empty() {
+            true => None, // nobody's expectation was met
+            false => {
+                let failure = self.log.commit(&records).err();
+                let failure = failure.map(|error| format!("{}: {error}", self.log.name()));
+                self.trouble.lock().clone_from(&failure);
+                failure
+            }
+        };
+        if failure.is_none() {
+            self.snapshots.logged(records.len(), added, removed);
+        }
+        drop(pending);
+        let answers: Vec<_> = staged
+            .into_iter()
+            .map(|Staged { answer, outcome }| match (outcome, &failure) {
+                (Outcome::Conflict { current, is_known: true }, _)
+                | (Outcome::Conflict { current, .. }, None) => {
+                    (answer, Err(WriteError::Conflict { current }))
+                }
+                (_, Some(failure)) => (answer, Err(WriteError::NotDurable(failure.clone().into()))),
+                (Outcome::Change { collection, change, now }, None) => {
+                    (answer, Ok(self.memory.apply(&collection, change, now))) // D1
+                }
+            })
+            .collect();
+        for (answer, result) in answers {
+            let _nobody_waits = answer.send(result);
+        }
+    }
+}
+
+/// Writes that share a sync.
+struct Batch {
+    /// Of the last change.
+    revision: Revision,
+    synced: u64,
+    records: Vec<u8>,
+    /// What the objects take more and less by these changes.
+    added: u64,
+    removed: u64,
+    staged: Vec<Staged>,
+    /// D2: what the keys will have that these changes are about.
+    pending: HashMap<(Collection, ObjectKey), Option<Arc<Stored>>>,
+}
+
+struct Staged {
+    answer: oneshot::Sender<Result<Arc<Stored>, WriteError>>,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    Change {
+        collection: Collection,
+        change: Change,
+        now: Instant,
+    },
+    /// `is_known` where `current` is on disk already, whatever becomes of this batch.
+    Conflict {
+        current: Option<Arc<Stored>>,
+        is_known: bool,
+    },
+}
+
+impl Batch {
+    fn new(revision: Revision, synced: u64) -> Self {
+        let (staged, pending) = (Vec::new(), HashMap::new());
+        Self { revision, synced, records: Vec::new(), added: 0, removed: 0, staged, pending }
+    }
+
+    fn is_full(&self) -> bool {
+        self.staged.len() >= BATCH_COMMANDS || self.records.len() >= BATCH_BYTES
+    }
+
+    /// Decides a command on what all before it leave (D2).
+    fn stage(&mut self, memory: &MemoryStore, command: Command) {
+        let Command { collection, asked, now, answer } = command;
+        let place = (collection, asked.key().clone());
+        let pending = self.pending.get(&place);
+        let is_known = pending.is_none();
+        let existing = pending.cloned().unwrap_or_else(|| memory.newest_of(&place.0, &place.1));
+        let revision = Revision::new(self.revision.get() + 1);
+        let Some(change) = asked.decide(existing.as_ref(), revision) else {
+            let outcome = Outcome::Conflict { current: existing, is_known };
+            return self.staged.push(Staged { answer, outcome });
+        };
+        let collection = place.0.clone();
+        self.removed += existing.map_or(0, |existing| kept_bytes(&collection, &existing));
+        match &change {
+            Change::Put(stored) => {
+                push(&mut self.records, self.synced, |out| record::put(out, &collection, stored));
+                self.added += kept_bytes(&collection, stored);
+                self.pending.insert(place, Some(stored.clone()));
+            }
+            Change::Delete { last, .. } => {
+                push(&mut self.records, self.synced, |out| {
+                    record::delete(out, &collection, last.key(), revision);
+                });
+                self.pending.insert(place, None);
+            }
+        }
+        self.revision = revision;
+        self.staged.push(Staged { answer, outcome: Outcome::Change { collection, change, now } });
+    }
+}
