@@ -107,8 +107,11 @@ impl Builder {
     }
 }
 
-/// What a client of this process needs to know of the server.
-fn config(server: &ApiServer) -> Result<Config, StartError> {
+/// What a client of this process needs to know of the server, to be its administrator.
+///
+/// # Errors
+/// Where the server's address is none, which it never is.
+pub fn config(server: &ApiServer) -> Result<Config, StartError> {
     let mut config = Config::new(server.url().parse::<Uri>()?);
     if let Some(pem) = server.ca_pem() {
         config.authorities = Authorities::Pem(pem.to_owned());

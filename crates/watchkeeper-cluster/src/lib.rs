@@ -42,6 +42,6 @@ mod telling;
 mod view;
 mod whole;
 
-pub use cluster::{Builder, Cluster, StartError, UnknownNode};
+pub use cluster::{Builder, Cluster, StartError, UnknownNode, config};
 pub use kubelet::Script;
 pub use pace::Pace;

@@ -1,6 +1,7 @@
 //! Plane: what every controller is given, and where it runs.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -9,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use watchkeeper_cache::{Informer, InformerFactory, Keep, Reader};
 use watchkeeper_client::Client;
 use watchkeeper_client::dynamic::DynamicApi;
+use watchkeeper_client::rest::NoWarnings;
 use watchkeeper_controller::events::{EventApi, Recorder, ServerSink};
 use watchkeeper_controller::{Controller, Reconcile};
 
@@ -40,9 +42,10 @@ impl Plane {
         self.informer(resource).reader(Keep::Encoded)
     }
 
-    /// To write them, in all namespaces until one is named.
+    /// To write them, in all namespaces until one is named. That Endpoints are deprecated is no news to who must write
+    /// them all the same.
     pub(crate) fn api(&self, resource: Resource) -> DynamicApi {
-        self.client.dynamic(&resource.group_version(), resource.plural)
+        self.client.dynamic(&resource.group_version(), resource.plural).warnings(Arc::new(NoWarnings))
     }
 
     /// For who wants to know of resources that are not known beforehand.

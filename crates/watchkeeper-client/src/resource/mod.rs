@@ -15,12 +15,13 @@ mod watch;
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use http::Method;
 use watchkeeper_core::GroupVersionResource;
 use watchkeeper_wire::Kind;
 
-use crate::rest::{Content, Request, RestClient, Shape};
+use crate::rest::{Content, Request, RestClient, Shape, Warnings};
 use crate::source::RestSource;
 
 pub use deleted::Deleted;
@@ -70,6 +71,13 @@ impl<T> ResourceClient<T> {
     /// The objects of a resource, whatever kind they are. The client must speak JSON.
     pub(crate) fn untyped(client: RestClient, resource: GroupVersionResource) -> Self {
         Self { client, resource, kind: None, namespace: None, shape: Shape::Whole, of: PhantomData }
+    }
+
+    /// Who hears of the server's warnings: see [`RestClient::warnings`].
+    #[must_use]
+    pub fn warnings(mut self, warnings: Arc<dyn Warnings>) -> Self {
+        self.client = self.client.warnings(warnings);
+        self
     }
 
     /// The objects of a resource that are of this kind. The client's path is that of the group and version.

@@ -1,0 +1,201 @@
+//! `watchkeeper up`: a cluster in this process with something going on in it, and the page over it.
+//!
+//! With `--kubeconfig` or `--context` it is the cluster of that kubeconfig instead, in which nothing is changed.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::{Args, Parser};
+use tokio_util::sync::CancellationToken;
+use watchkeeper_apiserver::expiry::parse_ttl;
+use watchkeeper_apiserver::server::ApiServer;
+use watchkeeper_client::Client;
+use watchkeeper_cluster::Cluster;
+
+use crate::connect;
+use crate::demo;
+use crate::failure::{Failure, is_taken};
+use crate::serve;
+use crate::signal::Interrupt;
+use crate::site::{self, Site};
+use crate::stdout::print;
+
+/// Where the API server listens where nobody says so, or on one of the ports after it.
+const API_PORT: u16 = 6443;
+/// How many ports are tried.
+const PORTS_TRIED: u16 = 100;
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    site: site::Flags,
+    /// Where the API server listens [default: 127.0.0.1:6443, or the next port that is free]
+    #[arg(long, value_name = "ADDR", help_heading = "Cluster")]
+    api_listen: Option<SocketAddr>,
+    /// Where to write the kubeconfig [default: below ~/.local/state/watchkeeper]
+    #[arg(long, value_name = "PATH", help_heading = "Cluster")]
+    write_kubeconfig: Option<PathBuf>,
+    /// How many nodes the cluster has
+    #[arg(long, value_name = "COUNT", default_value_t = 3, help_heading = "Cluster")]
+    nodes: u32,
+    /// Leave the cluster empty: no demo
+    #[arg(long, help_heading = "Cluster")]
+    no_demo: bool,
+    /// How often something happens in the demo
+    #[arg(long, value_name = "TIME", default_value = "8s", value_parser = parse_ttl, help_heading = "Cluster")]
+    demo_every: Duration,
+}
+
+#[derive(Parser)]
+struct Alone {
+    #[command(flatten)]
+    arguments: Arguments,
+}
+
+impl Arguments {
+    /// What they are where nothing was said.
+    pub(crate) fn unsaid() -> Self {
+        Alone::parse_from(["up"]).arguments
+    }
+}
+
+pub(crate) async fn run(arguments: &Arguments, flags: &connect::Flags) -> Result<(), Failure> {
+    if flags.kubeconfig.is_some() || flags.context.is_some() {
+        return serve::over(&arguments.site, flags).await;
+    }
+    let interrupt = Interrupt::listen()?;
+    let begun = Instant::now();
+    let embedded = Embedded::start(arguments).await?;
+    let outcome = embedded.show(arguments, begun, interrupt).await;
+    embedded.stop().await;
+    outcome
+}
+
+/// A cluster of this process.
+struct Embedded {
+    server: ApiServer,
+    cluster: Cluster,
+    client: Client,
+    kubeconfig: KubeconfigFile,
+}
+
+/// A kubeconfig that goes with the cluster that it tells of.
+struct KubeconfigFile(PathBuf);
+
+impl Drop for KubeconfigFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0); // it may be gone already
+    }
+}
+
+impl Embedded {
+    async fn start(arguments: &Arguments) -> Result<Self, Failure> {
+        let server = listen(arguments).await?;
+        let started = Self::complete(arguments, &server).await;
+        match started {
+            Ok((cluster, client, kubeconfig)) => Ok(Self { server, cluster, client, kubeconfig }),
+            Err(failure) => {
+                server.stop().await;
+                Err(failure)
+            }
+        }
+    }
+
+    async fn complete(
+        arguments: &Arguments,
+        server: &ApiServer,
+    ) -> Result<(Cluster, Client, KubeconfigFile), Failure> {
+        let path = match &arguments.write_kubeconfig {
+            Some(path) => path.clone(),
+            None => state_directory()?.join(format!("kubeconfig-{}.yaml", server.address().port())),
+        };
+        let written = server.kubeconfig().write(&path);
+        written.map_err(|error| {
+            Failure::error(format!("cannot write the kubeconfig {}: {error}", path.display()))
+        })?;
+        let kubeconfig = KubeconfigFile(path);
+        let mut config = watchkeeper_cluster::config(server).map_err(|error| Failure::of(&error))?;
+        config.user_agent = concat!("watchkeeper/", env!("CARGO_PKG_VERSION")).to_owned();
+        let client = Client::new(&config)?;
+        let started = Cluster::builder().nodes(arguments.nodes).start(server).await;
+        Ok((started.map_err(|error| Failure::of(&error))?, client, kubeconfig))
+    }
+
+    /// Serves the page, and plays the demo, until it is interrupted.
+    async fn show(&self, arguments: &Arguments, begun: Instant, interrupt: Interrupt) -> Result<(), Failure> {
+        let site = Site::open(&self.client, &arguments.site).await?;
+        if !arguments.no_demo {
+            demo::set(&self.client).await?;
+        }
+        print(self.greeting(&site.url(), arguments.no_demo, begun.elapsed()).as_bytes())?;
+        let stop = CancellationToken::new();
+        let play = async {
+            if !arguments.no_demo {
+                demo::play(&self.client, arguments.demo_every, &stop).await;
+            }
+        };
+        let interrupted = async {
+            interrupt.wait().await;
+            stop.cancel();
+        };
+        tokio::join!(site.run(interrupted), play);
+        Ok(())
+    }
+
+    fn greeting(&self, page: &str, is_empty: bool, took: Duration) -> String {
+        let (api, path) = (self.server.url(), self.kubeconfig.0.display());
+        let watched = if is_empty { "" } else { "  watchkeeper tree deployment/storefront -n shop\n" };
+        format!(
+            "Watchkeeper: a cluster in memory, ready in {} ms\n\n  \
+             page         {page}\n  API server   {api}\n  kubeconfig   {path}\n\n\
+             Try:\n  export KUBECONFIG={path}\n  watchkeeper get pods -A\n  watchkeeper watch pods -A\n{watched}  \
+             kubectl get deployments -A -w\n\n\
+             Everything is in memory and gone with this process. Stop it with Ctrl-C.\n",
+            took.as_millis()
+        )
+    }
+
+    /// The controllers first, so that nobody finds the server gone.
+    async fn stop(self) {
+        self.cluster.stop().await;
+        self.server.stop().await;
+    }
+}
+
+/// Starts the API server where it was told to, or on the first port that is free.
+async fn listen(arguments: &Arguments) -> Result<ApiServer, Failure> {
+    if let Some(address) = arguments.api_listen {
+        let started = ApiServer::builder().listen(address).start().await;
+        return started.map_err(|error| Failure::port(address, "--api-listen", &error));
+    }
+    let mut address = SocketAddr::from((Ipv4Addr::LOCALHOST, API_PORT));
+    loop {
+        match ApiServer::builder().listen(address).start().await {
+            Err(error) if is_taken(&error) && address.port() < API_PORT + PORTS_TRIED => {
+                address.set_port(address.port() + 1);
+            }
+            started => return started.map_err(|error| Failure::port(address, "--api-listen", &error)),
+        }
+    }
+}
+
+/// Where this command keeps what is its own, as XDG has it.
+fn state_directory() -> Result<PathBuf, Failure> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    let directory = state.unwrap_or_else(std::env::temp_dir).join("watchkeeper");
+    make(&directory).map_err(|error| {
+        let shown = directory.display();
+        Failure::error(format!(
+            "cannot make {shown}: {error}; say where the kubeconfig goes with --write-kubeconfig"
+        ))
+    })?;
+    Ok(directory)
+}
+
+fn make(directory: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+}
