@@ -5,6 +5,8 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
+use std::net::SocketAddr;
 
 use watchkeeper_client::discovery::{DiscoveryError, MapError};
 use watchkeeper_client::rest::RequestError;
@@ -38,6 +40,14 @@ impl Failure {
     /// One thing, which is said as it is.
     pub(crate) fn said(text: impl Into<String>) -> Self {
         Self { complaints: vec![Complaint { text: text.into(), is_bare: false, is_not_found: false }] }
+    }
+
+    /// A port that cannot be had, and how to choose another.
+    pub(crate) fn port(address: SocketAddr, flag: &str, error: &(dyn Error + 'static)) -> Self {
+        match is_taken(error) {
+            true => Self::error(format!("{address} is taken by another program: choose another with {flag}")),
+            false => Self::of(error),
+        }
     }
 
     /// An error and what caused it, on one line.
@@ -74,6 +84,12 @@ impl fmt::Display for Failure {
         }
         Ok(())
     }
+}
+
+/// Whether somebody else listens there already.
+pub(crate) fn is_taken(error: &(dyn Error + 'static)) -> bool {
+    let io = error.downcast_ref::<io::Error>();
+    io.is_some_and(|io| io.kind() == io::ErrorKind::AddrInUse) || error.source().is_some_and(is_taken)
 }
 
 /// An error and what caused it, on one line. What an error repeats of its cause is said once.

@@ -3,13 +3,19 @@
 mod api_versions;
 mod apiserver;
 mod connect;
+mod demo;
 mod failure;
+mod log;
 #[allow(dead_code, unused_imports, reason = "what reads objects comes next")]
 mod output;
 #[allow(dead_code, reason = "what reads objects comes next")]
 mod selection;
+mod serve;
+mod signal;
+mod site;
 mod stdout;
 mod transcode;
+mod up;
 mod warnings;
 
 use std::ffi::OsStr;
@@ -21,34 +27,37 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::failure::Failure;
 
-/// What there is to see before there is a cluster to watch.
-const SO_FAR: &str = "\
-Watchkeeper is being built from the bytes up. This version has a cluster in memory, and the codecs:
-
+/// What to try.
+const EXAMPLES: &str = "\
+Examples:
+  watchkeeper                                a cluster in this process, and the page over it
+  watchkeeper up --kubeconfig ~/.kube/config the page over a real one
   watchkeeper apiserver --write-kubeconfig kube.yaml
-                                       a cluster for kubectl and client-go, with controllers
-  watchkeeper transcode pod.bin        a protobuf body, from etcd or from the wire, as JSON
-  watchkeeper transcode pod.json -o protobuf > pod.bin
-
-Not built yet: up, serve, get, watch, tree, events, api-resources, completion.
-As a library it has the vocabulary (watchkeeper-core), the codecs (watchkeeper-wire), the server
-(watchkeeper-apiserver) and what makes it live (watchkeeper-cluster), a cluster for tests
-(watchkeeper-testkit), a client (watchkeeper-client), its types (watchkeeper-kinds), informers
-(watchkeeper-cache) and controllers (watchkeeper-controller): see README.md.
+                                             an API server with controllers, for kubectl and tests
+  watchkeeper transcode pod.bin              a protobuf body, from etcd or from the wire, as JSON
 ";
 
-/// Kubernetes list-watch: what this version can do so far.
+/// Kubernetes, watched: a cluster in the box, a live page over any cluster, and what kubectl reads.
 #[derive(Parser)]
-#[command(name = "watchkeeper", version, after_help = SO_FAR)]
+#[command(name = "watchkeeper", version, after_help = EXAMPLES)]
 struct Arguments {
+    /// Without one it is `up`
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
     connection: connect::Flags,
+    /// Say more of what is done; twice for how
+    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    verbose: u8,
 }
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run a cluster in this process with something going on in it, and the page over it; with --kubeconfig or
+    /// --context, the page over that cluster
+    Up(up::Arguments),
+    /// Serve the page and the web service over a cluster
+    Serve(serve::Arguments),
     /// Print the versions of groups that the server has
     ApiVersions(api_versions::Arguments),
     /// Run an API server in memory until it is interrupted
@@ -68,6 +77,7 @@ fn main() -> ExitCode {
             return if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
         }
     };
+    log::start(arguments.verbose);
     match run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -91,7 +101,9 @@ fn command() -> clap::Command {
 fn run(arguments: &Arguments) -> Result<(), Failure> {
     let flags = &arguments.connection;
     match &arguments.command {
-        None => Ok(stdout::print(SO_FAR.as_bytes())?),
+        None => block_on_all(up::run(&up::Arguments::unsaid(), flags)),
+        Some(Command::Up(arguments)) => block_on_all(up::run(arguments, flags)),
+        Some(Command::Serve(arguments)) => block_on_all(serve::run(arguments, flags)),
         Some(Command::ApiVersions(arguments)) => block_on(api_versions::run(arguments, flags)),
         Some(Command::Apiserver(arguments)) => apiserver::run(arguments).map_err(|error| Failure::of(&error)),
         Some(Command::Transcode(arguments)) => transcode::run(arguments).map_err(|error| Failure::of(&error)),
@@ -99,6 +111,13 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
             Ok(stdout::print(concat!("watchkeeper ", env!("CARGO_PKG_VERSION"), "\n").as_bytes())?)
         }
     }
+}
+
+/// Runs a command that is a server, on all processors.
+fn block_on_all(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error: io::Error| Failure::of(&error))?;
+    runtime.block_on(command)
 }
 
 /// Runs a command that asks a server and is done.

@@ -26,14 +26,6 @@ fn complaint(output: &Output) -> String {
 }
 
 #[test]
-fn without_arguments_it_says_what_it_can_do_and_what_not_yet() {
-    let output = watchkeeper(&[], b"");
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success());
-    assert!(text.contains("apiserver") && text.contains("Not built yet: up"), "{text}");
-}
-
-#[test]
 fn an_object_goes_to_protobuf_and_back() {
     let json = br#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"}}"#;
     let protobuf = watchkeeper(&["transcode"], json);

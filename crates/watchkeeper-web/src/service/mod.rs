@@ -24,7 +24,12 @@ pub struct Service {
 impl Service {
     /// Over what this client's server has. Nothing is asked for before [`start`](Self::start).
     pub fn new(client: &Client) -> Self {
-        let (catalog, access) = (Catalog::builder(client).build(), Access::default());
+        Self::over(Catalog::builder(client).build())
+    }
+
+    /// Over the resources of this catalog.
+    pub fn over(catalog: Catalog) -> Self {
+        let access = Access::default();
         let streams = Streams::new(catalog.clone(), access.clone(), stream::Limits::default());
         Self { catalog, access, streams }
     }
