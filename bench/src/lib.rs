@@ -10,3 +10,4 @@ pub mod pods;
 pub mod queue;
 pub mod server;
 pub mod store;
+pub mod web;

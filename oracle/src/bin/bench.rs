@@ -1,8 +1,9 @@
-//! Compares Watchkeeper with its peers, at the real server: `bench [server|client|informer|queue] [ARGUMENT...]`.
+//! Compares Watchkeeper with its peers, at the real server: `bench [server|client|informer|queue|web] [ARGUMENT...]`.
 //!
 //! - `server`, which may be left out: our API server beside kube-apiserver with etcd.
 //! - `client`: our client beside client-go and kube-client.
 //! - `informer`: our informer beside client-go's and kube-rs's.
+//! - `web`: our service over a cache beside one of client-go and encoding/json; its server is ours.
 //! - `queue`: our work queue beside client-go's and kube-rs's scheduler; its server is ours.
 //!
 //! Builds for release what is measured and the loader (of `watchkeeper-bench`), starts kube-apiserver with
@@ -27,6 +28,7 @@ enum Question {
     Client,
     Informer,
     Queue,
+    Web,
 }
 
 #[tokio::main]
@@ -38,8 +40,11 @@ async fn main() -> ExitCode {
         Some("client") => Question::Client,
         Some("informer") => Question::Informer,
         Some("queue") => Question::Queue,
+        Some("web") => Question::Web,
         Some(word) => {
-            eprintln!("error: {word:?} is none of \"server\", \"client\", \"informer\" and \"queue\"");
+            eprintln!(
+                "error: {word:?} is none of \"server\", \"client\", \"informer\", \"queue\" and \"web\""
+            );
             return ExitCode::FAILURE;
         }
     };
@@ -79,9 +84,13 @@ async fn compare(
             let peers = [("watchkeeper-oracle", "kube_queue")];
             (build(workspace, &ours).await?, build(&oracle, &peers).await?)
         }
+        Question::Web => {
+            let ours = [("watchkeeper", "watchkeeper"), ("watchkeeper-bench", "webs")];
+            (build(workspace, &ours).await?, PathBuf::new())
+        }
     };
     let cluster = match question {
-        Question::Queue => None,
+        Question::Queue | Question::Web => None,
         Question::Server | Question::Client | Question::Informer => Some(Cluster::start().await?),
     };
     let directory = TempDir::with_prefix("watchkeeper-bench-")?;
@@ -117,6 +126,9 @@ async fn compare(
                 .arg(binaries.path("informer"))
                 .arg("--kube-rs")
                 .arg(peers.join("kube_informer"));
+        }
+        (Question::Web, _) => {
+            loader.arg(release.join("webs")).arg("--client-go").arg(binaries.path("web"));
         }
         (Question::Queue, _) | (_, None) => {
             loader
