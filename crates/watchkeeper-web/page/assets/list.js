@@ -96,10 +96,14 @@ export class List {
   }
 
   #sort() {
-    const { sort } = this.route;
+    const sort = this.route.sort || (this.#has("Last Seen") ? "Last Seen" : ""); // of events, the newest first
     if (this.rows.columns === null && sort !== "") return;
     const descending = sort.startsWith("-");
     this.view.sort(sort === "" ? null : sort.slice(descending ? 1 : 0), descending);
+  }
+
+  #has(name) {
+    return this.rows.columns?.some((column) => column.name === name) ?? false;
   }
 
   #lay() {

@@ -21,7 +21,7 @@ const resources = new Resources();
 const stream = new Stream(connection);
 const list = new List({ stream, resources, onDraw: state,
   onOpen: (row) => open({ ...only(route), namespace: row.namespace, name: row.name }),
-  onSort: (column) => sort(column, route.sort === column || (route.sort === "" && column === "Name")) });
+  onSort: (column) => sort(column, !list.view.order.descending && (list.view.order.column ?? "Name") === column) });
 
 let route = null;
 let panel = null;
@@ -29,7 +29,7 @@ let paused = false;
 let connected = { state: "connecting", status: 0 };
 
 function only({ group, version, resource }) {
-  return { group, version, resource };
+  return { group: group || "core", version, resource };
 }
 
 /** Goes to what is shown now, but for these changes. */

@@ -11,6 +11,7 @@ import { Tree } from "./tree.js";
 
 const TABS = [["yaml", "YAML"], ["diff", "Changes"], ["events", "Events"], ["tree", "Tree"], ["pods", "Pods"]];
 const HELD = 50;
+const AGAIN = 1500;
 
 export class ObjectPanel {
   /** `link(target)` gives an address; `onTab(name)` and `onClose()` hear what the user wants. */
@@ -32,8 +33,7 @@ export class ObjectPanel {
       h("header", {}, h("h2", { tabindex: -1 }, this.kind, target.name),
         h("button", { type: "button", class: "button close", "aria-label": "Close the object", title: "Close (Esc)", click: onClose }, "×"), this.facts, this.chips),
       this.tabs, this.panel);
-    const { group, version, resource, namespace, name } = target;
-    this.unsubscribe = stream.subscribe({ group, version, resource, namespace, name, as: "object" }, (event, message) => this.#receive(event, message));
+    this.#subscribe();
     this.parts.yaml = new Manifest(target);
     this.parts.diff = new Changes();
     this.show(target.tab);
@@ -79,18 +79,31 @@ export class ObjectPanel {
   }
 
   close() {
+    clearTimeout(this.again);
     this.unsubscribe();
     for (const part of Object.values(this.parts)) part.close?.();
     this.element.remove();
   }
 
+  #subscribe() {
+    const { group, version, resource, namespace, name } = this.target;
+    this.unsubscribe?.();
+    this.unsubscribe = this.context.stream.subscribe({ group, version, resource, namespace, name, as: "object" }, (event, message) => this.#receive(event, message));
+  }
+
   #receive(event, message) {
     if (event === "objects") {
+      this.came ||= message.objects.length > 0;
       for (const object of message.objects) this.#take(object);
       if (message.gone?.length) this.#take(null);
     } else if (event === "synced" && message.count === 0 && this.object === null) {
       this.#note("Not found", "There is no such object. It may have been deleted, or the address is not right.");
+    } else if (event === "synced" && !this.came) {
+      this.#take(null);
+    } else if (event === "reset") {
+      this.came = false;
     } else if (event === "failed") {
+      if (message.status >= 500) this.again = setTimeout(() => this.#subscribe(), AGAIN);
       const { title, hint } = explain(message);
       this.#note(title, hint);
     }

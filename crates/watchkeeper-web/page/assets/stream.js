@@ -88,10 +88,11 @@ export class Stream {
     this.carried = undefined;
   }
 
+  /** Asks what an event source does not tell: whether the server is there, and lets us in. */
   async #lost() {
     this.source.close();
     this.source = null;
-    const status = await fetch("/ping", { cache: "no-store" }).then((answer) => answer.status, () => 0);
+    const status = await fetch("/v1/resources", { cache: "no-store" }).then((answer) => answer.status, () => 0);
     if (this.source !== null) return;
     this.failures++;
     this.onState(status >= 400 && status < 500 ? "refused" : "reconnecting", status);

@@ -72,21 +72,23 @@ function text(value, indent, column, isKey) {
   return doubled(value, indent, column, isKey);
 }
 
-const UNPRINTABLE = /[^\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/u;
+const UNPRINTABLE = /[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
+const BREAK = "[\\n\\r\\x85\\u2028\\u2029]";
+const AFTER = "([ \\t\\n\\r\\x85\\u2028\\u2029]|$)";
+const INDICATOR = new RegExp(`^[#,[\\]{}&*!|>'"%@\`]|^[-?:]${AFTER}|:${AFTER}|[ \\t\\n\\r\\x85\\u2028\\u2029]#|^---|^\\.\\.\\.`);
+const SPACE_THEN_BREAK = new RegExp(` ${BREAK}`);
+const BREAK_THEN_SPACE = new RegExp(`${BREAK} `);
+const EDGED = new RegExp(`^ | $|${BREAK}`);
 
 /** In which styles a string means itself. */
 function analyse(value) {
-  const special = UNPRINTABLE.test(value);
-  const spaceThenBreak = / \n/.test(value);
-  const block = !special && !spaceThenBreak && !value.endsWith(" ");
-  const single = !special && !spaceThenBreak && !/\n /.test(value);
-  const indicator = /^[#,[\]{}&*!|>'"%@`]/.test(value) || /^[-?:](\s|$)/.test(value) || /:(\s|$)/.test(value) ||
-    /\s#/.test(value) || /^(---|\.\.\.)/.test(value);
-  return { block, single, plain: single && !indicator && !/^\s|\s$|\n/.test(value) };
+  const safe = !UNPRINTABLE.test(value) && !SPACE_THEN_BREAK.test(value);
+  const single = safe && !BREAK_THEN_SPACE.test(value);
+  return { block: safe && !value.endsWith(" "), single, plain: single && !INDICATOR.test(value) && !EDGED.test(value) };
 }
 
 const WORDS = new Set(("y Y yes Yes YES true True TRUE on On ON n N no No NO false False FALSE off Off OFF " +
-  "~ null Null NULL .nan .NaN .NAN .inf .Inf .INF +.inf +.Inf +.INF -.inf -.Inf -.INF <<").split(" "));
+  "~ null Null NULL .nan .NaN .NAN .inf .Inf .INF +.inf +.Inf +.INF -.inf -.Inf -.INF").split(" "));
 const NUMBERS = [
   /^[-+]?[0-9][0-9_]*$/,
   /^[-+]?0[xX][0-9a-fA-F_]+$/,
@@ -131,7 +133,7 @@ function fold(line, indent, column, isKey) {
 }
 
 const ESCAPES = { "\0": "\\0", "\x07": "\\a", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f", "\r": "\\r",
-  "\x1b": "\\e", '"': '\\"', "\\": "\\\\", "\x85": "\\N", "\xa0": "\\_", "\u2028": "\\L", "\u2029": "\\P" };
+  "\x1b": "\\e", '"': '\\"', "\\": "\\\\", "\x85": "\\N", "\u2028": "\\L", "\u2029": "\\P" };
 
 function doubled(value, indent, column, isKey) {
   const pad = " ".repeat(indent + 2);
