@@ -1,12 +1,13 @@
 // Chooser: the dialog for columns and order.
 
+import { headline } from "./columns.js";
 import { openDialog } from "./dialog.js";
 import { h } from "./dom.js";
 
 /** Opens it. `all` are the columns, `chosen` the names shown; `onColumns(names or null)` and `onSort(name, descending)`
  * hear of changes. */
 export function openChooser({ all, chosen, order, onColumns, onSort }) {
-  const boxes = all.map((column) => h("input", { type: "checkbox", value: column.name, checked: chosen.includes(column.name), disabled: column.at === 0,
+  const boxes = all.map((column, i) => h("input", { type: "checkbox", value: column.name, checked: chosen.includes(column.name), disabled: i === headline(all),
     change: () => onColumns(boxes.filter((box) => box.checked).map((box) => box.value)) }));
   const by = h("select", { class: "field", "aria-label": "Order by", change: () => sort() },
     h("option", { value: "" }, "namespace and name"),

@@ -9,15 +9,21 @@ const LEAST = 90;
  * priority 0, and the namespace where there are several. */
 export function shown(columns, { namespaced, allNamespaces, chosen }) {
   const all = every(columns, namespaced);
-  if (chosen !== null) return all.filter(({ name, at }) => at === 0 || chosen.includes(name));
+  if (chosen !== null) return all.filter(({ name }, i) => i === headline(all) || chosen.includes(name));
   return all.filter(({ at, priority }) => (at < 0 ? allNamespaces : priority === 0));
 }
 
-/** All columns that there are, the name first and then the namespace. */
+/** Which of the columns says what a row is: its name, or what it is about. */
+export function headline(columns) {
+  const at = (name) => columns.findIndex((column) => column.name === name);
+  return Math.max(0, at("Name") >= 0 && columns[at("Name")].priority === 0 ? at("Name") : at("Object"));
+}
+
+/** All columns that there are, the namespace behind the name. */
 export function every(columns, namespaced) {
   const all = columns.map((column, at) => ({ ...column, at }));
   const has = all.some(({ name }) => name === "Namespace");
-  if (namespaced && !has) all.splice(1, 0, { name: "Namespace", type: "string", priority: 0, at: -1, description: "Where the object is." });
+  if (namespaced && !has) all.splice(all[0]?.name === "Name" ? 1 : 0, 0, { name: "Namespace", type: "string", priority: 0, at: -1, description: "Where the object is." });
   return all;
 }
 

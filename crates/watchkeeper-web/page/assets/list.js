@@ -116,7 +116,7 @@ export class List {
   }
 
   #characters() {
-    return this.columns.map(({ at, name }) => (at < 0 ? 14 : this.rows.widest[at] + (at === 0 ? 3 : 0)) || name.length);
+    return this.columns.map(({ at, name }) => (at < 0 ? 14 : this.rows.widest[at] + (name === "Name" || name === "Object" ? 3 : 0)) || name.length);
   }
 
   #soon() {

@@ -2,7 +2,7 @@
 // reused as it scrolls, and a cell is written only when what it says has changed.
 
 import { age } from "./age.js";
-import { fit } from "./columns.js";
+import { fit, headline } from "./columns.js";
 import { dot, h, set, write } from "./dom.js";
 
 const OVERSCAN = 6;
@@ -38,6 +38,7 @@ export class Table {
     this.characters = characters;
     if (JSON.stringify(columns) !== JSON.stringify(this.columns)) {
       this.columns = columns;
+      this.headline = headline(columns);
       this.lines.splice(0).forEach((line) => line.element.remove());
     }
     this.#header();
@@ -91,7 +92,7 @@ export class Table {
   #header() {
     const { column, descending } = this.view.order;
     const cells = this.columns.map((each, i) => {
-      const sorted = column === each.name || (column === null && i === 0);
+      const sorted = column === each.name || (column === null && each.name === "Name");
       const sort = !sorted ? "none" : descending ? "descending" : "ascending";
       return h("div", { role: "columnheader", "aria-sort": sort, "aria-colindex": i + 1, class: numeric(each) ? "number" : null },
         h("button", { type: "button", title: each.description || `Sort by ${each.name}`, "data-column": each.name,
@@ -143,11 +144,11 @@ export class Table {
 
   #line() {
     const cells = this.columns.map((column, i) => h("div", { role: "gridcell", "aria-colindex": i + 1,
-      class: [i === 0 ? "name" : "", column.at < 0 ? "namespace" : "", numeric(column) ? "number" : ""].filter(Boolean).join(" ") || null,
+      class: [i === this.headline ? "name" : "", column.at < 0 ? "namespace" : "", numeric(column) ? "number" : ""].filter(Boolean).join(" ") || null,
       "data-label": column.name }));
     const element = h("div", { role: "row", class: "row", id: `row-${this.lines.length}`, hidden: true }, cells);
     const name = h("span", { class: "text" });
-    cells[0]?.append(name);
+    cells[this.headline]?.append(name);
     this.body.append(element);
     return { element, cells, name, row: null, seen: 0, index: -1, level: null };
   }
@@ -188,28 +189,28 @@ export class Table {
     const { row } = line;
     this.columns.forEach((column, i) => {
       const element = line.cells[i];
-      if (i === 0) {
+      if (column.type === "date") return;
+      const text = column.at < 0 ? row.namespace : column.name === "Name" ? row.name : said(row.cells[column.at]);
+      if (i === this.headline) {
         if (line.level !== row.health) {
           line.level = row.health;
           element.querySelector(".dot")?.remove();
           if (row.health) element.prepend(dot(row.health));
         }
-        write(line.name, row.name);
-        element.title = row.name;
-      } else if (column.type !== "date") {
-        const text = column.at < 0 ? row.namespace : said(row.cells[column.at]);
+        write(line.name, text);
+      } else {
         write(element, text);
-        element.title = text;
         if (column.name === "Status") set(element, "data-level", row.health ?? "");
         if (column.name === "Restarts") set(element, "data-level", /^[1-9]/.test(text) ? "progressing" : "");
       }
+      element.title = text;
     });
     this.#ages(line, now);
   }
 
   #ages(line, now) {
     this.columns.forEach((column, i) => {
-      if (column.type !== "date" || i === 0) return;
+      if (column.type !== "date") return;
       const time = line.row.cells[column.at];
       write(line.cells[i], time ? age(time, now) : "<unknown>");
       if (line.cells[i].title !== time) line.cells[i].title = time ?? "";
