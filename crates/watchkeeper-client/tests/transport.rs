@@ -161,3 +161,28 @@ async fn until(condition: impl Fn() -> bool) {
         tokio::task::yield_now().await;
     }
 }
+
+#[tokio::test]
+async fn what_is_sent_on_stays_compressed_if_the_request_says_so() {
+    let server = ApiServer::builder().start().await.unwrap();
+    let transport = transport(&server);
+    let data = json!({"a": "compressible ".repeat(20_000)});
+    let object =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "large"}, "data": data});
+    let request = Request::post("/api/v1/namespaces/default/configmaps")
+        .header("content-type", "application/json")
+        .body(Body::from(object.to_string()));
+    assert_eq!(transport.send(request.unwrap()).await.unwrap().status(), StatusCode::CREATED);
+    let list = async |encoding: Option<&'static str>| {
+        let mut request = get("/api/v1/namespaces/default/configmaps");
+        if let Some(encoding) = encoding {
+            request.headers_mut().insert("accept-encoding", encoding.parse().unwrap());
+        }
+        let answer = transport.forward(request).await.unwrap();
+        let compressed = answer.headers().contains_key("content-encoding");
+        (compressed, answer.into_body().bytes().await.unwrap().starts_with(&[0x1f, 0x8b]))
+    };
+    assert_eq!(list(Some("gzip")).await, (true, true));
+    assert_eq!(list(None).await, (false, false));
+    server.stop().await;
+}

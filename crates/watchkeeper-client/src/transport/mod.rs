@@ -28,8 +28,8 @@ use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LEN
 use http::{HeaderValue, Request, Response, StatusCode};
 
 use crate::Config;
-use crate::auth::{self, Credentials};
-use crate::config::Impersonate;
+use crate::auth::{self, Credentials, Fixed};
+use crate::config::{Authorization, Impersonate};
 use crate::metrics::Metrics;
 use dial::Dialer;
 use pool::Pool;
@@ -51,6 +51,7 @@ pub struct Transport {
 
 #[derive(Debug)]
 struct Shared {
+    config: Config,
     pool: Pool,
     credentials: Arc<dyn Credentials>,
     /// T4.
@@ -85,6 +86,7 @@ impl Transport {
         config.metrics.transport_created();
         Ok(Self {
             shared: Arc::new(Shared {
+                config: config.clone(),
                 pool: Pool::new(dialer),
                 credentials,
                 may_authorize: config.is_secure() || config.plain_credentials,
@@ -112,6 +114,34 @@ impl Transport {
         let response = self.shared.pool.send(request, given).await?;
         self.hear(response.status(), given);
         Ok(decompress(response))
+    }
+
+    /// Sends on a request of somebody else's: as [`send`](Self::send), but whether the answer may be compressed is what
+    /// the request itself says, and what is compressed stays so.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub async fn forward(&self, request: Request<Body>) -> Result<Response<Body>, TransportError> {
+        let mut request = request;
+        let given = self.prepare(&mut request).await?;
+        let response = self.shared.pool.send(request, given).await?;
+        self.hear(response.status(), given);
+        Ok(response)
+    }
+
+    /// A way to the same server, over connections of its own, for those who bring their own credentials: it has none,
+    /// neither for requests nor for connections, and acts as nobody.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn anonymous(&self) -> Result<Self, BuildError> {
+        let config = Config {
+            certificate: None,
+            authorization: Authorization::None,
+            impersonate: None,
+            ..self.shared.config.clone()
+        };
+        Self::new(&config, Arc::new(Fixed::none()))
     }
 
     /// Sends a request over an HTTP/1.1 connection of its own, as one that asks for another protocol needs it.

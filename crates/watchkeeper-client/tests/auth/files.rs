@@ -50,3 +50,18 @@ async fn one_can_act_as_somebody_else() {
     assert_eq!(who(&world.transport("token: root")).await, "root");
     world.stop().await;
 }
+
+#[tokio::test]
+async fn who_is_anonymous_has_nothing_of_ours() {
+    let world = World::start().await;
+    let identity = world.authority.vouch_for_client("ann", &[]).unwrap();
+    world.write("c.crt", identity.certificate);
+    world.write("c.key", identity.key);
+    for user in ["client-certificate: c.crt, client-key: c.key", "token: root, as: her", "tokenFile: token"] {
+        world.write("token", "jane");
+        let ours = world.transport(user);
+        assert_ne!(who(&ours).await, "401", "{user}");
+        assert_eq!(who(&ours.anonymous().unwrap()).await, "401", "{user}");
+    }
+    world.stop().await;
+}
