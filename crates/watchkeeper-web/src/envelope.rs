@@ -91,6 +91,11 @@ impl From<CatalogError> for Failure {
 
 impl From<Refused> for Failure {
     fn from(refused: Refused) -> Self {
-        Self::new(StatusCode::FORBIDDEN, refused.to_string())
+        let (status, retry_after) = match &refused {
+            Refused::Unknown(_) => (StatusCode::UNAUTHORIZED, None),
+            Refused::Denied(_) => (StatusCode::FORBIDDEN, None),
+            Refused::Unanswered(_) => (StatusCode::SERVICE_UNAVAILABLE, Some(5)),
+        };
+        Self { status, message: refused.to_string(), retry_after }
     }
 }

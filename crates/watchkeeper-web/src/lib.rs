@@ -9,6 +9,7 @@ mod envelope;
 pub mod guard;
 pub mod listen;
 pub mod page;
+pub mod proxy;
 pub mod service;
 pub mod stream;
 pub mod tree;

@@ -15,7 +15,6 @@ pub(crate) enum Content {
     /// Ours.
     Ours,
     /// The API server's, or those of somebody behind it.
-    #[allow(dead_code, reason = "the proxy will say it")]
     Theirs,
 }
 

@@ -5,40 +5,48 @@ use std::convert::Infallible;
 use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
+use http::Request;
 use http::request::Parts;
-use http::{Request, StatusCode};
 use tower_service::Service as _;
 use watchkeeper_listen::{Answer, Arrival, Departure};
 
 use super::ending::end_with;
-use crate::access::Who;
-use crate::envelope::Failure;
+use crate::access::Gate;
 use crate::guard::{Content, Guard, protect, whole};
+use crate::proxy::Proxy;
 use crate::service::Service;
 
 /// Guards the service and the proxy, and chooses between them.
 #[derive(Debug)]
 pub(super) struct Front {
     guard: Guard,
-    tokens: bool,
+    gate: Gate,
+    proxy: Proxy,
     router: Router,
 }
 
 impl Front {
-    pub(super) fn new(service: &Service, guard: Guard, tokens: bool) -> Self {
-        Self { guard, tokens, router: service.router() }
+    pub(super) fn new(service: &Service, guard: Guard, tokens: bool, proxy: Proxy) -> Self {
+        let gate = Gate::new(service.access().clone(), tokens);
+        Self { guard, proxy, router: service.router().merge(gate.router()), gate }
     }
 
     async fn respond(&self, head: Parts, body: Body) -> (Response, Content) {
+        let proxied = Proxy::serves(head.uri.path());
         if let Err(failure) = self.guard.admit(&head) {
             return (failure.into_response(), Content::Ours);
         }
         let mut head = head;
-        if self.tokens {
-            let failure = Failure::new(StatusCode::UNAUTHORIZED, "this server knows no tokens yet");
-            return (failure.into_response(), Content::Ours);
+        if let Err(refused) = self.gate.admit(&mut head).await {
+            let response = match proxied {
+                true => refused.into_status(),
+                false => refused.into_response(),
+            };
+            return (response, Content::Ours);
         }
-        head.extensions.insert(Who::Local);
+        if proxied {
+            return (self.proxy.answer(head, body).await, Content::Theirs);
+        }
         let body = match whole(&head.headers, body).await {
             Ok(body) => Body::from(body),
             Err(failure) => return (failure.into_response(), Content::Ours),

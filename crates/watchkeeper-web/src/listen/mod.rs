@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use watchkeeper_listen::{Listener, Security};
 
 use crate::guard::{Guard, Host, Hosts, Place};
+use crate::proxy::Proxy;
 use crate::service::Service;
 use front::Front;
 
@@ -40,7 +41,7 @@ impl Server {
     /// # Errors
     /// Where the address cannot be had, or what is asked for would be unsafe (L1).
     pub async fn bind(service: &Service, options: Options) -> Result<Self, ServeError> {
-        let Options { address, hosts: names, tls, tokens, limits, .. } = options;
+        let Options { address, hosts: names, tls, tokens, opening, limits } = options;
         if !address.ip().is_loopback() && tls.is_none() {
             return Err(ServeError::Plain { address }); // L1
         }
@@ -61,7 +62,8 @@ impl Server {
         };
         let listener = Listener::bind(address, security).await?.limits(limits);
         let tokens = tokens || !address.ip().is_loopback();
-        let front = Front::new(service, Guard::new(hosts, secure), tokens);
+        let proxy = Proxy::new(service.catalog().client(), opening)?;
+        let front = Front::new(service, Guard::new(hosts, secure), tokens, proxy);
         Ok(Self { listener, front })
     }
 

@@ -6,16 +6,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use watchkeeper_client::Secret;
+use watchkeeper_client::transport::BuildError;
 use watchkeeper_listen::{ConnectionLimits, ListenError};
 
-/// What the proxy lets through besides reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Opening {
-    /// What writes.
-    pub(crate) writes: bool,
-    /// What changes the protocol.
-    pub(crate) upgrades: bool,
-}
+use crate::proxy::Opening;
 
 /// What the service takes on by default: 25,000 connections, 10 s and 64 KiB for the head of a request, 30 s to take
 /// what was asked for, and 10 s to finish when it stops.
@@ -116,6 +110,9 @@ pub enum ServeError {
     /// The address cannot be had.
     #[error(transparent)]
     Listen(#[from] ListenError),
+    /// Whoever brings a token could not be sent on.
+    #[error(transparent)]
+    Client(#[from] BuildError),
     /// Everybody on the way could read along, and everybody beyond loopback could ask.
     #[error(
         "{address} is not on loopback: to listen there, say --tls-cert and --tls-key; every request needs a token then"

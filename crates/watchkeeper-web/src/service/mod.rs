@@ -29,7 +29,7 @@ impl Service {
 
     /// Over the resources of this catalog.
     pub fn over(catalog: Catalog) -> Self {
-        let access = Access::default();
+        let access = Access::new(catalog.client());
         let streams = Streams::new(catalog.clone(), access.clone(), stream::Limits::default());
         Self { catalog, access, streams }
     }

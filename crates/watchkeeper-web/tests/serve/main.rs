@@ -1,6 +1,9 @@
 //! The service on a port, as clients see it that speak HTTP by hand.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod access;
 mod guard;
 mod listen;
+mod proxy;
+mod upstream;
 mod world;

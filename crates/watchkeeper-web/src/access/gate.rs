@@ -1,0 +1,150 @@
+//! Gate: who sent a request, found out before anything else is done for it.
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, SET_COOKIE, WWW_AUTHENTICATE};
+use http::request::Parts;
+use http::{HeaderValue, StatusCode};
+use serde::{Deserialize, Serialize};
+use watchkeeper_client::Secret;
+
+use super::token::{set_cookie, token};
+use super::{Access, Refused, Who};
+use crate::envelope::{Failure, success};
+
+/// What needs no token: the page, which has nothing of the cluster in it, how to log in, and what probes ask.
+const OPEN: [&str; 7] = ["/", "/favicon.ico", "/healthz", "/livez", "/readyz", "/v1/login", "/v1/logout"];
+/// And whatever is below these.
+const OPEN_BELOW: [&str; 4] = ["/assets/", "/healthz/", "/livez/", "/readyz/"];
+
+/// Lets requests in whose sender is known.
+#[derive(Debug, Clone)]
+pub(crate) struct Gate {
+    access: Access,
+    /// Whether a token is needed; without, everybody is [`Who::Local`].
+    tokens: bool,
+}
+
+impl Gate {
+    pub(crate) fn new(access: Access, tokens: bool) -> Self {
+        Self { access, tokens }
+    }
+
+    /// Finds out who asks, and says so among the extensions.
+    pub(crate) async fn admit(&self, head: &mut Parts) -> Result<(), Refused> {
+        let path = head.uri.path();
+        let who = match self.tokens {
+            false => Who::Local,
+            true => match token(&head.headers) {
+                _ if is_open(path) => return Ok(()),
+                Some(token) => Who::User(self.access.whose(&token).await?),
+                None => {
+                    let message = "this server needs a token: Authorization: Bearer ..., or POST /v1/login";
+                    return Err(Refused::Unknown(message.to_owned()));
+                }
+            },
+        };
+        if path == "/metrics" {
+            self.access.check_path(&who, path).await?;
+        }
+        head.extensions.insert(who);
+        Ok(())
+    }
+
+    /// `POST /v1/login` and `POST /v1/logout`.
+    pub(crate) fn router(&self) -> Router {
+        let router = Router::new().route("/v1/login", post(log_in)).route("/v1/logout", post(log_out));
+        router.with_state(self.clone())
+    }
+}
+
+fn is_open(path: &str) -> bool {
+    OPEN.contains(&path) || OPEN_BELOW.iter().any(|prefix| path.starts_with(prefix))
+}
+
+#[derive(Deserialize)]
+struct Login {
+    token: Secret,
+}
+
+#[derive(Serialize)]
+struct LoggedIn {
+    user: String,
+    groups: Vec<String>,
+}
+
+async fn log_in(State(gate): State<Gate>, body: Bytes) -> Response {
+    let Ok(Login { token }) = serde_json::from_slice(&body) else {
+        return Failure::new(StatusCode::BAD_REQUEST, r#"say {"token":"..."} in JSON"#).into_response();
+    };
+    let token = Secret::from(token.reveal().trim());
+    let Some(cookie) = set_cookie(Some(&token)).and_then(|cookie| HeaderValue::try_from(cookie).ok()) else {
+        return Failure::new(StatusCode::BAD_REQUEST, "this is no token").into_response();
+    };
+    match gate.access.whose(&token).await {
+        Ok(user) => {
+            let data = LoggedIn { user: user.name.clone(), groups: user.groups.clone() };
+            let mut response = success(data);
+            response.headers_mut().insert(SET_COOKIE, sensitive(cookie));
+            response
+        }
+        Err(refused) => refused.into_response(),
+    }
+}
+
+async fn log_out() -> Response {
+    let mut response = success(());
+    if let Some(Ok(cookie)) = set_cookie(None).map(HeaderValue::try_from) {
+        response.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    response
+}
+
+fn sensitive(mut value: HeaderValue) -> HeaderValue {
+    value.set_sensitive(true);
+    value
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let unknown = matches!(self, Self::Unknown(_));
+        challenged(Failure::from(self).into_response(), unknown)
+    }
+}
+
+impl Refused {
+    /// The same in the words of an API server, for its clients.
+    pub(crate) fn into_status(self) -> Response {
+        let unknown = matches!(self, Self::Unknown(_));
+        let status = match &self {
+            Self::Unknown(message) => watchkeeper_core::Status {
+                message: message.clone(),
+                ..watchkeeper_core::Status::unauthorized("")
+            },
+            Self::Denied(message) => watchkeeper_core::Status {
+                message: message.clone(),
+                ..watchkeeper_core::Status::forbidden(None, "", "")
+            },
+            Self::Unanswered(_) => watchkeeper_core::Status::service_unavailable(self.to_string()),
+        };
+        challenged(status_response(&status), unknown)
+    }
+}
+
+/// An answer that is a status.
+pub(crate) fn status_response(status: &watchkeeper_core::Status) -> Response {
+    let code = u16::try_from(status.code).ok().and_then(|code| StatusCode::from_u16(code).ok());
+    let body = Bytes::from(serde_json::to_vec(status).unwrap_or_default());
+    let json = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+    (code.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), json, body).into_response()
+}
+
+fn challenged(mut response: Response, unknown: bool) -> Response {
+    if unknown {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
+}

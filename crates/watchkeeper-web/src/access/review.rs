@@ -1,0 +1,185 @@
+//! Reviews: what the API server says of tokens and of users.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Request;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use ring::digest::{SHA256, digest};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use watchkeeper_client::{Secret, Transport};
+
+use super::recent::{Digest, Recent};
+use super::{Refused, User, Wish};
+
+/// How long a token is known (A2).
+pub const KNOWN_FOR: Duration = Duration::from_secs(60);
+/// How long a token is not known (A2).
+pub const UNKNOWN_FOR: Duration = Duration::from_secs(10);
+/// How long what somebody may do, or may not, holds (A2).
+pub const ALLOWED_FOR: Duration = Duration::from_secs(10);
+/// How many answers of each kind are remembered (A3).
+pub const REMEMBERED: usize = 10_000;
+/// How many questions the API server is asked at once (A3).
+pub const REVIEWS_AT_ONCE: usize = 32;
+/// How long an answer may take, including those before it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Asks the API server, and remembers what it said.
+#[derive(Debug)]
+pub(super) struct Reviews {
+    transport: Transport,
+    permits: Semaphore,
+    known: Recent<Arc<User>>,
+    unknown: Recent<String>,
+    /// `Err` says why not, if anything.
+    allowed: Recent<Result<(), String>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct TokenStatus {
+    authenticated: bool,
+    user: UserInfo,
+    error: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct UserInfo {
+    username: String,
+    uid: String,
+    groups: Option<Vec<String>>,
+    extra: Option<BTreeMap<String, Vec<String>>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct AccessStatus {
+    allowed: bool,
+    reason: String,
+}
+
+impl Reviews {
+    pub(super) fn new(transport: Transport) -> Self {
+        Self {
+            transport,
+            permits: Semaphore::new(REVIEWS_AT_ONCE),
+            known: Recent::new(KNOWN_FOR, REMEMBERED),
+            unknown: Recent::new(UNKNOWN_FOR, REMEMBERED),
+            allowed: Recent::new(ALLOWED_FOR, REMEMBERED),
+        }
+    }
+
+    /// Whose a token is.
+    pub(super) async fn whose(&self, token: &Secret) -> Result<Arc<User>, Refused> {
+        let asked = digest_of(token.reveal().as_bytes());
+        if let Some(user) = self.known.get(&asked) {
+            return Ok(user);
+        }
+        if let Some(why) = self.unknown.get(&asked) {
+            return Err(Refused::Unknown(why));
+        }
+        let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}});
+        let status: TokenStatus = self.ask("/apis/authentication.k8s.io/v1/tokenreviews", &review).await?;
+        let TokenStatus { authenticated, user, error } = status;
+        if !authenticated || user.username.is_empty() {
+            let why = if error.is_empty() { String::new() } else { format!(": {error}") };
+            let why = format!("the API server does not know this token{why}");
+            self.unknown.put(asked, why.clone());
+            return Err(Refused::Unknown(why));
+        }
+        let user = Arc::new(User {
+            name: user.username,
+            uid: user.uid,
+            groups: user.groups.unwrap_or_default(),
+            extra: user.extra.unwrap_or_default(),
+            token: token.clone(),
+        });
+        self.known.put(asked, user.clone());
+        Ok(user)
+    }
+
+    /// Whether a user may do what these attributes say; if not, what the API server says to that.
+    pub(super) async fn may(
+        &self,
+        user: &User,
+        attributes: &str,
+        what: Value,
+    ) -> Result<Result<(), String>, Refused> {
+        let mut spec =
+            json!({"user": user.name, "groups": user.groups, "uid": user.uid, "extra": user.extra});
+        spec[attributes] = what;
+        let asked = digest_of(spec.to_string().as_bytes());
+        if let Some(answer) = self.allowed.get(&asked) {
+            return Ok(answer);
+        }
+        let review =
+            json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec});
+        let status: AccessStatus =
+            self.ask("/apis/authorization.k8s.io/v1/subjectaccessreviews", &review).await?;
+        let answer = if status.allowed { Ok(()) } else { Err(status.reason) };
+        self.allowed.put(asked, answer.clone());
+        Ok(answer)
+    }
+
+    async fn ask<T: for<'de> Deserialize<'de> + Default>(
+        &self,
+        path: &str,
+        review: &Value,
+    ) -> Result<T, Refused> {
+        let asking = async {
+            let _permit = self.permits.acquire().await; // never closed
+            self.post(path, review).await
+        };
+        match timeout(PATIENCE, asking).await {
+            Ok(answer) => answer.map_err(Refused::Unanswered),
+            Err(_) => Err(Refused::Unanswered(format!("no answer within {} s", PATIENCE.as_secs()))),
+        }
+    }
+
+    /// The status that a review comes back with.
+    async fn post<T: for<'de> Deserialize<'de> + Default>(
+        &self,
+        path: &str,
+        review: &Value,
+    ) -> Result<T, String> {
+        #[derive(Deserialize)]
+        #[serde(bound = "T: for<'a> Deserialize<'a> + Default")]
+        struct Answered<T> {
+            #[serde(default)]
+            status: T,
+        }
+        let request = Request::post(path)
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json")
+            .body(review.to_string().into());
+        let request = request.map_err(|error| error.to_string())?;
+        let response = self.transport.send(request).await.map_err(|error| error.to_string())?;
+        let code = response.status();
+        let body = response.into_body().bytes().await.map_err(|error| error.to_string())?;
+        if !code.is_success() {
+            let said = serde_json::from_slice::<watchkeeper_core::Status>(&body);
+            let said = said.map(|status| format!(": {}", status.message)).unwrap_or_default();
+            return Err(format!("it answered {}{said}", code.as_u16()));
+        }
+        let answered = serde_json::from_slice::<Answered<T>>(&body);
+        answered.map(|answered| answered.status).map_err(|_| "its answer makes no sense".to_owned())
+    }
+}
+
+/// What a SubjectAccessReview says of a wish.
+pub(super) fn attributes(wish: Wish<'_>) -> Value {
+    let Wish { verb, group, resource, namespace, name } = wish;
+    json!({"verb": verb, "group": group, "resource": resource, "namespace": namespace, "name": name})
+}
+
+fn digest_of(bytes: &[u8]) -> Digest {
+    let mut digested = Digest::default();
+    digested.copy_from_slice(digest(&SHA256, bytes).as_ref());
+    digested
+}

@@ -1,0 +1,129 @@
+//! Paths: what a request to the API server would do, as far as its address says.
+
+use watchkeeper_core::Status;
+
+/// Subresources by which the API server opens a connection to a pod, a service or a node.
+const CONNECTIONS: [&str; 4] = ["exec", "attach", "portforward", "proxy"];
+/// What has them.
+const CONNECTED: [&str; 3] = ["pods", "services", "nodes"];
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// Whether a connection to a pod, a service or a node is opened.
+    pub(super) connects: bool,
+    /// Whether the answer goes on for as long as somebody reads it.
+    pub(super) endless: bool,
+}
+
+impl Asked {
+    /// Reads a path as the API server does: percent-encoded letters are letters, slashes included. Two that go up are
+    /// nobody's name, and are refused.
+    pub(super) fn read(path: &str, query: &str) -> Result<Self, Box<Status>> {
+        let bad = || Box::new(Status::bad_request("the path is none that an API server has"));
+        let path = decoded(path).ok_or_else(bad)?;
+        let segments: Vec<&[u8]> = path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()).collect();
+        if segments.iter().any(|part| matches!(*part, b"." | b"..")) {
+            return Err(bad());
+        }
+        let is = |part: &[u8], words: &[&str]| words.iter().any(|word| word.as_bytes() == part);
+        // .../pods/name/exec, also of the old /api/v1/proxy/nodes/name
+        let connects =
+            segments.windows(3).any(|three| is(three[0], &CONNECTED) && is(three[2], &CONNECTIONS))
+                || segments.starts_with(&[b"api", b"v1", b"proxy"]);
+        Ok(Self {
+            connects,
+            endless: is_endless(query) || segments.get(2).is_some_and(|part| *part == b"watch"),
+        })
+    }
+}
+
+/// A watch, or a log that is followed.
+fn is_endless(query: &str) -> bool {
+    query.split('&').filter_map(|pair| pair.split_once('=').or(Some((pair, "")))).any(|(name, value)| {
+        matches!(name, "watch" | "follow") && !matches!(value, "0" | "false" | "False" | "FALSE" | "f" | "F")
+    })
+}
+
+/// The path, with what is percent-encoded in it; `None` where it makes no sense.
+fn decoded(path: &str) -> Option<Vec<u8>> {
+    let mut bytes = path.bytes();
+    let mut decoded = Vec::with_capacity(path.len());
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'%' => {
+                let mut digit =
+                    || char::from(bytes.next()?).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+                let (high, low) = (digit()?, digit()?);
+                high << 4 | low
+            }
+            byte => byte,
+        });
+    }
+    Some(decoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connects(path: &str) -> bool {
+        Asked::read(path, "").unwrap().connects
+    }
+
+    #[test]
+    fn connections_to_pods_services_and_nodes_are_known() {
+        for path in [
+            "/api/v1/namespaces/a/pods/b/exec",
+            "/api/v1/namespaces/a/pods/b/attach",
+            "/api/v1/namespaces/a/pods/b/portforward",
+            "/api/v1/namespaces/a/pods/b/proxy",
+            "/api/v1/namespaces/a/pods/http:b:80/proxy/some/page",
+            "/api/v1/namespaces/a/services/b/proxy/",
+            "/api/v1/nodes/n/proxy/logs",
+            "/api/v1/namespaces/a/pods/b/%65xec",
+            "/api/v1/namespaces/a/pods%2fb%2Fexec",
+            "//api//v1/namespaces/a/pods/b//exec",
+            "/api/v1/proxy/nodes/n",
+        ] {
+            assert!(connects(path), "{path}");
+        }
+        for path in
+            ["/api/v1/namespaces/a/pods", "/api/v1/namespaces/a/pods/exec", "/api/v1/namespaces/a/pods/b/log"]
+        {
+            assert!(!connects(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_that_goes_up_or_makes_no_sense_is_refused() {
+        for path in [
+            "/api/../etc",
+            "/api/v1/%2e%2e/x",
+            "/api/v1/..%2fx",
+            "/api/./v1",
+            "/api/%",
+            "/api/%4",
+            "/api/%zz",
+        ] {
+            assert_eq!(Asked::read(path, "").unwrap_err().code, 400, "{path}");
+        }
+    }
+
+    #[test]
+    fn watches_and_followed_logs_have_no_end() {
+        for (query, expected) in [
+            ("watch=1", true),
+            ("limit=1&watch=true", true),
+            ("watch", true),
+            ("follow=true", true),
+            ("watch=false", false),
+            ("watch=0", false),
+            ("", false),
+            ("labelSelector=watch", false),
+        ] {
+            assert_eq!(Asked::read("/api/v1/pods", query).unwrap().endless, expected, "{query}");
+        }
+        assert!(Asked::read("/api/v1/watch/pods", "").unwrap().endless);
+    }
+}

@@ -1,0 +1,213 @@
+//! Tokens, and what they open.
+
+use serde_json::{Value, json};
+use watchkeeper_client::Secret;
+use watchkeeper_web::access::{Access, Refused, Who, Wish};
+use watchkeeper_web::{Options, Service};
+
+use crate::upstream::{Script, Upstream, get};
+use crate::world::{Answer, Served, World, ask};
+
+/// Jane, who may read the namespace `a`, and a service that knows her.
+struct Town {
+    upstream: Upstream,
+    served: Served,
+}
+
+impl Town {
+    async fn start() -> Self {
+        let jane = json!({"username": "jane", "uid": "7", "groups": ["dev"], "extra": {"scope": ["x"]}});
+        let script = Script { users: [("jane-token", jane)].into(), ..Script::default() };
+        script.rules.lock().push(("jane", "a"));
+        let upstream = Upstream::start(script).await;
+        let service = Service::new(&upstream.client);
+        let served = Served::start(&service, Options::default().require_tokens(true)).await;
+        Self { upstream, served }
+    }
+
+    async fn get(&self, path: &str, lines: &str) -> Answer {
+        ask(self.served.address, get(path, lines)).await
+    }
+
+    async fn post(&self, path: &str, body: &str) -> Answer {
+        let length = body.len();
+        let head = format!(
+            "Host: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {length}"
+        );
+        ask(self.served.address, format!("POST {path} HTTP/1.1\r\n{head}\r\n\r\n{body}")).await
+    }
+
+    fn reviews(&self) -> usize {
+        self.upstream.script.reviews.lock().len()
+    }
+
+    async fn stop(self) {
+        self.served.stop().await;
+        self.upstream.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn without_a_token_there_is_the_page_and_the_health_and_nothing_else() {
+    let town = Town::start().await;
+    for path in [
+        "/ping",
+        "/pods/core/v1",
+        "/v1/resources",
+        "/v1/stream",
+        "/metrics",
+        "/openapi.json",
+        "/assetsx",
+        "/v1/login/x",
+    ] {
+        let answer = town.get(path, "").await;
+        assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")), "{path}");
+        assert!(
+            answer.body.starts_with(r#"{"code":40000,"message":"this server needs a token"#),
+            "{answer:?}"
+        );
+    }
+    for path in ["/", "/assets/none.js", "/healthz", "/livez", "/readyz"] {
+        assert_ne!(town.get(path, "").await.status, 401, "{path}");
+    }
+    let proxied = town.get("/api/v1/pods", "").await;
+    let status: Value = serde_json::from_str(&proxied.body).unwrap();
+    assert_eq!(
+        (proxied.status, &status["kind"], &status["reason"]),
+        (401, &json!("Status"), &json!("Unauthorized"))
+    );
+    assert_eq!(town.reviews(), 0);
+    town.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_is_known_by_the_api_server_or_not_and_is_asked_about_once() {
+    let town = Town::start().await;
+    for _ in 0..3 {
+        assert_eq!(town.get("/ping", "Authorization: Bearer jane-token\r\n").await.status, 200);
+        assert_eq!(town.get("/ping", "Cookie: watchkeeper_token=jane-token\r\n").await.status, 200);
+    }
+    assert_eq!(town.reviews(), 1);
+    for _ in 0..3 {
+        let answer = town.get("/ping", "Authorization: Bearer guessed\r\n").await;
+        assert_eq!(answer.status, 401);
+        let expected = r#"{"code":40000,"message":"the API server does not know this token: never seen it"}"#;
+        assert_eq!(answer.body, expected);
+    }
+    assert_eq!(town.reviews(), 2);
+    town.stop().await;
+}
+
+#[tokio::test]
+async fn who_logs_in_gets_a_cookie_that_scripts_cannot_read() {
+    let town = Town::start().await;
+    let answer = town.post("/v1/login", r#"{"token":" jane-token\n"}"#).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(answer.body, r#"{"code":20000,"message":"success","data":{"user":"jane","groups":["dev"]}}"#);
+    let cookie = answer.header("set-cookie").unwrap();
+    assert_eq!(cookie, "watchkeeper_token=jane-token; Path=/; HttpOnly; Secure; SameSite=Strict");
+
+    let refused = town.post("/v1/login", r#"{"token":"guessed"}"#).await;
+    assert_eq!((refused.status, refused.header("set-cookie")), (401, None));
+    for body in
+        ["", "{}", "null", r#"{"token":7}"#, r#"{"token":""}"#, r#"{"token":"a; Domain=evil.example"}"#]
+    {
+        let refused = town.post("/v1/login", body).await;
+        assert_eq!((refused.status, refused.header("set-cookie")), (400, None), "{body}");
+    }
+    let out = town.post("/v1/logout", "").await;
+    assert_eq!(out.status, 200);
+    assert!(out.header("set-cookie").unwrap().starts_with("watchkeeper_token=; Max-Age=0; "));
+    town.stop().await;
+}
+
+#[tokio::test]
+async fn metrics_are_for_those_who_may_read_them() {
+    let town = Town::start().await;
+    let answer = town.get("/metrics", "Authorization: Bearer jane-token\r\n").await;
+    assert_eq!(answer.status, 403);
+    assert!(answer.body.contains(r#"User \"jane\" cannot get path \"/metrics\""#), "{answer:?}");
+    town.stop().await;
+}
+
+#[tokio::test]
+async fn who_may_read_one_namespace_is_told_to_name_it() {
+    let town = Town::start().await;
+    let access = Access::new(&town.upstream.client);
+    let jane = Who::User(access.whose(&Secret::from("jane-token")).await.unwrap());
+    let check = async |namespace: &str, name: &str| {
+        let wish = Wish { verb: "list", group: "apps", resource: "deployments", namespace, name };
+        access.check(&jane, wish).await
+    };
+    for _ in 0..3 {
+        check("a", "").await.unwrap();
+    }
+    let reviews = town.upstream.script.reviews.lock().clone();
+    let [_, review] = &reviews[..] else { panic!("{reviews:?}") };
+    let what =
+        json!({"verb": "list", "group": "apps", "resource": "deployments", "namespace": "a", "name": ""});
+    let expected = json!({"user": "jane", "uid": "7", "groups": ["dev"], "extra": {"scope": ["x"]}, "resourceAttributes": what});
+    assert_eq!(*review, expected);
+
+    let denied = |refused: Result<(), Refused>| match refused {
+        Err(Refused::Denied(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        denied(check("", "").await),
+        "deployments.apps is forbidden: User \"jane\" cannot list resource \"deployments\" in API group \"apps\" at the \
+         cluster scope; if deployments are in namespaces, name one that you may read (namespace=...)"
+    );
+    assert_eq!(
+        denied(check("b", "web").await),
+        "deployments.apps \"web\" is forbidden: User \"jane\" cannot list resource \"deployments\" in API group \"apps\" \
+         in the namespace \"b\""
+    );
+    town.stop().await;
+}
+
+#[tokio::test]
+async fn an_api_server_that_does_not_answer_opens_nothing() {
+    let town = Town::start().await;
+    let Town { upstream, served } = town;
+    upstream.stop().await;
+    let answer = ask(served.address, get("/ping", "Authorization: Bearer jane-token\r\n")).await;
+    assert_eq!((answer.status, answer.header("retry-after")), (503, Some("5")));
+    assert!(answer.body.contains("the API server could not be asked whether you may"), "{answer:?}");
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn tokens_of_service_accounts_are_known_and_forgotten_ones_are_not() {
+    let world = World::start(Options::default().require_tokens(true)).await;
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "viewer"}});
+    world.cluster.create(account).await.unwrap();
+    let path = format!("/api/v1/namespaces/{}/serviceaccounts/viewer/token", world.cluster.namespace());
+    let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": null}});
+    let request =
+        http::Request::post(path).header("content-type", "application/json").body(request.to_string().into());
+    let issued = world.service.catalog().client().transport().send(request.unwrap()).await.unwrap();
+    let issued: Value = serde_json::from_slice(&issued.into_body().bytes().await.unwrap()).unwrap();
+    let token = issued["status"]["token"].as_str().unwrap();
+
+    let answer = ask(world.address(), get("/ping", &format!("Authorization: Bearer {token}\r\n"))).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let user = world.service.access().whose(&token.into()).await.unwrap();
+    assert_eq!(user.name, format!("system:serviceaccount:{}:viewer", world.cluster.namespace()));
+    assert!(!format!("{user:?}").contains(token));
+    for broken in [&token[1..], &token[..token.len() - 8], "x"] {
+        let answer = ask(world.address(), get("/ping", &format!("Authorization: Bearer {broken}\r\n"))).await;
+        assert_eq!(answer.status, 401);
+    }
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn on_loopback_nobody_is_asked() {
+    let upstream = Upstream::start(Script::default()).await;
+    let access = Access::new(&upstream.client);
+    let wish = Wish { verb: "list", group: "", resource: "pods", namespace: "", name: "" };
+    access.check(&Who::Local, wish).await.unwrap();
+    assert_eq!(upstream.script.reviews.lock().len(), 0);
+    upstream.stop().await;
+}
