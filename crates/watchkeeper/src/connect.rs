@@ -13,7 +13,8 @@ use std::time::Duration;
 use clap::Args;
 use watchkeeper_apiserver::expiry::parse_ttl;
 use watchkeeper_client::discovery::{
-    CacheDirectories, Discovery, DiscoveryClient, DiskCache, HttpCache, KUBECTL_TTL, MemoryCache, RestMapper,
+    CacheDirectories, Discovery, DiscoveryClient, DiscoveryError, DiskCache, HttpCache, KUBECTL_TTL,
+    MemoryCache, RestMapper, ServerVersion,
 };
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::rest::Content;
@@ -81,7 +82,7 @@ pub(crate) struct Flags {
 }
 
 /// A server, and what is known of it. Nothing is sent before something is asked for.
-#[allow(dead_code, reason = "what reads objects comes next")]
+#[allow(dead_code, reason = "some of it is for commands to come")]
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) client: Client,
@@ -90,6 +91,8 @@ pub(crate) struct Connection {
     /// The namespace that is meant, if not all of them are.
     pub(crate) namespace: String,
     pub(crate) discovery: Arc<dyn Discovery>,
+    /// The server itself, whatever is kept of its answers.
+    asked: DiscoveryClient,
     /// What arguments stand for.
     pub(crate) mapper: RestMapper,
     /// How long a request may take.
@@ -145,23 +148,28 @@ impl Connection {
         }
         let discovery: Arc<dyn Discovery> = match flags.cache_directories(&config) {
             Some(directories) => {
-                let asked = asked.http_cache(HttpCache::new(directories.http, &config.server));
+                let asked = asked.clone().http_cache(HttpCache::new(directories.http, &config.server));
                 Arc::new(DiskCache::new(Arc::new(asked), directories.discovery, KUBECTL_TTL))
             }
-            None => Arc::new(MemoryCache::new(Arc::new(asked))),
+            None => Arc::new(MemoryCache::new(Arc::new(asked.clone()))),
         };
         Ok(Self {
             namespace: client.default_namespace().to_owned(),
             mapper: RestMapper::new(discovery.clone()).warnings(warnings.clone()),
             client,
             config,
+            asked,
             discovery,
             timeout: flags.request_timeout.filter(|timeout| !timeout.is_zero()),
             warnings,
         })
     }
 
-    #[allow(dead_code, reason = "what reads objects comes next")]
+    /// What the server is.
+    pub(crate) async fn server_version(&self) -> Result<ServerVersion, DiscoveryError> {
+        self.asked.server_version().await
+    }
+
     /// Requests of a group and version, in JSON. What the server warns of is told on standard error.
     pub(crate) fn rest(&self, of: &GroupVersion) -> RestClient {
         self.client.rest(of, Content::json()).warnings(self.warnings.clone())

@@ -30,7 +30,6 @@ struct Complaint {
     is_not_found: bool,
 }
 
-#[allow(dead_code, reason = "what reads objects comes next")]
 impl Failure {
     /// One thing, which is said as `error: text`.
     pub(crate) fn error(text: impl Into<String>) -> Self {

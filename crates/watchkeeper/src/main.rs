@@ -1,14 +1,18 @@
 //! The `watchkeeper` command.
 
+mod api_resources;
 mod api_versions;
 mod apiserver;
+mod completion;
 mod connect;
 mod demo;
 mod failure;
+mod get;
 mod log;
-#[allow(dead_code, unused_imports, reason = "what reads objects comes next")]
+#[allow(dead_code, unused_imports, reason = "some of it is for commands to come")]
 mod output;
-#[allow(dead_code, reason = "what reads objects comes next")]
+mod program;
+mod progress;
 mod selection;
 mod serve;
 mod signal;
@@ -16,11 +20,10 @@ mod site;
 mod stdout;
 mod transcode;
 mod up;
+mod version;
 mod warnings;
 
-use std::ffi::OsStr;
 use std::io;
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -35,6 +38,7 @@ Examples:
   watchkeeper apiserver --write-kubeconfig kube.yaml
                                              an API server with controllers, for kubectl and tests
   watchkeeper transcode pod.bin              a protobuf body, from etcd or from the wire, as JSON
+  watchkeeper get pods -A                    as kubectl prints them
 ";
 
 /// Kubernetes, watched: a cluster in the box, a live page over any cluster, and what kubectl reads.
@@ -58,14 +62,20 @@ enum Command {
     Up(up::Arguments),
     /// Serve the page and the web service over a cluster
     Serve(serve::Arguments),
+    /// Print the resources that the server has
+    ApiResources(api_resources::Arguments),
     /// Print the versions of groups that the server has
     ApiVersions(api_versions::Arguments),
     /// Run an API server in memory until it is interrupted
     Apiserver(apiserver::Arguments),
+    /// Print a script that completes commands in a shell
+    Completion(completion::Arguments),
+    /// Print objects, as kubectl get does
+    Get(get::Arguments),
     /// Turn a Kubernetes object into its other encoding
     Transcode(transcode::Arguments),
-    /// Print the version
-    Version,
+    /// Print the versions of this command and of the server
+    Version(version::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -87,15 +97,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// The command under the name that the user knows it by: kubectl runs `kubectl-watchkeeper` for
-/// `kubectl watchkeeper`.
+/// The command under the name that the user knows it by.
 fn command() -> clap::Command {
-    let program = std::env::args_os().next();
-    let name = program.as_deref().map(Path::new).and_then(Path::file_stem);
-    match name == Some(OsStr::new("kubectl-watchkeeper")) {
-        true => Arguments::command().bin_name("kubectl watchkeeper"),
-        false => Arguments::command(),
-    }
+    Arguments::command().bin_name(program::name())
 }
 
 fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -104,12 +108,13 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => block_on_all(up::run(&up::Arguments::unsaid(), flags)),
         Some(Command::Up(arguments)) => block_on_all(up::run(arguments, flags)),
         Some(Command::Serve(arguments)) => block_on_all(serve::run(arguments, flags)),
+        Some(Command::ApiResources(arguments)) => block_on(api_resources::run(arguments, flags)),
         Some(Command::ApiVersions(arguments)) => block_on(api_versions::run(arguments, flags)),
         Some(Command::Apiserver(arguments)) => apiserver::run(arguments).map_err(|error| Failure::of(&error)),
+        Some(Command::Completion(arguments)) => completion::run(arguments, command()),
+        Some(Command::Get(arguments)) => block_on(get::run(arguments, flags)),
         Some(Command::Transcode(arguments)) => transcode::run(arguments).map_err(|error| Failure::of(&error)),
-        Some(Command::Version) => {
-            Ok(stdout::print(concat!("watchkeeper ", env!("CARGO_PKG_VERSION"), "\n").as_bytes())?)
-        }
+        Some(Command::Version(arguments)) => block_on(version::run(arguments, flags)),
     }
 }
 

@@ -39,9 +39,9 @@ impl Format {
         match (name, value) {
             ("", _) if text.is_empty() => Ok(Self::Table { wide: false }),
             ("wide", _) if text == "wide" => Ok(Self::Table { wide: true }),
-            ("json", _) if text == "json" => Ok(Self::Json),
-            ("yaml", _) if text == "yaml" => Ok(Self::Yaml),
-            ("name", _) if text == "name" => Ok(Self::Name),
+            _ if text.eq_ignore_ascii_case("json") => Ok(Self::Json),
+            _ if text.eq_ignore_ascii_case("yaml") => Ok(Self::Yaml),
+            _ if text.eq_ignore_ascii_case("name") => Ok(Self::Name),
             ("jsonpath" | "jsonpath-file" | "jsonpath-as-json", "") => {
                 Err(Failure::error("template format specified but no template given"))
             }
@@ -85,6 +85,10 @@ mod tests {
     fn formats_are_known_by_their_names() {
         assert_eq!(Format::parse("").unwrap(), Format::Table { wide: false });
         assert_eq!(Format::parse("wide").unwrap(), Format::Table { wide: true });
+        assert_eq!(
+            (Format::parse("JSON").unwrap(), Format::parse("name").unwrap()),
+            (Format::Json, Format::Name)
+        );
         assert!(matches!(Format::parse("jsonpath={.a=\"b\"}").unwrap(), Format::JsonPath(_)));
         assert!(matches!(Format::parse("custom-columns=A:.a").unwrap(), Format::CustomColumns(_)));
         let refused = |text: &str| Format::parse(text).unwrap_err().to_string();

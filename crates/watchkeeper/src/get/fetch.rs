@@ -1,0 +1,193 @@
+//! Fetching: one request for an object, and one for each page of a list.
+
+use http::header::ACCEPT;
+use serde_json::Value;
+use watchkeeper_client::discovery::Mapping;
+use watchkeeper_client::rest::{Request, RequestError};
+
+use super::Get;
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::Progress;
+use crate::selection::{Asked, Selection};
+
+/// An answer of the server: an object, a list, or a table of one or the other.
+#[derive(Debug)]
+pub(super) struct Fetched {
+    pub(super) mapping: Mapping,
+    pub(super) body: Value,
+}
+
+impl Fetched {
+    /// The version of the list.
+    pub(super) fn version(&self) -> &str {
+        self.body["metadata"]["resourceVersion"].as_str().unwrap_or_default()
+    }
+
+    /// The objects of a list, each of which says what it is; or the one that this is.
+    pub(super) fn into_objects(mut self) -> Vec<Value> {
+        let text = |field: &Value| field.as_str().unwrap_or_default().to_owned();
+        let (version, kind) = (text(&self.body["apiVersion"]), text(&self.body["kind"]));
+        let kind = kind.strip_suffix("List").unwrap_or(&kind);
+        match self.body.get_mut("items").map(Value::take) {
+            Some(Value::Array(mut items)) => {
+                for item in &mut items {
+                    if let Some(fields) = item.as_object_mut()
+                        && !fields.contains_key("kind")
+                        && !fields.contains_key("apiVersion")
+                    {
+                        fields.insert("apiVersion".to_owned(), version.as_str().into());
+                        fields.insert("kind".to_owned(), kind.into());
+                    }
+                }
+                items
+            }
+            Some(Value::Null) => Vec::new(), // Go writes an empty list so, now and then
+            Some(other) => {
+                self.body["items"] = other;
+                vec![self.body]
+            }
+            None => vec![self.body],
+        }
+    }
+}
+
+impl Get<'_> {
+    /// Fetches all that is asked for. What cannot be had does not keep the rest from being had.
+    pub(super) async fn fetch(&self, selection: &Selection) -> (Vec<Fetched>, Vec<Failure>) {
+        let (mut fetched, mut failures) = (Vec::new(), Vec::new());
+        match &selection.asked {
+            Asked::Lists(mappings) => {
+                for mapping in mappings {
+                    if let Err(failure) = self.fetch_list(selection, mapping, &mut fetched).await {
+                        failures.push(failure);
+                    }
+                }
+            }
+            Asked::Named(named) => {
+                for (mapping, name) in named {
+                    let request = self.request(selection, mapping).name(name);
+                    match body(request).await {
+                        Ok(body) => fetched.push(Fetched { mapping: mapping.clone(), body }),
+                        Err(error) => failures.push(error.into()),
+                    }
+                }
+            }
+        }
+        (fetched, failures)
+    }
+
+    /// Page by page.
+    async fn fetch_list(
+        &self,
+        selection: &Selection,
+        mapping: &Mapping,
+        fetched: &mut Vec<Fetched>,
+    ) -> Result<(), Failure> {
+        let limit = if self.sort_by.is_some() { 0 } else { self.arguments.chunk_size };
+        let mut progress = Progress::of(&mapping.resource.resource);
+        let (mut token, mut count) = (String::new(), 0);
+        loop {
+            let mut request = select(self.request(selection, mapping), selection);
+            if limit > 0 {
+                request = request.param("limit", limit.to_string());
+            }
+            if !token.is_empty() {
+                request = request.param("continue", token.as_str());
+            }
+            let body = body(request).await.map_err(|error| explain(error, selection, mapping))?;
+            let metadata = &body["metadata"];
+            token = metadata["continue"].as_str().unwrap_or_default().to_owned();
+            count += ["items", "rows"]
+                .iter()
+                .filter_map(|items| body[*items].as_array())
+                .map(Vec::len)
+                .sum::<usize>();
+            if !token.is_empty() {
+                progress.update(count, metadata["remainingItemCount"].as_u64());
+            }
+            fetched.push(Fetched { mapping: mapping.clone(), body });
+            if token.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A request for objects of a resource, in the form that will be printed.
+    pub(super) fn request(&self, selection: &Selection, mapping: &Mapping) -> Request {
+        let mut request = self.connection.rest(&mapping.resource.group_version()).get();
+        let namespace = selection.namespace_of(mapping);
+        if !namespace.is_empty() {
+            request = request.namespace(namespace);
+        }
+        request = request.resource(&mapping.resource.resource);
+        if let Some(timeout) = self.connection.timeout {
+            request = request.timeout(timeout);
+        }
+        if self.format.is_table() {
+            request = request.header(ACCEPT, output::ACCEPT);
+            if self.sort_by.is_some() {
+                request = request.param("includeObject", "Object");
+            }
+        }
+        request
+    }
+}
+
+/// Adds the selectors to a request.
+pub(super) fn select(request: Request, selection: &Selection) -> Request {
+    let selectors = [("labelSelector", &selection.labels), ("fieldSelector", &selection.fields)];
+    request.params(
+        selectors.into_iter().filter(|(_, text)| !text.is_empty()).map(|(name, text)| (name, text.as_str())),
+    )
+}
+
+async fn body(request: Request) -> Result<Value, RequestError> {
+    request.send().await?.into()
+}
+
+/// Says what was being looked for, where the server does not understand, or has nothing of the kind.
+fn explain(error: RequestError, selection: &Selection, mapping: &Mapping) -> Failure {
+    let RequestError::Refused { request, mut status } = error else { return error.into() };
+    if status.is_bad_request() || status.is_not_found() {
+        let resource = &mapping.resource;
+        let what = format!("{}/{}, Resource={}", resource.group, resource.version, resource.resource);
+        let Selection { labels, fields, .. } = selection;
+        status.message = match labels.is_empty() && fields.is_empty() {
+            true => format!("Unable to list {what:?}: {}", status.message),
+            false => format!(
+                "Unable to find {what:?} that match label selector {labels:?}, field selector {fields:?}: {}",
+                status.message
+            ),
+        };
+    }
+    RequestError::Refused { request, status }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn objects(body: Value) -> Vec<Value> {
+        let kind = watchkeeper_core::GroupVersion::new("", "v1").kind("Pod");
+        let resource = watchkeeper_core::GroupVersion::new("", "v1").resource("pods");
+        let mapping = Mapping { resource, kind, singular: "pod".into(), namespaced: true };
+        Fetched { mapping, body }.into_objects()
+    }
+
+    #[test]
+    fn the_objects_of_a_list_say_what_they_are() {
+        let list = json!({"apiVersion": "v1", "kind": "PodList", "items": [{"metadata": {}}]});
+        assert_eq!(objects(list), [json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}})]);
+        let spoken =
+            json!({"apiVersion": "v1", "kind": "List", "items": [{"kind": "A", "apiVersion": "b/v1"}]});
+        assert_eq!(objects(spoken), [json!({"kind": "A", "apiVersion": "b/v1"})]);
+        assert_eq!(objects(json!({"kind": "PodList", "items": null})), [Value::Null; 0]);
+        assert_eq!(objects(json!({"kind": "Pod"})), [json!({"kind": "Pod"})]);
+        assert_eq!(
+            objects(json!({"kind": "Odd", "items": {"a": 1}})),
+            [json!({"kind": "Odd", "items": {"a": 1}})]
+        );
+    }
+}
