@@ -6,6 +6,7 @@
 //!   dropping the server cuts them off.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,15 +19,16 @@ use crate::http::{
 };
 use crate::kubelet::Kubelets;
 use crate::registry::{self, SharedRegistry};
+use crate::store::disk::{DiskStore, OpenError, Recovery};
 use crate::store::{HistoryLimits, MemoryStore, NoPlace, Revision, Store, WriteError};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use watchkeeper_core::Status;
+use watchkeeper_core::{Health, Status};
 
 use crate::accounts::StoredAccounts;
 use crate::api::Api;
 use crate::first_objects;
-use crate::read::{Messages, StoreSource, StoreSources};
+use crate::read::{StoreSource, StoreSources};
 
 pub use crate::first_objects::NAMESPACES;
 
@@ -49,6 +51,9 @@ pub enum StartError {
     /// The system has no random numbers.
     #[error("the server cannot have a token")]
     Random(#[from] NoRandomness),
+    /// See what the data directory needs.
+    #[error(transparent)]
+    Data(#[from] OpenError),
     /// The store does not take what every cluster has.
     #[error("the first objects cannot be written")]
     Store(#[from] WriteError),
@@ -68,9 +73,16 @@ pub struct Builder {
     token: Option<String>,
     anonymous: Anonymous,
     history: HistoryLimits,
-    store: Option<Arc<dyn Store>>,
+    keeping: Keeping,
     event_ttl: Duration,
     fault_endpoint: bool,
+}
+
+/// Where objects are kept.
+enum Keeping {
+    Memory,
+    Directory(PathBuf),
+    Elsewhere(Arc<dyn Store>),
 }
 
 impl Builder {
@@ -98,7 +110,7 @@ impl Builder {
         self
     }
 
-    /// How much history the store in memory keeps. It says nothing to a store of one's own.
+    /// How much history is kept, always in memory. It says nothing to a store of one's own.
     pub fn history(mut self, limits: HistoryLimits) -> Self {
         self.history = limits;
         self
@@ -106,7 +118,14 @@ impl Builder {
 
     /// What to keep objects in; by default memory.
     pub fn store(mut self, store: Arc<dyn Store>) -> Self {
-        self.store = Some(store);
+        self.keeping = Keeping::Elsewhere(store);
+        self
+    }
+
+    /// Keeps objects in this directory, where the next server finds them again: see [`DiskStore`]. The
+    /// certificates and tokens of a server are not kept.
+    pub fn data_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.keeping = Keeping::Directory(directory.into());
         self
     }
 
@@ -132,12 +151,22 @@ impl Builder {
     pub async fn start(self) -> Result<ApiServer, StartError> {
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
-        let store = match self.store {
-            Some(store) => store,
-            None => {
+        let (mut recovery, mut health) = (None, Health::default());
+        let store: Arc<dyn Store> = match self.keeping {
+            Keeping::Elsewhere(store) => store,
+            Keeping::Memory => {
                 let memory = Arc::new(MemoryStore::new(self.history));
-                tasks.spawn(trim(memory.clone(), stop.clone()));
+                let trimmed = memory.clone();
+                tasks.spawn(every_minute(stop.clone(), move || trimmed.trim()));
                 memory
+            }
+            Keeping::Directory(directory) => {
+                let disk = Arc::new(open_disk(directory, self.history).await?);
+                recovery = Some(disk.recovery().clone());
+                health = health.check(disk.check());
+                let trimmed = disk.clone();
+                tasks.spawn(every_minute(stop.clone(), move || trimmed.trim()));
+                disk
             }
         };
         if !self.event_ttl.is_zero() {
@@ -178,10 +207,11 @@ impl Builder {
             .kubelets(Kubelets::new(identity.as_ref())?);
         let faults = Faults::default();
         let api = api.faults(faults.clone(), self.fault_endpoint);
-        tasks.spawn(age(api.messages().clone(), stop.clone()));
-        let running = stop.clone();
-        tasks.spawn(async move { listener.run(Front::new(api, authenticator), running).await });
-        Ok(ApiServer { address, url, token, ca_pem, store, registry, faults, stop, tasks })
+        let messages = api.messages().clone();
+        tasks.spawn(every_minute(stop.clone(), move || messages.age()));
+        let (front, running) = (Front::new(api, authenticator).health(health), stop.clone());
+        tasks.spawn(async move { listener.run(front, running).await });
+        Ok(ApiServer { address, url, token, ca_pem, store, recovery, registry, faults, stop, tasks })
     }
 }
 
@@ -192,6 +222,7 @@ pub struct ApiServer {
     token: String,
     ca_pem: Option<String>,
     store: Arc<dyn Store>,
+    recovery: Option<Recovery>,
     registry: SharedRegistry,
     faults: Faults,
     stop: CancellationToken,
@@ -207,7 +238,7 @@ impl ApiServer {
             token: None,
             anonymous: Anonymous::Refused,
             history: HistoryLimits::default(),
-            store: None,
+            keeping: Keeping::Memory,
             event_ttl: EVENT_TTL,
             fault_endpoint: false,
         }
@@ -248,6 +279,11 @@ impl ApiServer {
         &self.store
     }
 
+    /// What was found in its data directory, if it has one.
+    pub fn recovery(&self) -> Option<&Recovery> {
+        self.recovery.as_ref()
+    }
+
     /// What goes wrong, and what is to.
     pub fn faults(&self) -> &Faults {
         &self.faults
@@ -286,16 +322,15 @@ impl ApiServer {
     }
 }
 
-async fn trim(store: Arc<MemoryStore>, stop: CancellationToken) {
-    let mut ticks = tokio::time::interval(TRIM_EVERY);
-    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-        store.trim();
-    }
+/// Opens a store without keeping others from their work.
+async fn open_disk(directory: PathBuf, limits: HistoryLimits) -> Result<DiskStore, OpenError> {
+    let opened = tokio::task::spawn_blocking(move || DiskStore::open(directory, limits)).await;
+    opened.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
 }
 
-async fn age(messages: Arc<Messages>, stop: CancellationToken) {
+async fn every_minute(stop: CancellationToken, work: impl Fn()) {
     let mut ticks = tokio::time::interval(TRIM_EVERY);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-        messages.age();
+        work();
     }
 }

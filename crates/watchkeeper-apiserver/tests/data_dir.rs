@@ -1,0 +1,168 @@
+//! A server with a data directory, from one start to the next.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod world;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use watchkeeper_apiserver::server::{ApiServer, StartError};
+use watchkeeper_apiserver::store::disk::OpenError;
+use watchkeeper_apiserver::store::{RangeQuery, Stored};
+
+use world::World;
+
+const DEFINITION: &str = "widgets.example.com";
+
+async fn start(directory: &Path) -> World {
+    let server = ApiServer::builder().plain_http().token("t").data_dir(directory).start().await.unwrap();
+    World { server }
+}
+
+impl World {
+    async fn ask(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
+        let text = if body.is_null() { String::new() } else { body.to_string() };
+        let headers = [("content-type", "application/json")];
+        let (head, body) = self.send(method, path, &headers, text).await.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        let text = || Value::from(String::from_utf8_lossy(&body).into_owned());
+        (head.status.as_u16(), serde_json::from_slice(&body).unwrap_or_else(|_| text()))
+    }
+
+    async fn create(&self, path: &str, body: Value) -> Value {
+        let (code, stored) = self.ask("POST", path, body).await;
+        assert_eq!(code, 201, "{stored}");
+        stored
+    }
+
+    /// Everything that is stored, as it is stored.
+    async fn objects(&self) -> BTreeMap<String, std::sync::Arc<Stored>> {
+        let mut objects = BTreeMap::new();
+        let collections = [
+            "namespaces",
+            "services",
+            "secrets",
+            "configmaps",
+            "pods",
+            "apps/deployments",
+            "coordination.k8s.io/leases",
+            "scheduling.k8s.io/priorityclasses",
+            "networking.k8s.io/servicecidrs",
+            "apiextensions.k8s.io/customresourcedefinitions",
+            "example.com/widgets",
+        ];
+        for collection in collections {
+            let range = self.server.store().range(RangeQuery::all(collection.into())).await.unwrap();
+            for stored in range.items {
+                objects.insert(format!("{collection} {}", stored.key()), stored);
+            }
+        }
+        objects
+    }
+}
+
+/// Objects of every kind of encoding and scope.
+async fn fill(world: &World) {
+    let maps = "/api/v1/namespaces/default/configmaps";
+    world
+        .create(
+            "/api/v1/namespaces",
+            json!({"metadata": {"name": "shop", "annotations": {"note": "\"\\ \n☃"}}}),
+        )
+        .await;
+    world.create(maps, json!({"metadata": {"generateName": "m-"}, "data": {"k": "v\u{0}"}})).await;
+    world
+        .create(
+            "/api/v1/namespaces/shop/secrets",
+            json!({"metadata": {"name": "s", "labels": {"a": "b"}}, "stringData": {"password": "p"}}),
+        )
+        .await;
+    let pod = json!({"metadata": {"name": "p", "ownerReferences": [
+            {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u", "controller": true}]},
+        "spec": {"containers": [{"name": "c", "image": "i", "resources": {"limits": {"cpu": "0.5"}}}]}});
+    world.create("/api/v1/namespaces/shop/pods", pod).await;
+    let labels = json!({"app": "web"});
+    let deployment = json!({"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}});
+    world.create("/apis/apps/v1/namespaces/shop/deployments", deployment).await;
+    let lease = json!({"metadata": {"name": "l"}, "spec": {"renewTime": "2026-11-15T10:00:00.123456Z"}});
+    world.create("/apis/coordination.k8s.io/v1/namespaces/shop/leases", lease).await;
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let definition = json!({"metadata": {"name": DEFINITION}, "spec": {"group": "example.com", "scope": "Cluster",
+        "names": {"plural": "widgets", "singular": "widget", "kind": "Widget"},
+        "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]}});
+    world.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition).await;
+    for name in ["changed", "gone"] {
+        world.create(maps, json!({"metadata": {"name": name}})).await;
+    }
+    let (code, _) = world
+        .ask("PUT", &format!("{maps}/changed"), json!({"metadata": {"name": "changed"}, "data": {"k": "2"}}))
+        .await;
+    assert_eq!(code, 200);
+    assert_eq!(world.ask("DELETE", &format!("{maps}/gone"), Value::Null).await.0, 200);
+}
+
+#[tokio::test]
+async fn the_next_server_has_every_object_at_its_version_and_goes_on_from_there() {
+    let home = tempfile::tempdir().unwrap();
+    let world = start(home.path()).await;
+    assert_eq!(world.server.recovery().unwrap().objects, 0);
+    fill(&world).await;
+    // A definition is served once it is established, which the server writes by itself.
+    let widgets = "/apis/example.com/v1/widgets";
+    while world.ask("GET", widgets, Value::Null).await.0 != 200 {
+        tokio::task::yield_now().await;
+    }
+    world
+        .create(
+            widgets,
+            json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "size": 1.5}),
+        )
+        .await;
+    let (before, revision) = (world.objects().await, world.server.store().current().await.unwrap());
+    assert!(before.len() >= 17, "{before:#?}");
+    world.server.stop().await;
+
+    let world = start(home.path()).await;
+    let recovery = world.server.recovery().unwrap();
+    assert_eq!((recovery.objects, recovery.revision, &recovery.cut), (before.len(), revision, &None));
+    assert_eq!(world.objects().await, before);
+    assert_eq!(world.ask("GET", &format!("{widgets}/w"), Value::Null).await.1["size"], json!(1.5));
+
+    let stored =
+        world.create("/api/v1/namespaces/shop/configmaps", json!({"metadata": {"name": "new"}})).await;
+    assert_eq!(stored["metadata"]["resourceVersion"], json!((revision.get() + 1).to_string()));
+    let list =
+        format!("/api/v1/configmaps?resourceVersion={}&resourceVersionMatch=Exact", revision.get() - 1);
+    let (code, status) = world.ask("GET", &list, Value::Null).await;
+    assert_eq!((code, &status["reason"]), (410, &json!("Expired")));
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_whose_directory_is_taken_does_not_start() {
+    let home = tempfile::tempdir().unwrap();
+    let world = start(home.path()).await;
+    let second = ApiServer::builder().plain_http().data_dir(home.path()).start().await;
+    let Err(StartError::Data(OpenError::InUse { directory })) = second else { panic!("it has started") };
+    assert_eq!(directory, home.path());
+    world.server.stop().await;
+    start(home.path()).await.server.stop().await;
+}
+
+#[tokio::test]
+async fn readiness_asks_the_disk_where_there_is_one() {
+    let home = tempfile::tempdir().unwrap();
+    let world = start(home.path()).await;
+    let (code, text) = world.ask("GET", "/readyz?verbose", Value::Null).await;
+    assert_eq!((code, text), (200, json!("[+]ping ok\n[+]store ok\nreadyz check passed\n")));
+    world.server.stop().await;
+    let in_memory = World::start().await;
+    assert_eq!(in_memory.server.recovery(), None);
+    let (_, text) = in_memory.ask("GET", "/readyz?verbose", Value::Null).await;
+    assert_eq!(text, json!("[+]ping ok\nreadyz check passed\n"));
+    in_memory.server.stop().await;
+}
