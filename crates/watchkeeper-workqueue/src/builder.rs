@@ -5,6 +5,7 @@ use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
+use hashbrown::DefaultHashBuilder;
 use watchkeeper_metrics::{RegisterError, Registry};
 
 use crate::limit::{self, RateLimiter};
@@ -13,6 +14,7 @@ use crate::metrics::Metrics;
 use crate::queue::{Group, Shared};
 use crate::ready::Ready;
 use crate::state::State;
+use crate::turns::Turns;
 use crate::{Key, WorkQueue};
 
 /// After how long a key counts as one of the next higher priority, unless said otherwise.
@@ -84,7 +86,8 @@ impl<T: Key> Builder<T> {
         let ready = Ready::new(self.group.is_some(), self.aging);
         let shared = Arc::new(Shared {
             state: Mutex::new(State::new(ready, metrics)),
-            hasher: RandomState::new(),
+            turns: Turns::default(),
+            hasher: DefaultHashBuilder::default(),
             group: self.group,
             limiter: self.limiter.unwrap_or_else(|| Box::new(limit::standard())),
         });

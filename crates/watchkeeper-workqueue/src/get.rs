@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::task::coop;
 
+use crate::after::After;
 use crate::state::Taken;
 use crate::time::{Instant, Sleep, sleep_until};
 use crate::waiters::Ticket;
@@ -49,10 +50,10 @@ impl<T: Key> Future for Get<'_, T> {
         // A worker that always finds something lets others run now and then.
         let budget = ready!(coop::poll_proceed(context));
         loop {
-            let (taken, wakes) = this.queue.shared.state.lock().take(&mut this.ticket, context.waker());
-            wakes.wake();
+            let mut key = None;
+            let taken = this.queue.shared.take(&mut this.ticket, context.waker(), &mut key);
             match taken {
-                Taken::Key(key, at) => {
+                Taken::Key(at) => {
                     budget.made_progress();
                     return Poll::Ready(Some(Item::new(this.queue.clone(), key, at)));
                 }
@@ -75,8 +76,8 @@ impl<T: Key> Future for Get<'_, T> {
 impl<T: Key> Drop for Get<'_, T> {
     fn drop(&mut self) {
         if self.ticket.is_some() {
-            let wakes = self.queue.shared.state.lock().leave(&mut self.ticket);
-            wakes.wake();
+            let mut after = After::default();
+            self.queue.shared.state.lock().leave(&mut self.ticket, &mut after);
         }
     }
 }

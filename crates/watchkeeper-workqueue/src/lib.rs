@@ -40,6 +40,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod after;
 mod builder;
 mod clock;
 mod drain;
@@ -52,11 +53,14 @@ mod lock;
 mod metrics;
 mod node;
 mod nodes;
+mod places;
 mod priority;
 mod queue;
 mod ready;
+mod resting;
 mod state;
 mod time;
+mod turns;
 mod waiters;
 
 pub use builder::Builder;

@@ -2,6 +2,8 @@
 
 use std::ops::{Index, IndexMut};
 
+use crate::Key;
+use crate::after::After;
 use crate::node::{Hashes, Node};
 
 /// Nodes, each at a place that stays its own until it is removed. Places are used again, those that were left last
@@ -18,26 +20,27 @@ impl<T> Default for Nodes<T> {
     }
 }
 
-impl<T> Nodes<T> {
+impl<T: Key> Nodes<T> {
     /// A node for a key that is nowhere yet.
     pub(crate) fn insert(&mut self, key: T, hashes: Hashes) -> usize {
         if let Some(at) = self.free.pop() {
             // In its place, rather than made elsewhere and moved: it is large.
-            let node = &mut self.all[at as usize];
-            node.key = Some(key);
-            node.hashes = hashes;
+            self.all[at as usize].become_of(key, hashes, &mut After::default()); // of none
             return at as usize;
         }
         self.all.push(Node::new(key, hashes));
         self.all.len() - 1
     }
+}
 
+impl<T> Nodes<T> {
     /// Takes out the key of a node that is idle. Its place is free.
-    pub(crate) fn remove(&mut self, at: usize) -> Option<T> {
+    pub(crate) fn remove(&mut self, at: usize, after: &mut After<T>) {
         debug_assert!(self.all[at].is_idle(), "only who is idle is removed, and he stays so");
-        let key = self.all[at].key.take();
-        self.free.extend(key.is_some().then_some(at as u32));
-        key
+        let node = &mut self.all[at];
+        after.handed = node.handed.take();
+        after.key = node.key.take();
+        self.free.extend(after.key.is_some().then_some(at as u32));
     }
 
     /// The key of a node.

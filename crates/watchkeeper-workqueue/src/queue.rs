@@ -1,15 +1,21 @@
 //! The queue.
 
 use std::fmt;
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 
+use hashbrown::DefaultHashBuilder;
+
+use crate::after::After;
 use crate::limit::RateLimiter;
-use crate::lock::Mutex;
+use crate::lock::{Held, Mutex};
 use crate::node::Hashes;
-use crate::state::State;
+use crate::state::{State, Taken};
 use crate::time::Instant;
+use crate::turns::{Side, Turns};
+use crate::waiters::Ticket;
 use crate::{Builder, Drain, Get, Key, Priority};
 
 /// Keys that want to be worked on. Clones are the same queue. See the [crate] for what it promises.
@@ -17,11 +23,30 @@ pub struct WorkQueue<T> {
     pub(crate) shared: Arc<Shared<T>>,
 }
 
+/// Apart from the count of those who hold it, which workers change all the time.
+#[repr(align(128))]
 pub(crate) struct Shared<T> {
     pub(crate) state: Mutex<State<T>>,
-    pub(crate) hasher: RandomState,
+    pub(crate) turns: Turns,
+    pub(crate) hasher: DefaultHashBuilder,
     pub(crate) group: Option<Group<T>>,
     pub(crate) limiter: Box<dyn RateLimiter<T>>,
+}
+
+impl<T: Key> Shared<T> {
+    /// The lock, in turns with those on the other side.
+    pub(crate) fn lock(&self, side: Side) -> Held<'_, State<T>> {
+        self.state.try_lock().unwrap_or_else(|| self.turns.stand_back(&self.state, side))
+    }
+
+    /// What there is for a getter.
+    pub(crate) fn take(&self, ticket: &mut Option<Ticket>, waker: &Waker, key: &mut Option<T>) -> Taken {
+        let mut after = After::default();
+        let mut state = self.lock(Side::Take);
+        let taken = state.take(ticket, waker, key, &mut after);
+        self.turns.note(state.waiting());
+        taken
+    }
 }
 
 /// Whose turn a key waits for.
@@ -47,8 +72,10 @@ impl<T: Key> WorkQueue<T> {
     /// urgent that was said of it.
     pub fn add_as(&self, key: T, priority: Priority) {
         let hashes = self.hashes(&key);
-        let wakes = self.shared.state.lock().add(key, hashes, priority);
-        wakes.wake();
+        let mut after = After::default();
+        let mut state = self.shared.lock(Side::Add);
+        state.add(key, hashes, priority, &mut after);
+        self.shared.turns.note(state.waiting());
     }
 
     /// There will be something to do about a key. Of several delays the earliest counts (Q4); that it is added
@@ -63,8 +90,8 @@ impl<T: Key> WorkQueue<T> {
         let now = Instant::now();
         // A time that no clock will show is far enough.
         let when = now.checked_add(delay).unwrap_or_else(|| now + FAR);
-        let wakes = self.shared.state.lock().add_at(key, hashes, when, priority);
-        wakes.wake();
+        let mut after = After::default();
+        self.shared.lock(Side::Add).add_at(key, hashes, when, priority, &mut after);
     }
 
     /// It has failed: there will be something to do about it after as long as the [limiter](Builder::limiter) says.
@@ -101,24 +128,23 @@ impl<T: Key> WorkQueue<T> {
     /// Takes no more keys, and drops those that are delayed. Those that wait are still handed out, and then nobody
     /// gets anything any more. Whoever [drains](Self::drain) waits no longer.
     pub fn shut_down(&self) {
-        let (wakes, gone) = self.shared.state.lock().close(false);
-        wakes.wake();
-        drop(gone);
+        let mut after = After::default();
+        self.shared.state.lock().close(false, &mut after);
     }
 
     /// Takes no more keys, and hands out none: what waits is forgotten. What is worked on can be finished.
     pub fn abandon(&self) {
-        let (wakes, gone) = self.shared.state.lock().abandon();
-        wakes.wake();
-        drop(gone);
+        let mut after = After::default();
+        self.shared.state.lock().abandon(&mut after);
     }
 
     /// Takes no more keys, as [`shut_down`](Self::shut_down), and returns when all that waited is worked on and
     /// done. The workers have to go on for that. Dropped half-way, the queue stays shut down.
     pub fn drain(&self) -> Drain<'_, T> {
-        let (wakes, gone) = self.shared.state.lock().close(true);
-        wakes.wake();
-        drop(gone);
+        {
+            let mut after = After::default();
+            self.shared.state.lock().close(true, &mut after);
+        }
         Drain::new(self)
     }
 
@@ -129,7 +155,7 @@ impl<T: Key> WorkQueue<T> {
 
     fn hashes(&self, key: &T) -> Hashes {
         let group = self.shared.group.as_ref().map_or(0, |group| group(key));
-        Hashes { key: self.shared.hasher.hash_one(key), group }
+        Hashes { key: self.shared.hasher.hash_one(key) as u32, group }
     }
 }
 

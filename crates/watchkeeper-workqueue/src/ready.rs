@@ -4,7 +4,6 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::Priority;
-use crate::clock::Moment;
 use crate::list::List;
 use crate::nodes::Nodes;
 
@@ -15,7 +14,8 @@ use crate::nodes::Nodes;
 #[derive(Debug)]
 pub(crate) struct Ready {
     rows: [Row; 3],
-    aging: Duration,
+    /// How much later than it was added a key counts, by its priority.
+    handicaps: [Duration; 3],
     len: usize,
 }
 
@@ -38,7 +38,9 @@ impl Ready {
             false => Row::Plain(List::default()),
             true => Row::Fair { groups: HashMap::new(), turns: VecDeque::new() },
         };
-        Self { rows: [row(), row(), row()], aging, len: 0 }
+        let handicap = |priority: Priority| aging.saturating_mul(priority.steps());
+        let handicaps = [Priority::Low, Priority::Normal, Priority::High].map(handicap);
+        Self { rows: [row(), row(), row()], handicaps, len: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -55,7 +57,7 @@ impl Ready {
         match self.row(priority) {
             Row::Plain(list) => list.push(nodes, at),
             Row::Fair { groups, turns } => {
-                let group = nodes[at].hashes.group;
+                let group = nodes[at].group;
                 let list = groups.entry(group).or_insert_with(|| {
                     turns.push_back(group);
                     List::default()
@@ -72,7 +74,7 @@ impl Ready {
             Row::Plain(list) => list.remove(nodes, at),
             Row::Fair { groups, .. } => {
                 // Empty, it keeps its turn until that comes.
-                if let Some(list) = groups.get_mut(&nodes[at].hashes.group) {
+                if let Some(list) = groups.get_mut(&nodes[at].group) {
                     list.remove(nodes, at);
                 }
             }
@@ -81,16 +83,15 @@ impl Ready {
 
     /// Takes out the one that is next.
     pub(crate) fn pop<T>(&mut self, nodes: &mut Nodes<T>) -> Option<usize> {
-        let aging = self.aging;
-        let mut next: Option<(Moment, Priority, usize)> = None;
+        let mut next: Option<(Priority, usize)> = None;
         for priority in Priority::ALL {
             let Some(at) = self.row(priority).first() else { continue };
-            let counts_from = nodes[at].added.after(aging.saturating_mul(priority.steps()));
-            if next.is_none_or(|(earliest, ..)| counts_from < earliest) {
-                next = Some((counts_from, priority, at));
+            let counts_from = |priority, at: usize| nodes[at].added.after(self.handicaps[priority as usize]);
+            if next.is_none_or(|(other, first)| counts_from(priority, at) < counts_from(other, first)) {
+                next = Some((priority, at));
             }
         }
-        let (_, priority, at) = next?;
+        let (priority, at) = next?;
         self.len -= 1;
         self.row(priority).take(nodes, at);
         Some(at)

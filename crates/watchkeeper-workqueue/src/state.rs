@@ -4,30 +4,31 @@ use std::collections::BTreeMap;
 use std::task::Waker;
 use std::time::Duration;
 
-use hashbrown::HashTable;
-
+use crate::after::After;
 use crate::clock::Clock;
 use crate::list::List;
 use crate::metrics::Metrics;
 use crate::node::{Delayed, Due, Hashes, Place};
 use crate::nodes::Nodes;
+use crate::places::Places;
 use crate::ready::Ready;
+use crate::resting::Resting;
 use crate::time::Instant;
 use crate::waiters::{Ticket, Waiters};
 use crate::{Key, Priority};
 
-/// The rules of the queue. Nothing in here waits or wakes: who is to be woken is returned, for when the lock is
-/// released.
+/// The rules of the queue. Nothing in here waits, wakes or drops a key: that comes [after](After) the lock is released.
 #[derive(Debug)]
 pub(crate) struct State<T> {
     nodes: Nodes<T>,
-    /// The nodes by their keys.
-    by_key: HashTable<u32>,
+    /// Of the nodes, by their keys; of none once nothing is taken any more, when nobody looks for one.
+    by_key: Places,
     ready: Ready,
     /// With a worker, from the one who has been longest.
     processing: List,
     /// How many of those are to be queued again (Q2).
     again: usize,
+    resting: Resting,
     delayed: BTreeMap<Due, usize>,
     /// How many delays there have been.
     delays: u64,
@@ -48,36 +49,11 @@ enum Phase {
     Closed,
 }
 
-/// Who is to be woken once the lock is released.
-#[derive(Debug)]
-#[must_use]
-pub(crate) enum Wakes {
-    Nobody,
-    One(Waker),
-    Many(Vec<Waker>),
-}
-
-impl Wakes {
-    pub(crate) fn wake(self) {
-        match self {
-            Self::Nobody => {}
-            Self::One(waker) => waker.wake(),
-            Self::Many(wakers) => wakers.into_iter().for_each(Waker::wake),
-        }
-    }
-}
-
-impl From<Option<Waker>> for Wakes {
-    fn from(waker: Option<Waker>) -> Self {
-        waker.map_or(Self::Nobody, Self::One)
-    }
-}
-
 /// What a getter gets.
 #[derive(Debug)]
-pub(crate) enum Taken<T> {
-    /// A key, and the place of its node.
-    Key(T, usize),
+pub(crate) enum Taken {
+    /// A key; the place of its node.
+    Key(usize),
     /// Nothing more, ever.
     Ended,
     /// Nothing yet. Whoever has a time here looks again then.
@@ -88,10 +64,11 @@ impl<T: Key> State<T> {
     pub(crate) fn new(ready: Ready, metrics: Option<Metrics>) -> Self {
         Self {
             nodes: Nodes::default(),
-            by_key: HashTable::new(),
+            by_key: Places::default(),
             ready,
             processing: List::default(),
             again: 0,
+            resting: Resting::default(),
             delayed: BTreeMap::new(),
             delays: 0,
             phase: Phase::Open,
@@ -104,28 +81,36 @@ impl<T: Key> State<T> {
     }
 
     /// Adds a key (Q2).
-    pub(crate) fn add(&mut self, key: T, hashes: Hashes, priority: Priority) -> Wakes {
+    pub(crate) fn add(&mut self, key: T, hashes: Hashes, priority: Priority, after: &mut After<T>) {
         if self.phase != Phase::Open {
-            return Wakes::Nobody;
+            after.key = Some(key);
+            return;
         }
         self.clock.want(priority != Priority::default());
-        let at = self.node(key, hashes);
-        match self.enqueue(at, priority) {
-            true => self.getters.next().into(),
-            false => Wakes::Nobody,
+        let at = self.node(key, hashes, after);
+        if self.enqueue(at, priority) {
+            after.next = self.getters.next();
         }
     }
 
     /// Adds a key later, unless it is added earlier by another delay (Q4).
-    pub(crate) fn add_at(&mut self, key: T, hashes: Hashes, when: Instant, priority: Priority) -> Wakes {
+    pub(crate) fn add_at(
+        &mut self,
+        key: T,
+        hashes: Hashes,
+        when: Instant,
+        priority: Priority,
+        after: &mut After<T>,
+    ) {
         let when = self.clock.moment(when);
         if self.phase != Phase::Open {
-            return Wakes::Nobody;
+            after.key = Some(key);
+            return;
         }
         if let Some(metrics) = &self.metrics {
             metrics.retried();
         }
-        let at = self.node(key, hashes);
+        let at = self.node(key, hashes, after);
         self.delays += 1;
         let mut delayed = Delayed { due: (when, self.delays), priority };
         if let Some(known) = self.nodes[at].delayed {
@@ -138,20 +123,31 @@ impl<T: Key> State<T> {
         self.nodes[at].delayed = Some(delayed);
         self.delayed.insert(delayed.due, at);
         let is_first = self.delayed.first_key_value().is_some_and(|(due, _)| *due == delayed.due);
-        if is_first { self.wake_keeper() } else { Wakes::Nobody }
+        if is_first {
+            after.next = match self.keeper {
+                Some(keeper) => self.getters.of(keeper),
+                None => self.getters.next(),
+            };
+        }
     }
 
     /// A getter asks. He waits, at his place in the row, if there is nothing.
-    pub(crate) fn take(&mut self, ticket: &mut Option<Ticket>, waker: &Waker) -> (Taken<T>, Wakes) {
+    pub(crate) fn take(
+        &mut self,
+        ticket: &mut Option<Ticket>,
+        waker: &Waker,
+        key: &mut Option<T>,
+        after: &mut After<T>,
+    ) -> Taken {
         self.undelay();
         if let Some(at) = self.ready.pop(&mut self.nodes) {
-            self.begin(at);
-            let wakes = self.leave(ticket);
-            return (Taken::Key(self.nodes.key(at).clone(), at), wakes);
+            self.begin(at, key);
+            self.leave(ticket, after);
+            return Taken::Key(at);
         }
         if self.has_ended() {
-            let wakes = self.leave(ticket);
-            return (Taken::Ended, wakes);
+            self.leave(ticket, after);
+            return Taken::Ended;
         }
         let ticket = self.getters.wait(ticket, waker);
         let is_keeper = self.keeper.is_none_or(|keeper| keeper == ticket);
@@ -160,11 +156,11 @@ impl<T: Key> State<T> {
         if is_keeper {
             self.keeper = until.map(|_| ticket);
         }
-        (Taken::Wait(until), Wakes::Nobody)
+        Taken::Wait(until)
     }
 
     /// A getter waits no more: he has something, or does not want it (W1).
-    pub(crate) fn leave(&mut self, ticket: &mut Option<Ticket>) -> Wakes {
+    pub(crate) fn leave(&mut self, ticket: &mut Option<Ticket>, after: &mut After<T>) {
         if let Some(ticket) = ticket.take() {
             self.getters.leave(ticket);
             if self.keeper == Some(ticket) {
@@ -172,22 +168,23 @@ impl<T: Key> State<T> {
             }
         }
         if self.has_ended() {
-            return self.settle();
+            self.settle(after);
+            return;
         }
         let wants_keeper = self.keeper.is_none() && !self.delayed.is_empty();
-        match wants_keeper || !self.ready.is_empty() {
-            true => self.getters.next().into(),
-            false => Wakes::Nobody,
+        if wants_keeper || !self.ready.is_empty() {
+            after.next = self.getters.next();
         }
     }
 
-    /// A worker is done. What is returned besides is to be dropped once the lock is released.
-    pub(crate) fn finish(&mut self, at: usize) -> (Wakes, Option<T>) {
+    /// A worker is done, and brings back the key.
+    pub(crate) fn finish(&mut self, at: usize, key: &mut Option<T>, after: &mut After<T>) {
         self.processing.remove(&mut self.nodes, at);
         let node = &mut self.nodes[at];
+        std::mem::swap(key, &mut node.handed);
         let Place::Processing { since, again } = std::mem::replace(&mut node.place, Place::Nowhere) else {
             debug_assert!(false, "only what is worked on is done");
-            return (Wakes::Nobody, None);
+            return;
         };
         if let Some(metrics) = &self.metrics {
             metrics.finished(self.clock.now().since(since));
@@ -197,30 +194,34 @@ impl<T: Key> State<T> {
             let node = &mut self.nodes[at];
             node.place = Place::Ready(priority);
             self.ready.push(&mut self.nodes, at, priority);
-            return (self.getters.next().into(), None);
+            after.next = self.getters.next();
+            return;
         }
-        let gone = if self.nodes[at].delayed.is_none() { self.remove(at) } else { None };
-        (self.settle(), gone)
+        self.retire(at, after);
+        self.settle(after);
     }
 
-    /// Takes no more keys. What is delayed is dropped, as what is returned is.
-    pub(crate) fn close(&mut self, is_drained: bool) -> (Wakes, Vec<T>) {
+    /// Takes no more keys. What is delayed is forgotten.
+    pub(crate) fn close(&mut self, is_drained: bool, after: &mut After<T>) {
         self.phase = match (self.phase, is_drained) {
             (Phase::Open | Phase::Draining, true) => Phase::Draining,
             _ => Phase::Closed,
         };
-        let mut gone = Vec::new();
+        self.by_key.clear();
+        self.disturb(after);
         for (_, at) in std::mem::take(&mut self.delayed) {
             self.nodes[at].delayed = None;
             if self.nodes[at].place == Place::Nowhere {
-                gone.extend(self.remove(at));
+                self.discard(at, after);
             }
         }
-        (self.settle(), gone)
+        self.settle(after);
     }
 
-    /// Takes no more keys, and forgets all that nobody works on, which is returned to be dropped.
-    pub(crate) fn abandon(&mut self) -> (Wakes, Vec<T>) {
+    /// Takes no more keys, and forgets all that nobody works on.
+    pub(crate) fn abandon(&mut self, after: &mut After<T>) {
+        self.by_key.clear();
+        self.disturb(after);
         while let Some(at) = self.ready.pop(&mut self.nodes) {
             self.nodes[at].place = Place::Nowhere;
         }
@@ -231,15 +232,17 @@ impl<T: Key> State<T> {
             node.delayed = None;
             match &mut node.place {
                 Place::Processing { again, .. } => *again = None,
-                Place::Nowhere | Place::Ready(_) => waiting.push(at),
+                Place::Nowhere | Place::Resting | Place::Ready(_) => waiting.push(at),
             }
         }
-        let gone = waiting.into_iter().filter_map(|at| self.remove(at)).collect();
+        for at in waiting {
+            self.discard(at, after);
+        }
         self.phase = Phase::Closed;
         if let Some(metrics) = &self.metrics {
             metrics.abandoned();
         }
-        (self.settle(), gone)
+        self.settle(after);
     }
 
     /// Waits until nothing is left to do; true if so, or if nobody drains any more.
@@ -262,6 +265,11 @@ impl<T: Key> State<T> {
         self.phase == Phase::Open
     }
 
+    /// How many wait to be handed out, but for those whose delay has passed.
+    pub(crate) fn waiting(&self) -> usize {
+        self.ready.len()
+    }
+
     /// How many wait to be handed out.
     pub(crate) fn len(&mut self) -> usize {
         self.undelay();
@@ -273,7 +281,7 @@ impl<T: Key> State<T> {
         let now = self.clock.now();
         self.processing.iter(&self.nodes).map(move |node| match node.place {
             Place::Processing { since, .. } => now.since(since),
-            Place::Nowhere | Place::Ready(_) => Duration::ZERO,
+            Place::Nowhere | Place::Resting | Place::Ready(_) => Duration::ZERO,
         })
     }
 
@@ -281,25 +289,63 @@ impl<T: Key> State<T> {
         self.metrics.as_ref()
     }
 
-    /// The node of a key.
-    fn node(&mut self, key: T, hashes: Hashes) -> usize {
-        let nodes = &self.nodes;
-        if let Some(at) = self.by_key.find(hashes.key, |at| *nodes.key(*at as usize) == key) {
-            return *at as usize;
+    /// The node of a key, which does not rest any more.
+    fn node(&mut self, key: T, hashes: Hashes, after: &mut After<T>) -> usize {
+        if let Some(at) = self.by_key.find(hashes.key, |at| *self.nodes.key(at) == key) {
+            if self.nodes[at].place == Place::Resting {
+                self.resting.remove(&mut self.nodes, at);
+                self.nodes[at].place = Place::Nowhere;
+            }
+            after.key = Some(key);
+            return at;
         }
-        let at = self.nodes.insert(key, hashes);
-        let place = u32::try_from(at).expect("fewer keys than would fit into memory");
-        let nodes = &self.nodes;
-        self.by_key.insert_unique(hashes.key, place, |at| nodes[*at as usize].hashes.key);
+        let at = match self.resting.pop(&mut self.nodes) {
+            Some(at) => {
+                self.by_key.remove(self.nodes[at].hash, at);
+                self.nodes[at].place = Place::Nowhere;
+                self.nodes[at].become_of(key, hashes, after);
+                at
+            }
+            None => self.nodes.insert(key, hashes),
+        };
+        self.by_key.insert(hashes.key, at);
         at
     }
 
-    fn remove(&mut self, at: usize) -> Option<T> {
-        let hash = self.nodes[at].hashes.key;
-        if let Ok(entry) = self.by_key.find_entry(hash, |known| *known as usize == at) {
-            entry.remove();
+    /// Lets a node rest that is nowhere and not delayed, or removes it.
+    fn retire(&mut self, at: usize, after: &mut After<T>) {
+        // Whether it is delayed stands where those who take keys do not look otherwise.
+        if !self.delayed.is_empty() && self.nodes[at].delayed.is_some() {
+            return;
         }
-        self.nodes.remove(at)
+        if self.ready.is_empty() {
+            self.disturb(after); // nobody is busy adding others
+        }
+        if self.ready.is_empty() || self.phase != Phase::Open || self.resting.is_full() {
+            self.remove(at, after);
+            return;
+        }
+        self.nodes[at].place = Place::Resting;
+        self.resting.push(&mut self.nodes, at);
+    }
+
+    /// Removes all that rest.
+    fn disturb(&mut self, after: &mut After<T>) {
+        while let Some(at) = self.resting.pop(&mut self.nodes) {
+            self.nodes[at].place = Place::Nowhere;
+            self.discard(at, after);
+        }
+    }
+
+    /// Removes one of several.
+    fn discard(&mut self, at: usize, after: &mut After<T>) {
+        self.remove(at, after);
+        after.set_aside();
+    }
+
+    fn remove(&mut self, at: usize, after: &mut After<T>) {
+        self.by_key.remove(self.nodes[at].hash, at);
+        self.nodes.remove(at, after);
     }
 
     /// Queues a node, or sees to it that it is queued when its worker is done. Whether there is one more to hand
@@ -322,7 +368,7 @@ impl<T: Key> State<T> {
                 *again = Some(priority);
                 self.again += 1;
             }
-            Place::Nowhere => node.place = Place::Ready(priority),
+            Place::Nowhere | Place::Resting => node.place = Place::Ready(priority),
         }
         node.added = self.clock.now();
         if let Some(metrics) = &self.metrics {
@@ -335,14 +381,15 @@ impl<T: Key> State<T> {
         true
     }
 
-    /// Gives a node to a worker.
-    fn begin(&mut self, at: usize) {
+    /// Gives a node to a worker, with its key.
+    fn begin(&mut self, at: usize, key: &mut Option<T>) {
         let since = self.clock.now();
         let node = &mut self.nodes[at];
         node.place = Place::Processing { since, again: None };
         if let Some(metrics) = &self.metrics {
             metrics.begun(since.since(node.added));
         }
+        std::mem::swap(key, &mut node.handed);
         self.processing.push(&mut self.nodes, at);
     }
 
@@ -371,24 +418,15 @@ impl<T: Key> State<T> {
     }
 
     /// Wakes those who wait for the end, if this is it.
-    fn settle(&mut self) -> Wakes {
+    fn settle(&mut self, after: &mut After<T>) {
         if self.phase == Phase::Open {
-            return Wakes::Nobody;
+            return;
         }
-        let mut woken = Vec::new();
         if self.has_ended() {
-            woken.extend(self.getters.all());
+            after.wake_all(self.getters.all());
         }
         if self.phase == Phase::Closed || self.is_idle() {
-            woken.extend(self.drainers.all());
-        }
-        Wakes::Many(woken)
-    }
-
-    fn wake_keeper(&mut self) -> Wakes {
-        match self.keeper {
-            Some(keeper) => self.getters.of(keeper).into(),
-            None => self.getters.next().into(),
+            after.wake_all(self.drainers.all());
         }
     }
 }

@@ -4,7 +4,7 @@
 //! late.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::PoisonError;
+use std::sync::{PoisonError, TryLockError};
 
 use shuttle::sync::MutexGuard;
 use shuttle::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +24,17 @@ impl<T> Mutex<T> {
     pub(crate) fn lock(&self) -> Held<'_, T> {
         let guard = self.value.lock().unwrap_or_else(PoisonError::into_inner);
         Held { guard: Some(guard), released: &self.released }
+    }
+
+    /// `None` if another has it.
+    #[allow(dead_code, reason = "the tests of the work queue have this file too")]
+    pub(crate) fn try_lock(&self) -> Option<Held<'_, T>> {
+        let guard = match self.value.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        Some(Held { guard: Some(guard), released: &self.released })
     }
 }
 

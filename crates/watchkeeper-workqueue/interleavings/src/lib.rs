@@ -6,6 +6,8 @@
 //! Threads change where a lock is taken or released, and where a future waits. Limiters have locks of their own,
 //! which they hold for no longer than a look at a number: those are as in life.
 
+#[path = "../../src/after.rs"]
+mod after;
 #[path = "../../src/builder.rs"]
 mod builder;
 #[path = "../../src/clock.rs"]
@@ -30,15 +32,21 @@ mod metrics;
 mod node;
 #[path = "../../src/nodes.rs"]
 mod nodes;
+#[path = "../../src/places.rs"]
+mod places;
 #[path = "../../src/priority.rs"]
 mod priority;
 #[path = "../../src/queue.rs"]
 mod queue;
 #[path = "../../src/ready.rs"]
 mod ready;
+#[path = "../../src/resting.rs"]
+mod resting;
 #[path = "../../src/state.rs"]
 mod state;
 pub mod time;
+#[path = "../../src/turns.rs"]
+mod turns;
 #[path = "../../src/waiters.rs"]
 mod waiters;
 

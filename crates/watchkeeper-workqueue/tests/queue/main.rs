@@ -7,6 +7,7 @@ mod many_workers;
 mod metrics;
 mod model;
 mod order;
+mod remembering;
 mod shutdown;
 
 use std::future::Future;

@@ -1,0 +1,69 @@
+//! What the queue keeps of keys that are done.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use watchkeeper_workqueue::WorkQueue;
+
+use crate::{all, next};
+
+#[test]
+fn of_many_keys_that_are_done_few_are_kept_and_none_when_all_are_done_or_none_is_taken() {
+    let queue = WorkQueue::new();
+    let keys: Vec<Arc<usize>> = (0..5_000).map(Arc::new).collect();
+    let kept = || keys.iter().filter(|key| Arc::strong_count(key) > 1).count();
+    for key in &keys {
+        queue.add(key.clone());
+    }
+    for key in &keys[..3_000] {
+        assert_eq!(next(&queue).as_ref(), Some(key));
+    }
+    assert!(kept() <= 2_000 + 1_024, "{} are kept", kept());
+    assert_eq!(all(&queue).len(), 2_000);
+    assert_eq!(kept(), 0, "nothing is left to do");
+
+    for key in &keys[..10] {
+        queue.add(key.clone());
+    }
+    assert_eq!(next(&queue).as_ref(), Some(&keys[0]));
+    queue.shut_down();
+    assert_eq!(kept(), 9, "what waits");
+}
+
+#[test]
+fn what_is_done_can_be_added_again_before_and_after_its_place_was_taken() {
+    let queue = WorkQueue::new();
+    for round in 0..3 {
+        for key in 0..4 {
+            queue.add(key);
+        }
+        queue.add(2); // waits already
+        assert_eq!(all(&queue), [0, 1, 2, 3], "round {round}");
+        queue.add(3);
+        queue.add(10 + round);
+        queue.add(0);
+        assert_eq!(all(&queue), [3, 10 + round, 0], "round {round}");
+    }
+    assert_eq!(next(&queue), None);
+}
+
+/// Keys that all have the same hash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Alike(u32);
+
+impl Hash for Alike {
+    fn hash<H: Hasher>(&self, _state: &mut H) {}
+}
+
+#[test]
+fn keys_with_the_same_hash_are_told_apart() {
+    let queue = WorkQueue::new();
+    for key in [1, 2, 3, 1, 2] {
+        queue.add(Alike(key));
+    }
+    assert_eq!(all(&queue), [1, 2, 3].map(Alike));
+    for key in [4, 2, 4, 5, 1] {
+        queue.add(Alike(key));
+    }
+    assert_eq!(all(&queue), [4, 2, 5, 1].map(Alike));
+}
