@@ -34,6 +34,9 @@ pub(crate) struct Arguments {
     /// Where the API server listens [default: 127.0.0.1:6443, or the next port that is free]
     #[arg(long, value_name = "ADDR", help_heading = "Cluster")]
     api_listen: Option<SocketAddr>,
+    /// Keep the cluster in this directory, and find it there again; without it everything is in memory
+    #[arg(long, value_name = "DIR", help_heading = "Cluster")]
+    data_dir: Option<PathBuf>,
     /// Where to write the kubeconfig [default: below ~/.local/state/watchkeeper]
     #[arg(long, value_name = "PATH", help_heading = "Cluster")]
     write_kubeconfig: Option<PathBuf>,
@@ -79,6 +82,8 @@ struct Embedded {
     cluster: Cluster,
     client: Client,
     kubeconfig: KubeconfigFile,
+    /// The directory that it is kept in.
+    kept: Option<PathBuf>,
 }
 
 /// A kubeconfig that goes with the cluster that it tells of.
@@ -95,7 +100,9 @@ impl Embedded {
         let server = listen(arguments).await?;
         let started = Self::complete(arguments, &server).await;
         match started {
-            Ok((cluster, client, kubeconfig)) => Ok(Self { server, cluster, client, kubeconfig }),
+            Ok((cluster, client, kubeconfig)) => {
+                Ok(Self { server, cluster, client, kubeconfig, kept: arguments.data_dir.clone() })
+            }
             Err(failure) => {
                 server.stop().await;
                 Err(failure)
@@ -146,13 +153,18 @@ impl Embedded {
 
     fn greeting(&self, page: &str, is_empty: bool, took: Duration) -> String {
         let (api, path) = (self.server.url(), self.kubeconfig.0.display());
+        let kept = match &self.kept {
+            Some(directory) => format!("Everything is kept in {}.", directory.display()),
+            None => "Everything is in memory and gone with this process.".to_owned(),
+        };
+        let place = if self.kept.is_some() { "on disk" } else { "in memory" };
         let watched = if is_empty { "" } else { "  watchkeeper tree deployment/storefront -n shop\n" };
         format!(
-            "Watchkeeper: a cluster in memory, ready in {} ms\n\n  \
+            "Watchkeeper: a cluster {place}, ready in {} ms\n\n  \
              page         {page}\n  API server   {api}\n  kubeconfig   {path}\n\n\
              Try:\n  export KUBECONFIG={path}\n  watchkeeper get pods -A\n  watchkeeper watch pods -A\n{watched}  \
              kubectl get deployments -A -w\n\n\
-             Everything is in memory and gone with this process. Stop it with Ctrl-C.\n",
+             {kept} Stop it with Ctrl-C.\n",
             took.as_millis()
         )
     }
@@ -166,13 +178,21 @@ impl Embedded {
 
 /// Starts the API server where it was told to, or on the first port that is free.
 async fn listen(arguments: &Arguments) -> Result<ApiServer, Failure> {
+    let start = |address| {
+        let builder = ApiServer::builder().listen(address);
+        match &arguments.data_dir {
+            Some(directory) => builder.data_dir(directory),
+            None => builder,
+        }
+        .start()
+    };
     if let Some(address) = arguments.api_listen {
-        let started = ApiServer::builder().listen(address).start().await;
+        let started = start(address).await;
         return started.map_err(|error| Failure::port(address, "--api-listen", &error));
     }
     let mut address = SocketAddr::from((Ipv4Addr::LOCALHOST, API_PORT));
     loop {
-        match ApiServer::builder().listen(address).start().await {
+        match start(address).await {
             Err(error) if is_taken(&error) && address.port() < API_PORT + PORTS_TRIED => {
                 address.set_port(address.port() + 1);
             }
