@@ -173,6 +173,11 @@ impl Informer {
         }
     }
 
+    /// Whether it has ended: see [`ended`](Self::ended).
+    pub fn has_ended(&self) -> bool {
+        self.shared.ended.borrow().is_some()
+    }
+
     /// Waits until it has ended, and says why: it was stopped, or what it watches is not there any more (see
     /// [`WhenGone::End`](crate::reflector::WhenGone::End)). Who has subscribed hears no more then, and the store
     /// stays as it was.
@@ -198,7 +203,7 @@ impl Informer {
     /// All that is known of it, as a text; with the bodies of its objects if one asks for
     /// [those](Dump::bodies) of its [kind](Self::kind).
     pub fn dump(&self) -> Dump {
-        let phase = match (self.is_started(), self.shared.ended.borrow().is_some()) {
+        let phase = match (self.is_started(), self.has_ended()) {
             (_, true) => "ended".to_owned(),
             (false, _) => "not started".to_owned(),
             (true, _) => format!("{:?}", self.shared.progress.borrow().phase).to_lowercase(),
