@@ -8,12 +8,15 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
+use watchkeeper_client::rest::RequestError;
 
 use crate::access::Refused;
 use crate::catalog::CatalogError;
 
 const GOOD: u32 = 20000;
 const BAD: u32 = 40000;
+/// How a good answer begins, up to its data.
+pub(crate) const OPENING: &[u8] = br#"{"code":20000,"message":"success","data":"#;
 
 #[derive(Serialize)]
 struct Envelope<'a, T> {
@@ -62,6 +65,22 @@ impl Failure {
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
+
+    /// The request makes no sense.
+    pub(crate) fn bad(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// There is no such thing.
+    pub(crate) fn absent(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, message)
+    }
+
+    /// Something of ours went wrong.
+    #[allow(clippy::needless_pass_by_value, reason = "it is what `map_err` hands over")]
+    pub(crate) fn broken(why: impl ToString) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, why.to_string())
+    }
 }
 
 impl IntoResponse for Failure {
@@ -76,10 +95,26 @@ impl IntoResponse for Failure {
     }
 }
 
+/// What the API server has answered instead of what was asked for.
+impl From<RequestError> for Failure {
+    fn from(error: RequestError) -> Self {
+        let status = match &error {
+            RequestError::Refused { status, .. } => {
+                u16::try_from(status.code).ok().and_then(|code| StatusCode::from_u16(code).ok())
+            }
+            RequestError::TimedOut { .. } => Some(StatusCode::GATEWAY_TIMEOUT),
+            _ => None,
+        };
+        // That it does not know the service says nothing of who asks the service.
+        let status = status.filter(|status| status.is_client_error() && *status != StatusCode::UNAUTHORIZED);
+        Self::new(status.unwrap_or(StatusCode::BAD_GATEWAY), error.to_string())
+    }
+}
+
 impl From<CatalogError> for Failure {
     fn from(error: CatalogError) -> Self {
         let (status, retry_after) = match &error {
-            CatalogError::Unknown { .. } => (StatusCode::NOT_FOUND, None),
+            CatalogError::Unknown { .. } | CatalogError::Unlistable { .. } => (StatusCode::NOT_FOUND, None),
             CatalogError::Withheld { .. } => (StatusCode::FORBIDDEN, None),
             CatalogError::NotSynced { .. } => (StatusCode::SERVICE_UNAVAILABLE, Some(1)),
             CatalogError::Full => (StatusCode::SERVICE_UNAVAILABLE, Some(60)),

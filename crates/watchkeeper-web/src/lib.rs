@@ -6,10 +6,13 @@
 pub mod access;
 pub mod catalog;
 mod envelope;
+mod etag;
+pub mod event;
 pub mod guard;
 pub mod listen;
 pub mod page;
 pub mod proxy;
+mod secret;
 pub mod service;
 pub mod stream;
 pub mod tree;

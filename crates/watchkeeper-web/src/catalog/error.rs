@@ -1,5 +1,7 @@
 //! Why a resource cannot be read.
 
+use std::fmt;
+
 use watchkeeper_client::discovery::MapError;
 
 use super::{MAX_ON_DEMAND, PATIENCE};
@@ -9,11 +11,22 @@ use super::{MAX_ON_DEMAND, PATIENCE};
 #[non_exhaustive]
 pub enum CatalogError {
     /// The server has none of this name.
-    #[error("{0}")]
-    Unknown(MapError),
+    #[error("there is no resource {asked}{}", meant(near))]
+    Unknown {
+        /// What was asked for: `pod/core/v1`.
+        asked: String,
+        /// What may have been meant, in the same form.
+        near: Vec<String>,
+    },
+    /// The server has it, but nothing that could be cached.
+    #[error("{resource} cannot be listed and watched")]
+    Unlistable {
+        /// Which.
+        resource: String,
+    },
     /// The server could not say what it has.
     #[error("the API server does not say what it has; it is asked again with the next request")]
-    Discovery(#[source] MapError),
+    Discovery(#[from] MapError),
     /// It is not cached on purpose.
     #[error("{resource} are not cached: start the service with --cache-secrets to read them here")]
     Withheld {
@@ -28,16 +41,16 @@ pub enum CatalogError {
     },
     /// There are too many already.
     #[error(
-        "{MAX_ON_DEMAND} resources are cached on demand already, and none of them is idle; try again later"
+        "{MAX_ON_DEMAND} resources are cached on demand already, and all of them are in use; try again later"
     )]
     Full,
 }
 
-impl From<MapError> for CatalogError {
-    fn from(error: MapError) -> Self {
-        match error {
-            MapError::Discovery(_) => Self::Discovery(error),
-            _ => Self::Unknown(error),
-        }
+/// `; did you mean a, b or c?`, if there is anything.
+fn meant(near: &[String]) -> impl fmt::Display {
+    match near {
+        [] => String::new(),
+        [one] => format!("; did you mean {one}?"),
+        [first @ .., last] => format!("; did you mean {} or {last}?", first.join(", ")),
     }
 }

@@ -4,24 +4,31 @@
 //! To:   whoever reads: a [`Watched`] resource, whose informer has its first list.
 //!
 //! - C1: the resources of [`FROM_THE_START`] have informers from the start; any other gets one when it is first asked
-//!   for, of which there are at most [`MAX_ON_DEMAND`].
+//!   for, of which there are at most [`MAX_ON_DEMAND`]. One that nobody has read for [`IDLE`] ends, and when there are
+//!   too many, the one that nobody has read for longest.
 //! - C2: Secrets are not cached unless that was [asked for](CatalogBuilder::secrets).
 
 mod error;
+mod find;
+mod idle;
+mod watched;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::timeout;
-use watchkeeper_cache::{Informer, InformerFactory};
+use parking_lot::{Mutex, RwLock};
+use tokio::time::{Instant, timeout};
+use watchkeeper_cache::{InformerFactory, Snapshot};
 use watchkeeper_client::Client;
-use watchkeeper_client::discovery::{
-    Discovery, DiscoveryClient, Mapping, MemoryCache, PartialResource, RestMapper,
-};
+use watchkeeper_client::discovery::{Discovery, DiscoveryClient, Mapping, MemoryCache, RestMapper};
 use watchkeeper_client::rest::{Content, RestClient};
-use watchkeeper_core::Collection;
+use watchkeeper_core::{Collection, GroupVersionKind, GroupVersionResource};
 
 pub use error::CatalogError;
+pub(crate) use find::path_of;
+use idle::Sweeper;
+use watched::Entry;
+pub use watched::Watched;
 
 /// What has an informer from the start: group, version, resource, kind.
 pub const FROM_THE_START: [(&str, &str, &str, &str); 8] = [
@@ -36,6 +43,8 @@ pub const FROM_THE_START: [(&str, &str, &str, &str); 8] = [
 ];
 /// How many informers there may be beyond those.
 pub const MAX_ON_DEMAND: usize = 64;
+/// How long an informer on demand goes on when nobody reads it.
+pub const IDLE: Duration = Duration::from_secs(600);
 /// How often who subscribes looks at every object again.
 pub const RESYNC: Duration = Duration::from_secs(60);
 /// How long who asks for a resource waits for its first list.
@@ -45,6 +54,7 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 pub struct Catalog {
     inner: Arc<Inner>,
+    sweeper: Arc<Sweeper>,
 }
 
 #[derive(Debug)]
@@ -54,15 +64,11 @@ struct Inner {
     discovery: Arc<MemoryCache>,
     mapper: RestMapper,
     secrets: bool,
-}
-
-/// A resource whose informer has its first list.
-#[derive(Debug, Clone)]
-pub struct Watched {
-    /// What it is.
-    pub mapping: Mapping,
-    /// Its informer.
-    pub informer: Informer,
+    /// When the server was last asked again what it has, because something was not found.
+    asked_again: Mutex<Option<Instant>>,
+    /// Held while an informer is made or ended: one that ends is handed to nobody. Taken before `entries`.
+    changing: tokio::sync::Mutex<()>,
+    entries: RwLock<Vec<Entry>>,
 }
 
 /// How a catalog is set up.
@@ -85,14 +91,26 @@ impl CatalogBuilder {
         // JSON, since it is what is sent on.
         let sources = self.client.sources().content(|_| Content::json());
         let factory = InformerFactory::builder(sources).resync(RESYNC).build();
-        for (group, version, resource, kind) in FROM_THE_START {
-            factory.informer(&Collection::new(group, version, resource, kind));
-        }
+        let permanent = FROM_THE_START.map(|names| {
+            let mapping = Arc::new(mapping(names));
+            let collection = collection(&mapping);
+            let informer = factory.informer(&collection);
+            Entry::new(mapping, collection, informer, true)
+        });
         let rest = RestClient::new(self.client.transport().clone(), "/", Content::json());
         let discovery = Arc::new(MemoryCache::new(Arc::new(DiscoveryClient::new(rest))));
         let mapper = RestMapper::new(Arc::clone(&discovery) as Arc<dyn Discovery>);
-        let inner = Inner { client: self.client, factory, discovery, mapper, secrets: self.secrets };
-        Catalog { inner: Arc::new(inner) }
+        let inner = Inner {
+            client: self.client,
+            factory,
+            discovery,
+            mapper,
+            secrets: self.secrets,
+            asked_again: Mutex::default(),
+            changing: tokio::sync::Mutex::default(),
+            entries: RwLock::new(permanent.into()),
+        };
+        Catalog { inner: Arc::new(inner), sweeper: Arc::default() }
     }
 }
 
@@ -103,8 +121,12 @@ impl Catalog {
     }
 
     /// Starts the informers that are there from the start.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
     pub fn start(&self) {
         self.inner.factory.start();
+        self.sweeper.start(&self.inner);
     }
 
     /// The server's client.
@@ -127,17 +149,30 @@ impl Catalog {
         &self.inner.mapper
     }
 
-    /// What a resource is, by its exact names; the group is empty for core.
-    ///
-    /// # Errors
-    /// If the server has none, or cannot be asked.
-    pub async fn find(&self, group: &str, version: &str, resource: &str) -> Result<Mapping, CatalogError> {
-        let partial = PartialResource {
-            group: group.to_owned(),
-            version: version.to_owned(),
-            resource: resource.to_owned(),
-        };
-        Ok(self.inner.mapper.resource(&partial).await?)
+    /// The resources of [`FROM_THE_START`] that have no first list yet.
+    pub fn unsynced(&self) -> Vec<Arc<Mapping>> {
+        let entries = self.inner.entries.read();
+        let late = entries.iter().filter(|entry| entry.is_permanent && !entry.informer.is_synced());
+        late.map(|entry| entry.mapping.clone()).collect()
+    }
+
+    /// The objects of the resources that can be read without waiting. That they are looked at together with others
+    /// keeps none of them from being idle.
+    pub fn snapshots(&self) -> Vec<(Arc<Mapping>, Snapshot)> {
+        let entries = self.inner.entries.read();
+        let living = entries.iter().filter(|entry| !entry.informer.has_ended() && entry.informer.is_synced());
+        living.map(|entry| (entry.mapping.clone(), entry.informer.store().snapshot())).collect()
+    }
+
+    /// What is cached, whether it has its first list or not.
+    pub fn cached(&self) -> Vec<Arc<Mapping>> {
+        let entries = self.inner.entries.read();
+        entries.iter().filter(|entry| !entry.informer.has_ended()).map(|it| it.mapping.clone()).collect()
+    }
+
+    /// Whether a resource is kept out of the cache (C2).
+    pub(crate) fn withholds(&self, mapping: &Mapping) -> bool {
+        self.inner.withholds(mapping)
     }
 
     /// A resource to read, which is cached from now on (C1).
@@ -145,24 +180,131 @@ impl Catalog {
     /// # Errors
     /// If there is no such resource, it may not be cached (C2), or it has no first list within [`PATIENCE`].
     pub async fn watched(&self, group: &str, version: &str, resource: &str) -> Result<Watched, CatalogError> {
-        let mapping = self.find(group, version, resource).await?;
-        if !self.inner.secrets && mapping.resource.group.is_empty() && mapping.resource.resource == "secrets"
-        {
-            return Err(CatalogError::Withheld { resource: mapping.resource.resource });
+        self.watch(&self.find(group, version, resource).await?).await
+    }
+
+    /// A resource to read of which it is [known](Self::find) what it is. Dropped half-way, its first list goes on.
+    ///
+    /// # Errors
+    /// As [`watched`](Self::watched).
+    pub async fn watch(&self, mapping: &Arc<Mapping>) -> Result<Watched, CatalogError> {
+        let watched = match self.inner.taken(mapping) {
+            Some(taken) => taken,
+            None => self.inner.begin(mapping).await?,
+        };
+        if watched.is_synced() {
+            return Ok(watched);
         }
-        let (resource, kind) = (&mapping.resource, &mapping.kind);
-        let collection = Collection::new(&resource.group, &resource.version, &resource.resource, &kind.kind)
-            .cluster_scoped(!mapping.namespaced);
-        let informer = self.inner.factory.informer(&collection);
-        informer.start();
-        match timeout(PATIENCE, informer.synced()).await {
-            Ok(true) => Ok(Watched { mapping, informer }),
-            Ok(false) | Err(_) => Err(CatalogError::NotSynced { resource: collection.to_string() }),
+        if timeout(PATIENCE, watched.informer.synced()).await == Ok(true) {
+            return Ok(watched);
         }
+        // It may have been there when the server was last asked what it has, and not now.
+        if self.inner.may_ask_again() {
+            self.inner.mapper.reset();
+        }
+        let of = &mapping.resource;
+        let error = self.look_up(&of.group, &of.version, &of.resource).await.err();
+        Err(error.unwrap_or_else(|| CatalogError::NotSynced { resource: path_of(mapping) }))
     }
 
     /// Ends all informers.
     pub async fn stop(&self) {
+        self.sweeper.stop().await;
         self.inner.factory.stop().await;
     }
+}
+
+impl Inner {
+    /// The informer that there is.
+    fn taken(&self, mapping: &Mapping) -> Option<Watched> {
+        let of = &mapping.resource;
+        let entries = self.entries.read();
+        let found = entries.iter().find(|entry| entry.is_of(&of.group, &of.version, &of.resource));
+        found.filter(|entry| !entry.informer.has_ended()).map(Entry::take)
+    }
+
+    /// The informer that there is, or one that begins now (C1, C2).
+    async fn begin(&self, mapping: &Arc<Mapping>) -> Result<Watched, CatalogError> {
+        if self.withholds(mapping) {
+            return Err(CatalogError::Withheld { resource: mapping.resource.resource.clone() });
+        }
+        let changing = self.changing.lock().await;
+        if let Some(taken) = self.taken(mapping) {
+            return Ok(taken);
+        }
+        let is_permanent = self.forget_ended(mapping);
+        if !is_permanent && self.on_demand() >= MAX_ON_DEMAND && !self.end_longest_idle(Duration::ZERO).await
+        {
+            return Err(CatalogError::Full);
+        }
+        let collection = collection(mapping);
+        let informer = self.factory.informer(&collection);
+        informer.start();
+        let entry = Entry::new(mapping.clone(), collection, informer, is_permanent);
+        let watched = entry.take();
+        self.entries.write().push(entry);
+        drop(changing);
+        Ok(watched)
+    }
+
+    fn withholds(&self, mapping: &Mapping) -> bool {
+        !self.secrets && crate::secret::is_secret(mapping)
+    }
+
+    fn on_demand(&self) -> usize {
+        self.entries.read().iter().filter(|entry| !entry.is_permanent).count()
+    }
+
+    /// Takes out what has ended, as when its definition was removed; whether that of this resource is there to stay.
+    fn forget_ended(&self, mapping: &Mapping) -> bool {
+        let of = &mapping.resource;
+        let mut is_permanent = false;
+        let mut entries = self.entries.write();
+        entries.retain(|entry| {
+            let has_ended = entry.informer.has_ended();
+            is_permanent |=
+                has_ended && entry.is_permanent && entry.is_of(&of.group, &of.version, &of.resource);
+            !has_ended || entry.is_permanent && !entry.is_of(&of.group, &of.version, &of.resource)
+        });
+        is_permanent
+    }
+
+    /// Ends an informer that nobody has read for so long; false if there is none.
+    async fn end_one_idle(&self, at_least: Duration) -> bool {
+        let _changing = self.changing.lock().await;
+        self.end_longest_idle(at_least).await
+    }
+
+    /// As [`end_one_idle`](Self::end_one_idle), by who is changing something anyway.
+    async fn end_longest_idle(&self, at_least: Duration) -> bool {
+        let ended = {
+            let mut entries = self.entries.write(); // nobody takes one meanwhile (C3)
+            let idle = entries.iter().enumerate().filter_map(|(at, entry)| Some((entry.idle()?, at)));
+            let longest = idle.filter(|(idle, _)| *idle >= at_least).max();
+            longest.map(|(_, at)| entries.remove(at))
+        };
+        match ended {
+            Some(entry) => {
+                tracing::debug!(collection = %entry.collection, "nobody reads it: its informer ends");
+                self.factory.stop_informer(&entry.collection).await;
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+fn mapping((group, version, resource, kind): (&str, &str, &str, &str)) -> Mapping {
+    Mapping {
+        resource: GroupVersionResource::new(group, version, resource),
+        kind: GroupVersionKind::new(group, version, kind),
+        singular: kind.to_lowercase(),
+        namespaced: resource != "namespaces",
+    }
+}
+
+fn collection(mapping: &Mapping) -> Collection {
+    let (resource, kind) = (&mapping.resource, &mapping.kind);
+    Collection::new(&resource.group, &resource.version, &resource.resource, &kind.kind)
+        .cluster_scoped(!mapping.namespaced)
 }

@@ -12,10 +12,11 @@ use axum::Router;
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
 use http::{HeaderMap, HeaderValue, StatusCode};
 
 use crate::envelope::Failure;
+use crate::etag::is_known;
 use files::File;
 
 /// The routes of the page's files.
@@ -31,22 +32,16 @@ fn answer(name: &str, headers: &HeaderMap) -> Response {
         return Failure::new(StatusCode::NOT_FOUND, "the page has no such file").into_response();
     };
     let caching = [(ETAG, file.etag()), (CACHE_CONTROL, HeaderValue::from_static("no-cache"))];
-    let has = headers.get_all(IF_NONE_MATCH).iter().any(|tags| names(tags, &file.etag()));
-    if has {
+    if is_known(headers, &file.etag()) {
         return (StatusCode::NOT_MODIFIED, caching).into_response();
     }
     (caching, [(CONTENT_TYPE, HeaderValue::from_static(file.content_type()))], file.content).into_response()
 }
 
-/// Whether a list of tags names this one. A tag may have become weak on its way through something that compresses.
-fn names(tags: &HeaderValue, tag: &HeaderValue) -> bool {
-    let matches = |each: &str| each == "*" || each.trim_start_matches("W/").as_bytes() == tag.as_bytes();
-    tags.to_str().is_ok_and(|tags| tags.split(',').any(|each| matches(each.trim())))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::header::IF_NONE_MATCH;
 
     fn asking(tags: &'static str) -> HeaderMap {
         HeaderMap::from_iter([(IF_NONE_MATCH, HeaderValue::from_static(tags))])

@@ -9,7 +9,6 @@
 //!   is not there is not true.
 //! - W4: the last event is the newest, by when it was last seen, of those about the pod with this uid.
 
-mod event;
 mod pod;
 mod set;
 
@@ -21,14 +20,14 @@ use watchkeeper_cache::store::ByField;
 use watchkeeper_cache::{InformerFactory, Keep, Reader};
 use watchkeeper_core::{Collection, LabelSelector, RequirementError};
 
-pub use event::Event;
+use crate::event::Event;
 use pod::Pod;
 pub(crate) use pod::is_pod_ready;
 pub use pod::{Condition, PodState};
 use set::{Deployment, ReplicaSet};
 
 /// The index of events by what they are about.
-const ABOUT: &str = "watchkeeper-web/about";
+pub(crate) const ABOUT: &str = "watchkeeper-web/about";
 
 /// Where workloads are found.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Event;
+use crate::event::Event;
 
 /// The condition that says that the containers are ready.
 const CONTAINERS_READY: &str = "ContainersReady";

@@ -1,0 +1,127 @@
+//! Find: what the resource of a name is.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+use watchkeeper_client::discovery::{MISS_INTERVAL, Mapping, PartialResource, Table};
+
+use super::watched::Entry;
+use super::{Catalog, CatalogError, Inner};
+
+/// How many names that are near are told.
+const NEAR: usize = 4;
+
+impl Catalog {
+    /// What a resource is, by its exact names; the group is empty for core. What is cached is known without asking.
+    ///
+    /// # Errors
+    /// If the server has none, or none that could be cached, or cannot be asked.
+    pub async fn find(
+        &self,
+        group: &str,
+        version: &str,
+        resource: &str,
+    ) -> Result<Arc<Mapping>, CatalogError> {
+        if let Some(known) = self.inner.known(group, version, resource) {
+            return Ok(known);
+        }
+        if self.inner.forget_gone(group, version, resource) {
+            self.inner.mapper.reset(); // what the server had is not what it has
+        }
+        self.look_up(group, version, resource).await
+    }
+
+    /// What a resource is by what the server says, whether it is cached or not.
+    pub(super) async fn look_up(
+        &self,
+        group: &str,
+        version: &str,
+        resource: &str,
+    ) -> Result<Arc<Mapping>, CatalogError> {
+        let asked = PartialResource {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            resource: resource.to_owned(),
+        };
+        let mut table = self.inner.mapper.table().await?;
+        let mut found = exact(&table, &asked);
+        if found.is_none() && self.inner.may_ask_again() {
+            self.inner.mapper.reset();
+            table = self.inner.mapper.table().await?;
+            found = exact(&table, &asked);
+        }
+        let Some(found) = found else {
+            let asked_path = path(&asked.resource, &asked.group, &asked.version);
+            return Err(CatalogError::Unknown { asked: asked_path, near: near(&table, &asked) });
+        };
+        let served = self.inner.discovery.known();
+        let can = |verb: &str| {
+            let of = served.as_ref().and_then(|served| served.resource(&found.resource));
+            of.is_none_or(|resource| resource.can(verb))
+        };
+        match can("list") && can("watch") {
+            true => Ok(Arc::new(found)),
+            false => Err(CatalogError::Unlistable { resource: path_of(&found) }),
+        }
+    }
+}
+
+impl Inner {
+    fn known(&self, group: &str, version: &str, resource: &str) -> Option<Arc<Mapping>> {
+        let entries = self.entries.read();
+        let found = entries.iter().find(|entry| entry.is_of(group, version, resource));
+        found.filter(|entry| !entry.informer.has_ended()).map(|entry| entry.mapping.clone())
+    }
+
+    /// Takes out the informer on demand of a resource that has ended by itself; whether there was one.
+    fn forget_gone(&self, group: &str, version: &str, resource: &str) -> bool {
+        let is_gone = |entry: &Entry| {
+            !entry.is_permanent && entry.is_of(group, version, resource) && entry.informer.has_ended()
+        };
+        let mut entries = self.entries.write();
+        let before = entries.len();
+        entries.retain(|entry| !is_gone(entry));
+        entries.len() < before
+    }
+
+    /// Whether the server was not asked again just now.
+    pub(super) fn may_ask_again(&self) -> bool {
+        let mut last = self.asked_again.lock();
+        let is_due = last.is_none_or(|last| last.elapsed() >= MISS_INTERVAL);
+        if is_due {
+            *last = Some(Instant::now());
+        }
+        is_due
+    }
+}
+
+fn exact(table: &Table, asked: &PartialResource) -> Option<Mapping> {
+    let is_it = |found: &Mapping| {
+        let of = &found.resource;
+        of.resource == asked.resource && of.group == asked.group && of.version == asked.version
+    };
+    table.candidates(asked).into_iter().find(is_it)
+}
+
+/// The same name in other groups and versions, and other names that are near.
+fn near(table: &Table, asked: &PartialResource) -> Vec<String> {
+    let named = |name: &str| table.candidates(&PartialResource::named(name));
+    let mut near: Vec<String> = named(&asked.resource).iter().map(path_of).collect();
+    for name in table.near(&asked.resource) {
+        near.extend(named(&name).first().map(path_of));
+    }
+    let mut seen = std::collections::HashSet::new();
+    near.retain(|path| seen.insert(path.clone()));
+    near.truncate(NEAR);
+    near
+}
+
+/// How a resource is asked for: `pods/core/v1`.
+pub(crate) fn path_of(mapping: &Mapping) -> String {
+    let of = &mapping.resource;
+    path(&of.resource, &of.group, &of.version)
+}
+
+fn path(resource: &str, group: &str, version: &str) -> String {
+    format!("{resource}/{}/{version}", if group.is_empty() { "core" } else { group })
+}

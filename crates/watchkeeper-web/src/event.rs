@@ -1,0 +1,179 @@
+//! Events: what has happened to an object, and when it was last seen.
+
+use serde::{Deserialize, Serialize};
+use watchkeeper_core::Timestamp;
+
+/// Something that has happened.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Event {
+    /// What, in a sentence.
+    pub message: String,
+    /// What, in a word.
+    pub reason: String,
+    /// `Normal` or `Warning`.
+    #[serde(rename = "type")]
+    pub sort: String,
+    /// What it has happened to.
+    pub involved_object: About,
+    metadata: Metadata,
+    event_time: Option<String>,
+    first_timestamp: Option<String>,
+    last_timestamp: Option<String>,
+    count: Option<i64>,
+    series: Option<Series>,
+    source: Source,
+    reporting_component: String,
+}
+
+/// What an event is about.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct About {
+    /// Its kind.
+    pub kind: String,
+    /// Its namespace; empty where it is in none.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Metadata {
+    namespace: String,
+    name: String,
+    creation_timestamp: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Series {
+    count: Option<i64>,
+    last_observed_time: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+struct Source {
+    component: String,
+    host: String,
+}
+
+/// An event, as people and programs want to read it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Told {
+    /// Where it is.
+    pub namespace: String,
+    /// What it is called.
+    pub name: String,
+    /// `Normal` or `Warning`.
+    #[serde(rename = "type")]
+    pub sort: String,
+    /// What, in a word.
+    pub reason: String,
+    /// What, in a sentence.
+    pub message: String,
+    /// How often it was seen.
+    pub count: i64,
+    /// When it was first seen, in RFC 3339.
+    pub first: Option<String>,
+    /// When it was last seen, in RFC 3339.
+    pub last: Option<String>,
+    /// Who has seen it: `kubelet, node-1`.
+    pub source: String,
+    /// What it has happened to.
+    pub about: About,
+}
+
+impl Event {
+    /// When it was last seen: recorders write it into different fields.
+    pub fn seen(&self) -> Option<Timestamp> {
+        let series = self.series.as_ref().and_then(|series| series.last_observed_time.as_ref());
+        let seen =
+            [series, self.last_timestamp.as_ref(), self.event_time.as_ref(), self.first_timestamp.as_ref()];
+        let newest = seen.into_iter().flatten().filter_map(|time| time.parse().ok()).max();
+        newest.or_else(|| self.metadata.creation_timestamp.as_ref()?.parse().ok())
+    }
+
+    /// When it was first seen.
+    pub fn first_seen(&self) -> Option<Timestamp> {
+        let seen = [&self.first_timestamp, &self.event_time, &self.metadata.creation_timestamp];
+        seen.into_iter().flatten().find_map(|time| time.parse().ok())
+    }
+
+    /// How often it was seen: once, if nobody has counted.
+    pub fn count(&self) -> i64 {
+        let series = self.series.as_ref().and_then(|series| series.count);
+        series.or(self.count).filter(|count| *count > 0).unwrap_or(1)
+    }
+
+    /// All of it that people and programs want to read.
+    pub fn told(self) -> Told {
+        let (first, last, count) = (self.first_seen(), self.seen(), self.count());
+        let reporter = [self.source.component, self.reporting_component];
+        let reporter = reporter.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
+        let source = match self.source.host.as_str() {
+            "" => reporter,
+            host => format!("{reporter}, {host}"),
+        };
+        let text = |time: Option<Timestamp>| time.map(|time| time.to_string());
+        Told {
+            namespace: self.metadata.namespace,
+            name: self.metadata.name,
+            sort: self.sort,
+            reason: self.reason,
+            message: self.message,
+            count,
+            first: text(first),
+            last: text(last),
+            source,
+            about: self.involved_object,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_event_was_last_seen_when_its_newest_time_says() {
+        let seen = |event: serde_json::Value| {
+            let event: Event = serde_json::from_value(event).unwrap_or_default();
+            event.seen().map(|time| time.to_string())
+        };
+        let (old, new) = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z");
+        assert_eq!(seen(json!({})), None);
+        assert_eq!(seen(json!({"metadata": {"creationTimestamp": old}})).as_deref(), Some(old));
+        assert_eq!(seen(json!({"firstTimestamp": old, "lastTimestamp": new})).as_deref(), Some(new));
+        let series = json!({"eventTime": "2026-01-01T00:00:00.000000Z", "series": {"lastObservedTime": "2026-01-02T00:00:00.000000Z"}});
+        assert_eq!(seen(series).as_deref(), Some(new));
+        assert_eq!(
+            seen(json!({"lastTimestamp": null, "eventTime": "2026-01-02T00:00:00.000000Z"})).as_deref(),
+            Some(new)
+        );
+    }
+    #[test]
+    fn both_ways_to_record_an_event_tell_the_same() {
+        let about = json!({"kind": "Pod", "namespace": "shop", "name": "web-0", "uid": "u"});
+        let old = json!({"metadata": {"namespace": "shop", "name": "e"}, "type": "Warning", "reason": "BackOff",
+            "message": "m", "involvedObject": about, "count": 3, "firstTimestamp": "2026-01-01T00:00:00Z",
+            "lastTimestamp": "2026-01-02T00:00:00Z", "source": {"component": "kubelet", "host": "n1"}});
+        let new = json!({"metadata": {"namespace": "shop", "name": "e"}, "type": "Warning", "reason": "BackOff",
+            "message": "m", "involvedObject": about, "firstTimestamp": null, "eventTime": "2026-01-01T00:00:00.000000Z",
+            "series": {"count": 3, "lastObservedTime": "2026-01-02T00:00:00.000000Z"},
+            "reportingComponent": "kubelet", "source": {"host": "n1"}});
+        let told = |event: serde_json::Value| serde_json::from_value::<Event>(event).map(Event::told).ok();
+        let first = told(old);
+        assert_eq!(first, told(new));
+        let expected = json!({"namespace": "shop", "name": "e", "type": "Warning", "reason": "BackOff", "message": "m",
+            "count": 3, "first": "2026-01-01T00:00:00Z", "last": "2026-01-02T00:00:00Z", "source": "kubelet, n1",
+            "about": about});
+        assert_eq!(serde_json::to_value(first).ok(), Some(expected));
+        assert_eq!(Event::default().count(), 1, "what nobody has counted was seen once");
+    }
+}

@@ -1,0 +1,35 @@
+//! Health: whether the service runs, and whether it is ready.
+
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode, Uri};
+use watchkeeper_core::{Check, Health};
+
+use super::Service;
+use crate::catalog::{Catalog, path_of};
+use crate::envelope::Failure;
+
+/// The checks: it is ready when every resource that is cached from the start has its first list.
+pub(super) fn checks(catalog: &Catalog) -> Health {
+    let catalog = catalog.clone();
+    let synced = move || {
+        let late: Vec<String> = catalog.unsynced().iter().map(|mapping| path_of(mapping)).collect();
+        if late.is_empty() { Ok(()) } else { Err(format!("not synced: {}", late.join(", "))) }
+    };
+    Health::default().check(Check::new("informers", synced).ready_only())
+}
+
+/// `GET /healthz`, `/livez`, `/readyz`, and a check below one of them; `?verbose`, `?exclude=`.
+pub(super) async fn health(State(service): State<Service>, uri: Uri) -> Result<Response, Failure> {
+    let query = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&uri);
+    let query = query.map_err(|wrong| Failure::bad(wrong.body_text()))?.0;
+    let excluded: Vec<&str> =
+        query.iter().filter(|(name, _)| name == "exclude").map(|(_, check)| check.as_str()).collect();
+    let is_verbose = query.iter().any(|(name, _)| name == "verbose");
+    let answer = service.health.answer(uri.path(), &excluded, is_verbose);
+    let answer = answer.ok_or_else(|| Failure::absent(format!("there is no check {}", uri.path())))?;
+    let status = if answer.is_well { StatusCode::OK } else { StatusCode::INTERNAL_SERVER_ERROR };
+    let text = HeaderValue::from_static("text/plain; charset=utf-8");
+    Ok((status, [(CONTENT_TYPE, text)], answer.text).into_response())
+}

@@ -1,0 +1,133 @@
+//! List: the objects of a resource, chosen, in order and in pages, straight from the cache.
+//!
+//! - L1: the bodies are the bytes that the cache has; nothing of them is parsed but what a field selector or an order
+//!   looks at.
+//! - L2: a page is of the objects as they are now. The next one goes on after the last object of this one, wherever
+//!   that would stand by then; so what stays as it is comes neither twice nor not at all.
+
+mod body;
+mod fields;
+mod order;
+mod page;
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use http::{StatusCode, Uri};
+use watchkeeper_cache::Snapshot;
+use watchkeeper_client::discovery::Mapping;
+use watchkeeper_core::{LabelSelector, Object};
+use watchkeeper_wire::Kind;
+
+use super::Service;
+use super::request::{At, Said, group};
+use crate::access::{Who, Wish};
+use crate::envelope::{Failure, json};
+use fields::Fields;
+use order::Order;
+use page::{Page, Place};
+
+/// What a query may say.
+const NAMES: [&str; 6] = ["namespace", "labelSelector", "fieldSelector", "limit", "continue", "sort"];
+/// From so many objects on, choosing and writing them is not done where others wait for their turn.
+const MANY: usize = 1_000;
+
+/// Which objects, in which order, how many.
+#[derive(Debug)]
+struct Wanted {
+    namespace: Option<String>,
+    labels: LabelSelector,
+    fields: Fields,
+    order: Order,
+    limit: Option<usize>,
+    after: Option<Place>,
+    /// Stands for all of it but the page.
+    list: u64,
+}
+
+/// `GET /pod/list`
+pub(super) async fn pods(service: State<Service>, who: Who, uri: Uri) -> Result<Response, Failure> {
+    let named = |name: &str| name.to_owned();
+    list(service, who, At((named("pods"), named("core"), named("v1"))), uri).await
+}
+
+/// `GET /{resource}/{group}/{version}`
+pub(super) async fn list(
+    State(service): State<Service>,
+    who: Who,
+    At((resource, said_group, version)): At<(String, String, String)>,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    let mapping = service.catalog.find(group(&said_group), &version, &resource).await?;
+    let wanted = Wanted::read(&Said::read(&uri, &NAMES)?, &mapping)?;
+    let of = &mapping.resource;
+    let namespace = wanted.namespace.as_deref().unwrap_or_default();
+    let wish = Wish { verb: "list", group: &of.group, resource: &of.resource, namespace, name: "" };
+    service.access.check(&who, wish).await?;
+
+    let watched = service.catalog.watch(&mapping).await?;
+    let kind = watched.informer.kind().clone();
+    let snapshot = watched.informer.store().snapshot();
+    if let Some(after) = &wanted.after {
+        after.check(snapshot.version(), wanted.list)?;
+    }
+    let chosen = wanted.chosen(&snapshot);
+    let is_small = chosen.len() < MANY;
+    let is_secret = crate::secret::is_secret(&mapping);
+    let answer = move || body::write(&wanted.page(chosen, &snapshot, &kind), &kind, is_secret);
+    let body = match is_small {
+        true => answer()?,
+        false => tokio::task::spawn_blocking(answer).await.map_err(Failure::broken)??,
+    };
+    Ok(json(StatusCode::OK, body.into()))
+}
+
+impl Wanted {
+    fn read(said: &Said, mapping: &Mapping) -> Result<Self, Failure> {
+        let wrong = |name: &str, why: &dyn std::fmt::Display| Failure::bad(format!("{name}: {why}"));
+        let namespace = said.text("namespace");
+        if namespace.is_some() && !mapping.namespaced {
+            return Err(wrong("namespace", &format_args!("{} are in none", mapping.resource.resource)));
+        }
+        let labels = said.text("labelSelector").unwrap_or_default();
+        let after = said.text("continue").map(str::parse).transpose();
+        Ok(Self {
+            namespace: namespace.map(str::to_owned),
+            labels: LabelSelector::parse(labels).map_err(|why| wrong("labelSelector", &why))?,
+            fields: said.text("fieldSelector").unwrap_or_default().parse()?,
+            order: said.text("sort").unwrap_or_default().parse()?,
+            limit: said.count("limit")?,
+            after: after.map_err(|why: page::NoPlace| wrong("continue", &why))?,
+            list: page::list_number(
+                mapping,
+                ["namespace", "labelSelector", "fieldSelector", "sort"].map(|name| said.text(name)),
+            ),
+        })
+    }
+
+    /// What labels and namespace choose, by namespace and name.
+    fn chosen(&self, snapshot: &Snapshot) -> Vec<Arc<Object>> {
+        let namespace = self.namespace.as_deref();
+        match (self.labels.is_everything(), namespace) {
+            (false, _) => snapshot.select(&self.labels, namespace),
+            (true, Some(namespace)) => snapshot.in_namespace(namespace).cloned().collect(),
+            (true, None) => snapshot.iter().cloned().collect(),
+        }
+    }
+
+    /// What fields choose of that, in order, from where the last page ended.
+    fn page(&self, mut chosen: Vec<Arc<Object>>, snapshot: &Snapshot, kind: &Kind) -> Page {
+        chosen.retain(|object| self.fields.match_object(object, kind));
+        let mut sorted = self.order.sort(chosen, kind);
+        if let Some(after) = &self.after {
+            let first = sorted.partition_point(|entry| !self.order.is_after(entry, after.entry()));
+            sorted.drain(..first);
+        }
+        let limit = self.limit.unwrap_or(usize::MAX);
+        let rest = sorted.split_off(sorted.len().min(limit));
+        let last = sorted.last().filter(|_| !rest.is_empty());
+        let next = last.map(|last| (Place::of(last, snapshot.version(), self.list), rest.len()));
+        Page { objects: sorted.into_iter().map(|entry| entry.object).collect(), next }
+    }
+}

@@ -1,0 +1,71 @@
+//! Resources: what there is to read.
+
+use axum::extract::State;
+use axum::response::Response;
+use http::Uri;
+use serde::Serialize;
+use watchkeeper_client::discovery::{Discovered, Discovery as _, MISS_INTERVAL, MapError};
+use watchkeeper_core::GroupVersion;
+
+use super::Service;
+use super::request::Said;
+use crate::access::Who;
+use crate::catalog::CatalogError;
+use crate::envelope::{Failure, success};
+
+/// A resource that can be listed.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Resource<'a> {
+    group: &'a str,
+    version: &'a str,
+    resource: &'a str,
+    kind: &'a str,
+    namespaced: bool,
+    short_names: &'a [String],
+    categories: &'a [String],
+    verbs: &'a [String],
+    cached: bool,
+}
+
+/// `GET /v1/resources`. What there is may be known by everybody who is known, as on the API server.
+pub(super) async fn resources(State(service): State<Service>, _: Who, uri: Uri) -> Result<Response, Failure> {
+    Said::read(&uri, &[])?;
+    let discovered = discovered(&service).await?;
+    let cached = service.catalog.cached();
+    let preferred = discovered.preferred_resources();
+    let listable = preferred.iter().filter(|(_, resource)| resource.can("list"));
+    let row = |(of, resource): &'_ (GroupVersion, &'_ watchkeeper_client::discovery::ApiResource)| {
+        let is_it = |name: &watchkeeper_core::GroupVersionResource| {
+            name.resource == resource.name && name.group_version() == *of
+        };
+        cached.iter().any(|mapping| is_it(&mapping.resource))
+    };
+    let rows: Vec<Resource<'_>> = listable
+        .map(|entry| {
+            let (of, resource) = entry;
+            Resource {
+                group: &of.group,
+                version: &of.version,
+                resource: &resource.name,
+                kind: &resource.kind.kind,
+                namespaced: resource.namespaced,
+                short_names: &resource.short_names,
+                categories: &resource.categories,
+                verbs: &resource.verbs,
+                cached: row(entry),
+            }
+        })
+        .collect();
+    Ok(success(rows))
+}
+
+/// What the server has, as it was not long ago.
+async fn discovered(service: &Service) -> Result<std::sync::Arc<Discovered>, CatalogError> {
+    let discovery = service.catalog.discovery();
+    let is_old = |known: &Discovered| known.read_at.is_none_or(|at| at.elapsed() >= MISS_INTERVAL);
+    if discovery.known().is_some_and(|known| is_old(&known)) {
+        service.catalog.mapper().reset();
+    }
+    Ok(discovery.discover().await.map_err(MapError::from)?)
+}

@@ -1,0 +1,41 @@
+//! Workloads: a deployment, and what has become of it.
+
+use axum::extract::State;
+use axum::response::Response;
+use http::Uri;
+
+use super::Service;
+use super::request::{At, Said};
+use crate::access::{Who, Wish};
+use crate::envelope::{Failure, success};
+use crate::workload::WorkloadError;
+
+/// What a workload is made of: a verb, a group and a resource each.
+const PARTS: [(&str, &str, &str); 4] = [
+    ("get", "apps", "deployments"),
+    ("list", "apps", "replicasets"),
+    ("list", "", "pods"),
+    ("list", "", "events"),
+];
+
+/// `GET /v1/workloads/{namespace}/{deployment}`
+pub(super) async fn workload(
+    State(service): State<Service>,
+    who: Who,
+    At((namespace, deployment)): At<(String, String)>,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    Said::read(&uri, &[])?;
+    for (verb, group, resource) in PARTS {
+        let name = if verb == "get" { deployment.as_str() } else { "" };
+        service.access.check(&who, Wish { verb, group, resource, namespace: &namespace, name }).await?;
+    }
+    for (_, group, resource) in PARTS {
+        service.catalog.watched(group, "v1", resource).await?;
+    }
+    match service.workloads.get(&namespace, &deployment) {
+        Ok(workload) => Ok(success(workload)),
+        Err(error @ WorkloadError::Absent { .. }) => Err(Failure::absent(error.to_string())),
+        Err(error) => Err(Failure::broken(error)),
+    }
+}

@@ -1,0 +1,123 @@
+//! Resources that are cached because somebody has asked for them.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+use watchkeeper_cache::reflector::Why;
+use watchkeeper_client::discovery::MISS_INTERVAL;
+use watchkeeper_client::rest::Content;
+use watchkeeper_core::GroupVersion;
+use watchkeeper_testkit::{Fault, Verb};
+use watchkeeper_web::catalog::{FROM_THE_START, IDLE, MAX_ON_DEMAND};
+
+use crate::world::{LONG, World};
+
+fn widgets(versions: usize) -> Value {
+    let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
+    let version = |number: usize| json!({"name": format!("v{number}"), "served": true, "storage": number == 1, "schema": schema});
+    let versions: Vec<Value> = (1..=versions).map(version).collect();
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "versions": versions,
+            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}}})
+}
+
+fn is_cached(world: &World, resource: &str) -> bool {
+    world.service.catalog().cached().iter().any(|mapping| mapping.resource.resource == resource)
+}
+
+/// Lets time pass without taking any.
+async fn pass(time: Duration) {
+    tokio::time::pause();
+    sleep(time).await;
+    tokio::time::resume();
+}
+
+#[tokio::test]
+async fn what_nobody_reads_is_not_cached_for_ever() {
+    let world = World::of(&[]).await;
+    assert!(!is_cached(&world, "configmaps"));
+    world.get("/configmaps/core/v1").await.data();
+    let read = world.service.catalog().watched("", "v1", "configmaps").await.unwrap();
+    pass(IDLE * 2).await;
+    assert!(is_cached(&world, "configmaps"), "somebody reads it");
+
+    drop(read);
+    pass(IDLE - Duration::from_secs(60)).await;
+    assert!(is_cached(&world, "configmaps"), "somebody has read it");
+    pass(Duration::from_secs(120)).await;
+    assert!(!is_cached(&world, "configmaps"));
+    assert_eq!(world.service.catalog().cached().len(), FROM_THE_START.len());
+
+    world.get("/configmaps/core/v1").await.data();
+    assert!(is_cached(&world, "configmaps"), "it is cached again when somebody asks");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn there_is_an_end_to_what_is_cached_on_demand() {
+    let world = World::of(&[widgets(MAX_ON_DEMAND + 2)]).await;
+    let catalog = world.service.catalog();
+    let mut read = Vec::new();
+    for number in 1..=MAX_ON_DEMAND {
+        read.push(catalog.watched("example.com", &format!("v{number}"), "widgets").await.unwrap());
+    }
+    let path = format!("/widgets/example.com/v{}", MAX_ON_DEMAND + 1);
+    let full = world.get(&path).await;
+    assert_eq!(
+        full.failure(503),
+        "64 resources are cached on demand already, and all of them are in use; try again later"
+    );
+    assert_eq!(full.headers["retry-after"], "60");
+
+    read.remove(6);
+    world.get(&path).await.data();
+    assert_eq!(catalog.cached().len(), FROM_THE_START.len() + MAX_ON_DEMAND);
+    let is_there = |version: &str| catalog.cached().iter().any(|mapping| mapping.resource.version == version);
+    assert!(!is_there("v7"), "the one that nobody reads has made room");
+    assert!(is_there("v8"));
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn what_has_no_first_list_yet_is_for_later() {
+    let world = World::of(&[]).await;
+    let faults = world.cluster.faults();
+    let broken =
+        [Verb::List, Verb::Watch].map(|verb| faults.add(Fault::on(verb).resource("configmaps").answer(500)));
+    tokio::time::pause(); // the ten seconds that are waited are none
+    let late = world.get("/configmaps/core/v1").await;
+    tokio::time::resume();
+    assert_eq!(
+        late.failure(503),
+        "configmaps/core/v1 is not synced after 10 s; its first list goes on, try again"
+    );
+    assert_eq!(late.headers["retry-after"], "1");
+    assert!(broken.iter().any(|fault| fault.hits() > 0));
+
+    broken.iter().for_each(|fault| fault.remove());
+    let informer = world.service.catalog().watched("", "v1", "configmaps").await.unwrap().informer;
+    assert!(timeout(LONG, informer.synced()).await.unwrap());
+    world.get("/configmaps/core/v1").await.data();
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn definitions_come_and_go() {
+    let world = World::of(&[]).await;
+    world.get("/widgets/example.com/v1").await.failure(404);
+    world.cluster.create(widgets(1)).await.unwrap();
+    pass(MISS_INTERVAL).await;
+    assert_eq!(world.get("/widgets/example.com/v1").await.data(), json!([]));
+
+    let informer = world.service.catalog().watched("example.com", "v1", "widgets").await.unwrap().informer;
+    let rest = world.client.rest(&GroupVersion::new("apiextensions.k8s.io", "v1"), Content::json());
+    rest.delete().resource("customresourcedefinitions").name("widgets.example.com").raw().await.unwrap();
+    let why = timeout(LONG, informer.ended()).await.unwrap();
+    assert!(matches!(why, Why::Gone(_)), "{why}");
+    let gone = world.get("/widgets/example.com/v1").await.failure(404);
+    assert!(gone.starts_with("there is no resource widgets/example.com/v1"), "{gone}");
+    assert!(!is_cached(&world, "widgets"));
+    world.stop().await;
+}
