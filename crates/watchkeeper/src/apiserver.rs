@@ -9,6 +9,7 @@ use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 use watchkeeper_apiserver::expiry::parse_ttl;
 use watchkeeper_apiserver::server::{ApiServer, StartError};
+use watchkeeper_apiserver::store::disk::{OpenError, Recovery};
 use watchkeeper_cluster::Cluster;
 
 use crate::stdout::{WriteError, print};
@@ -18,9 +19,12 @@ pub(crate) struct Arguments {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:6443")]
     listen: SocketAddr,
-    /// Keep everything in memory, which is all that there is so far
+    /// Keep everything in memory, which is the default
     #[arg(long)]
     memory: bool,
+    /// Keep everything in this directory, and go on from there at the next start
+    #[arg(long, value_name = "DIR", conflicts_with = "memory")]
+    data_dir: Option<PathBuf>,
     /// Run no controllers: nothing is made of what is written, and a deleted namespace stays until it is finalized
     #[arg(long)]
     no_controllers: bool,
@@ -42,6 +46,8 @@ pub(crate) enum ServeError {
     Runtime(#[source] io::Error),
     #[error("cannot start the API server on {address}")]
     Start { address: SocketAddr, source: StartError },
+    #[error(transparent)]
+    Data(#[from] OpenError),
     #[error("cannot start the controllers")]
     Controllers(#[from] watchkeeper_cluster::StartError),
     #[error("cannot write the kubeconfig {}", path.display())]
@@ -59,12 +65,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), ServeError> {
 async fn serve(arguments: &Arguments) -> Result<(), ServeError> {
     let (address, kubeconfig) = (arguments.listen, arguments.write_kubeconfig.as_path());
     let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Runtime)?;
-    let builder = ApiServer::builder()
+    let mut builder = ApiServer::builder()
         .listen(address)
         .event_ttl(arguments.event_ttl)
         .fault_endpoint(arguments.fault_endpoint);
-    let start = builder.start().await;
-    let server = start.map_err(|source| ServeError::Start { address, source })?;
+    if let Some(directory) = &arguments.data_dir {
+        builder = builder.data_dir(directory);
+    }
+    let server = match builder.start().await {
+        Ok(server) => server,
+        Err(StartError::Data(error)) => return Err(error.into()),
+        Err(source) => return Err(ServeError::Start { address, source }),
+    };
+    if let Some(cut) = server.recovery().and_then(|recovery| recovery.cut.as_ref()) {
+        eprintln!("warning: {cut}");
+    }
     let cluster = match arguments.no_controllers {
         true => None,
         false => Some(Cluster::builder().start(&server).await?),
@@ -75,11 +90,17 @@ async fn serve(arguments: &Arguments) -> Result<(), ServeError> {
         return Err(ServeError::Kubeconfig { path: kubeconfig.to_owned(), source });
     }
     let path = kubeconfig.display();
+    let kept = arguments.data_dir.as_ref().zip(server.recovery()).map(|(directory, recovery)| {
+        let Recovery { objects, revision, .. } = recovery;
+        format!("data        {}, with {objects} objects at version {revision}\n", directory.display())
+    });
     print(
         format!(
-            "API server  {}\nkubeconfig  {path}\n\nTry: kubectl --kubeconfig {path} get namespaces\n\
-             Everything is in memory and gone with this process. Stop it with Ctrl-C.\n",
-            server.url()
+            "API server  {}\nkubeconfig  {path}\n{}\nTry: kubectl --kubeconfig {path} get namespaces\n\
+             {}Stop it with Ctrl-C.\n",
+            server.url(),
+            kept.as_deref().unwrap_or_default(),
+            if kept.is_some() { "" } else { "Everything is in memory and gone with this process. " },
         )
         .as_bytes(),
     )?;

@@ -66,7 +66,7 @@ enum Command {
     ApiResources(api_resources::Arguments),
     /// Print the versions of groups that the server has
     ApiVersions(api_versions::Arguments),
-    /// Run an API server in memory until it is interrupted
+    /// Run an API server until it is interrupted
     Apiserver(apiserver::Arguments),
     /// Print a script that completes commands in a shell
     Completion(completion::Arguments),

@@ -1,0 +1,195 @@
+//! `watchkeeper apiserver --data-dir` as a user meets it, and as a crash does.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+
+use watchkeeper::client::kubeconfig::{Overrides, Sources};
+use watchkeeper::client::rest::Content;
+use watchkeeper::client::{Client, Config, RestClient};
+
+const WRITERS: usize = 8;
+/// Answers before the crash.
+const ANSWERS: usize = 200;
+
+fn command(home: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_watchkeeper"));
+    command
+        .args(["apiserver", "--no-controllers", "--listen", "127.0.0.1:0", "--data-dir"])
+        .arg(home.join("data"))
+        .arg("--write-kubeconfig")
+        .arg(home.join("kubeconfig"))
+        .args(more);
+    command
+}
+
+/// A server in a process of its own, which is killed when this is dropped.
+struct Server {
+    process: Child,
+    /// What it says of itself.
+    lines: Vec<String>,
+    kubeconfig: PathBuf,
+}
+
+impl Server {
+    fn start(home: &Path) -> Self {
+        let mut process = command(home, &[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let lines: Vec<String> = lines.take_while(|line| !line.starts_with("Stop it")).collect();
+        Self { process, lines, kubeconfig: home.join("kubeconfig") }
+    }
+
+    fn client(&self) -> RestClient {
+        let sources = Sources::File(self.kubeconfig.clone());
+        let config = Config::load(&sources, &Overrides::default()).unwrap();
+        RestClient::new(Client::new(&config).unwrap().transport().clone(), "/", Content::json())
+    }
+
+    /// `kill -9`, or the end of the process by itself.
+    fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ended_already = self.process.kill();
+        let _ended_already = self.process.wait();
+    }
+}
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// Creates, changes and deletes config maps until the server is gone. Returns the last answer of each name, and what was
+/// asked for without an answer.
+async fn write(
+    client: RestClient,
+    writer: usize,
+    answers: Arc<AtomicUsize>,
+) -> (BTreeMap<String, Option<Value>>, String) {
+    let mut known = BTreeMap::new();
+    for round in 0.. {
+        let name = format!("map-{writer}-{}", round / 3);
+        let map = json!({"metadata": {"name": name}, "data": {"round": format!("{round} {}", "x".repeat(round % 700))}});
+        let path = format!("{MAPS}/{name}");
+        let request = match round % 3 {
+            0 => client.post().abs_path(MAPS).object(&map),
+            1 => client.put().abs_path(&path).object(&map),
+            _ if (round / 3) % 2 == 0 => continue,
+            _ => client.delete().abs_path(&path),
+        };
+        let Ok(answer) = request.raw().await else { return (known, name) };
+        let answer: Value = serde_json::from_slice(&answer).unwrap();
+        let is_gone = round % 3 == 2;
+        assert_eq!(answer["kind"], if is_gone { "Status" } else { "ConfigMap" }, "{answer}");
+        known.insert(name, (!is_gone).then_some(answer));
+        answers.fetch_add(1, Ordering::SeqCst);
+    }
+    unreachable!("a crash ends it")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_answered_before_a_kill_is_there_after_the_next_start() {
+    let home = tempfile::tempdir().unwrap();
+    let mut server = Server::start(home.path());
+    assert!(server.lines[2].ends_with("data, with 0 objects at version 1"), "{:?}", server.lines);
+    let answers = Arc::new(AtomicUsize::new(0));
+    let writers: Vec<_> =
+        (0..WRITERS).map(|writer| tokio::spawn(write(server.client(), writer, answers.clone()))).collect();
+    while answers.load(Ordering::SeqCst) < ANSWERS {
+        assert!(!writers.iter().any(tokio::task::JoinHandle::is_finished), "before the crash");
+        tokio::task::yield_now().await;
+    }
+    server.kill();
+    let (mut known, mut unanswered) = (BTreeMap::new(), Vec::new());
+    for writer in writers {
+        let (answered, last) = writer.await.unwrap();
+        known.extend(answered);
+        unanswered.push(last);
+    }
+
+    let server = Server::start(home.path());
+    let list = server.client().get().abs_path(MAPS).raw().await.unwrap();
+    let list: Value = serde_json::from_slice(&list).unwrap();
+    let mut found: BTreeMap<&str, &Value> = BTreeMap::new();
+    for item in list["items"].as_array().unwrap() {
+        found.insert(item["metadata"]["name"].as_str().unwrap(), item);
+    }
+    let mut compared = 0;
+    for (name, answer) in known.iter().filter(|(name, _)| !unanswered.contains(name)) {
+        let found = found.remove(name.as_str()).cloned();
+        let answer = answer.clone().map(|mut answer| {
+            let fields = answer.as_object_mut().unwrap();
+            fields.remove("kind"); // the items of a list do not say it
+            fields.remove("apiVersion");
+            answer
+        });
+        assert_eq!(found, answer, "{name}");
+        compared += 1;
+    }
+    assert!(compared >= ANSWERS / 4, "{compared}");
+    found.retain(|name, _| !unanswered.iter().any(|unanswered| unanswered == name));
+    assert!(found.is_empty(), "nobody asked for {found:?}");
+    assert!(server.lines[2].contains(" objects at version "), "{:?}", server.lines);
+}
+
+#[test]
+fn a_directory_that_another_process_has_is_refused_in_one_line_until_that_process_is_gone() {
+    let home = tempfile::tempdir().unwrap();
+    let mut first = Server::start(home.path());
+    let second = command(home.path(), &[]).output().unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    let text = String::from_utf8(second.stderr).unwrap();
+    let expected =
+        format!("error: data directory {}/data is in use by another process\n", home.path().display());
+    assert_eq!((text, second.stdout.len()), (expected, 0));
+    first.kill();
+    Server::start(home.path());
+}
+
+#[test]
+fn what_a_crash_left_half_written_is_cut_off_with_a_warning_and_damage_is_an_error_with_a_way_out() {
+    let home = tempfile::tempdir().unwrap();
+    Server::start(home.path()).kill();
+    let log = home.path().join("data/log-00000000000000000001");
+    let whole = fs::read(&log).unwrap();
+    fs::write(&log, &whole[..whole.len() - 5]).unwrap();
+    let mut server = Server::start(home.path());
+    server.kill();
+    let mut warning = String::new();
+    BufReader::new(server.process.stderr.take().unwrap()).read_line(&mut warning).unwrap();
+    let start = "warning: ";
+    assert!(
+        warning.starts_with(start) && warning.contains(" bytes of an unfinished write were cut off "),
+        "{warning}"
+    );
+
+    let mut bytes = fs::read(&log).unwrap();
+    bytes[70] ^= 1;
+    fs::write(&log, &bytes).unwrap();
+    let refused = command(home.path(), &[]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert!(text.starts_with(&format!("error: {} is damaged at byte 20: ", log.display())), "{text}");
+    assert!(text.contains("`truncate -s 20 ") && text.lines().count() == 1, "{text}");
+    assert_eq!(fs::read(&log).unwrap(), bytes, "nothing was changed");
+}
+
+#[test]
+fn memory_and_a_directory_exclude_each_other() {
+    let home = tempfile::tempdir().unwrap();
+    let refused = command(home.path(), &["--memory"]).output().unwrap();
+    assert!(!refused.status.success());
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert!(text.contains("--data-dir") && text.contains("cannot be used with"), "{text}");
+    assert!(!home.path().join("data").exists());
+}
