@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
-use serde_json::{Number, Value};
+use serde_json::Number;
 
 use crate::document::{DOCUMENT_DEPTH, Document};
 
@@ -332,7 +332,7 @@ fn shown(error: &ScanError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn value(text: &str) -> Value {
         read(text).unwrap().document.into()
