@@ -178,7 +178,9 @@ fn who_waits_for_several_is_woken_by_what_concerns_him_and_takes_what_there_is()
     };
     assert_eq!((take(9), rings()), (Some(vec![]), 0));
     writer.begin();
-    ["a", "b", "c"].map(|name| writer.stage(object("x", name, 1)));
+    for name in ["a", "b", "c"] {
+        writer.stage(object("x", name, 1));
+    }
     writer.commit(1.into());
     assert!(rings() > 0);
     writer.put(object("y", "a", 2));
