@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use watchkeeper_client::discovery::Mapping;
+use watchkeeper_wire::Kind;
 
 /// Where kubectl keeps what was applied, with everything that is secret in it.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -9,6 +10,11 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// Whether objects of this resource are Secrets.
 pub(crate) fn is_secret(mapping: &Mapping) -> bool {
     mapping.resource.group.is_empty() && mapping.resource.resource == "secrets"
+}
+
+/// Whether objects of this kind are Secrets.
+pub(crate) fn is_secret_kind(kind: &Kind) -> bool {
+    kind.name().group.is_empty() && kind.kind() == "Secret"
 }
 
 /// Puts the sizes of a Secret's values in their place.

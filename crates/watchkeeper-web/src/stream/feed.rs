@@ -14,6 +14,7 @@ use super::message::What;
 use super::rows::Rows;
 use super::subscription::Form;
 use crate::catalog::Watched;
+use crate::secret;
 
 /// Changes of an informer.
 #[derive(Debug)]
@@ -137,9 +138,14 @@ impl Changes {
     }
 }
 
-/// An object with its kind, as JSON in one line. One that cannot be read is an empty one.
+/// An object with its kind, as JSON in one line, without what is secret in it. One that cannot be read is an empty one.
 fn whole(object: &Object, kind: &Kind) -> Arc<str> {
     let body = &object.encoded.body;
+    if secret::is_secret_kind(kind) {
+        let mut value = decode::<serde_json::Value>(&object.encoded, kind).unwrap_or_default();
+        secret::redact(&mut value);
+        return value.to_string().into();
+    }
     if object.encoded.encoding == Encoding::Json
         && !body.contains(&b'\n')
         && let Some(rest) = body.strip_prefix(b"{")
@@ -150,4 +156,23 @@ fn whole(object: &Object, kind: &Kind) -> Arc<str> {
         return format!("{{\"apiVersion\":\"{version}\",\"kind\":\"{kind}\"{comma}{rest}").into();
     }
     decode::<serde_json::Value>(&object.encoded, kind).unwrap_or_default().to_string().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use watchkeeper_core::{Encoded, HeadBuilder};
+
+    #[test]
+    fn of_a_secret_only_the_sizes_are_sent() {
+        let body = br#"{"metadata":{"name":"s"},"data":{"password":"aHVudGVyMg=="}}"#;
+        let object =
+            Object { head: HeadBuilder::default().finish(), encoded: Encoded::json(body.as_slice()) };
+        let sent = whole(&object, &Kind::new("", "v1", "Secret"));
+        assert!(sent.contains(r#""password":"<redacted: 7 bytes>""#), "{sent}");
+        assert!(sent.contains(r#""kind":"Secret""#), "{sent}");
+        assert!(!sent.contains("aHVudGVyMg"), "{sent}");
+        let map = whole(&object, &Kind::new("", "v1", "ConfigMap"));
+        assert!(map.contains("aHVudGVyMg"), "{map}");
+    }
 }
