@@ -19,7 +19,8 @@ fn workload(kind: &str, name: &str) -> Value {
             "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}})
 }
 
-async fn shop() -> (World, [Value; 3]) {
+/// A deployment, its replica set and its pod.
+pub(crate) async fn shop() -> (World, [Value; 3]) {
     let world = World::of(&[]).await;
     let deployment = world.create(workload("Deployment", "web"), ("apps", "v1", "deployments")).await;
     let set = owned(workload("ReplicaSet", "web-1"), "Deployment", &deployment);

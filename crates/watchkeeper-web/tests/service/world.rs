@@ -110,6 +110,12 @@ impl World {
         self.send(request.body(Body::empty()).unwrap()).await
     }
 
+    /// Asks as somebody else than those on this machine.
+    pub(crate) async fn ask_as(&self, who: &Who, path: &str) -> Answer {
+        let request = Request::get(path).extension(who.clone());
+        self.send(request.body(Body::empty()).unwrap()).await
+    }
+
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
         let response = timeout(LONG, self.router.clone().call(request)).await.unwrap().unwrap();
         let (head, body) = response.into_parts();

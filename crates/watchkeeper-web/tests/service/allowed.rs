@@ -1,0 +1,41 @@
+//! Nothing is read that was not allowed.
+
+use watchkeeper_client::Secret;
+use watchkeeper_testkit::{Fault, Verb};
+use watchkeeper_web::access::Who;
+
+use crate::together::shop;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_is_read_was_asked_for() {
+    let (world, _) = shop().await;
+    let here = world.namespace();
+    let user = world.service.access().whose(&Secret::from(world.cluster.token())).await.unwrap();
+    let who = Who::User(user);
+    let paths = [
+        "/pod/list".to_owned(),
+        format!("/pods/core/v1?namespace={here}"),
+        "/configmaps/core/v1".to_owned(),
+        "/v1/events".to_owned(),
+        format!("/v1/workloads/{here}/web"),
+        format!("/v1/tree/apps/v1/deployments/{here}/web"),
+        format!("/v1/objects/core/v1/pods/{here}/web-1-a"),
+        format!("/v1/objects/core/v1/pods/{here}/web-1-a?managedFields=true"),
+    ];
+    let reviews = Fault::on(Verb::Create).resource("subjectaccessreviews").answer(500);
+    let closed = world.cluster.faults().add(reviews);
+    for path in &paths {
+        let message = world.ask_as(&who, path).await.failure(503);
+        assert!(
+            message.starts_with("the API server could not be asked whether you may"),
+            "{path}: {message}"
+        );
+    }
+    assert!(closed.hits() > 0);
+    closed.remove();
+    for path in &paths {
+        let answer = world.ask_as(&who, path).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+    }
+    world.stop().await;
+}
