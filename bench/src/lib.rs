@@ -11,3 +11,4 @@ pub mod queue;
 pub mod server;
 pub mod store;
 pub mod web;
+pub mod stream;

@@ -46,7 +46,7 @@ impl RunningPods {
     }
 
     /// The path of a pod, and the pod with its status.
-    pub(super) fn pod(self, index: usize) -> Outcome<(String, Value)> {
+    pub(crate) fn pod(self, index: usize) -> Outcome<(String, Value)> {
         let mut pod: Value = serde_json::from_str(&self.source.item(index))?;
         pod["kind"] = "Pod".into();
         pod["apiVersion"] = "v1".into();

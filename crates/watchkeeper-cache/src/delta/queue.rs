@@ -11,7 +11,7 @@ use super::{Delta, Incarnation};
 use crate::lock::Mutex;
 
 /// A queue that is empty keeps room for so many keys at most: who has heard of everything once needs little from then on.
-const ROOM: usize = 64;
+const ROOM: usize = 16;
 
 /// Deltas by key, each key once, in order. It takes no more memory than twice what its consumer knows and what
 /// there is.

@@ -174,3 +174,70 @@ fn random() -> Result<String, Failure> {
     SystemRandom::new().fill(&mut bytes).map_err(none)?;
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::PING;
+    use super::*;
+    use tokio::time::{Instant, advance};
+    use watchkeeper_client::Client;
+    use watchkeeper_client::config::Config;
+
+    /// Over a server that is not there.
+    fn streams() -> Streams {
+        let client = Client::new(&Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
+        Streams::new(Catalog::builder(&client).build(), Access::default(), Limits::default())
+    }
+
+    /// A stream of nothing, and the id that it begins with.
+    async fn open(streams: &Streams) -> (Connection, String) {
+        let mut connection = streams.open(Who::Local, Set::new(vec![]).unwrap()).unwrap();
+        let hello = next(&mut connection).await.unwrap();
+        let id = hello.split("id: ").nth(1).unwrap().lines().next().unwrap().to_owned();
+        (connection, id)
+    }
+
+    async fn next(connection: &mut Connection) -> Option<String> {
+        Some(String::from_utf8(connection.next().await?.to_vec()).unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_waits_so_long_for_its_reader_and_no_longer() {
+        let streams = streams();
+        let (mut connection, id) = open(&streams).await;
+        advance(10 * KEPT).await;
+        assert!(streams.resume(&Who::Local, &id).is_some(), "while he is there it lasts");
+        assert_eq!(next(&mut connection).await, None, "and ends where another has come in his place");
+        drop(connection);
+        advance(KEPT.checked_sub(Duration::from_secs(1)).unwrap()).await;
+        let mut again = streams.resume(&Who::Local, &id).unwrap();
+        assert!(next(&mut again).await.unwrap().ends_with("\"resumed\":true}\n\n"));
+        drop(again);
+        advance(KEPT).await;
+        assert!(streams.resume(&Who::Local, &id).is_none());
+        assert!(streams.find(&Who::Local, id.rsplit_once('.').unwrap().0).is_none());
+        tokio::time::sleep(KEPT / SWEEPS).await;
+        assert!(streams.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_that_has_nothing_to_say_says_so() {
+        let (mut connection, _) = open(&streams()).await;
+        let begun = Instant::now();
+        for times in 1..4 {
+            assert_eq!(next(&mut connection).await.as_deref(), Some(": ping\n\n"));
+            assert_eq!(begun.elapsed(), times * PING);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_closed_ends_and_opens_no_more() {
+        let streams = streams();
+        let (mut connection, id) = open(&streams).await;
+        streams.close();
+        assert_eq!(next(&mut connection).await, None);
+        assert!(streams.resume(&Who::Local, &id).is_none());
+        let refused = streams.open(Who::Local, Set::new(vec![]).unwrap()).unwrap_err();
+        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+    }
+}

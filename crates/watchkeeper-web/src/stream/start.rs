@@ -19,7 +19,7 @@ use crate::catalog::Catalog;
 use crate::envelope::Failure;
 
 /// How long is waited before an informer that was stopped is asked for again.
-const PAUSE: Duration = Duration::from_millis(200);
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// What subscriptions are started with.
 #[derive(Debug)]
