@@ -12,7 +12,8 @@ export class Events {
     this.list = h("ul", { class: "events" });
     this.note = h("div", { class: "empty" }, "Asking for events…");
     this.element = h("div", {}, this.note, this.list);
-    const query = new URLSearchParams({ namespace, uid, limit: MOST });
+    const query = new URLSearchParams({ uid, limit: MOST });
+    if (namespace) query.set("namespace", namespace);
     this.refresh = refresher(async (signal) => this.#show(await data(`/v1/events?${query}`, signal)), (error) => this.#failed(error));
     this.unsubscribe = stream.subscribe({ resource: "events", namespace, fieldSelector: `involvedObject.uid=${uid}` },
       (event) => event === "rows" && this.refresh());

@@ -127,6 +127,7 @@ export class List {
       this.view.update();
       this.table.refresh(this.#characters());
       this.#say();
+      if (this.view.rows.length > 0 && performance.getEntriesByName("first-rows").length === 0) performance.mark("first-rows");
     };
     if (document.hidden) setTimeout(draw, 1000);
     else requestAnimationFrame(draw);
