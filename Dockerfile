@@ -1,0 +1,10 @@
+# The `watchkeeper` command and nothing else.
+FROM rust:1-slim-bookworm AS build
+WORKDIR /source
+COPY . .
+RUN cargo build --release --locked -p watchkeeper
+
+FROM debian:bookworm-slim
+COPY --from=build /source/target/release/watchkeeper /usr/local/bin/watchkeeper
+USER 65532:65532
+ENTRYPOINT ["/usr/local/bin/watchkeeper"]
