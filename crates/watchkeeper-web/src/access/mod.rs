@@ -1,6 +1,6 @@
 //! Access: who asks, and whether they may read what they ask for.
 //!
-//! From: the head of a request, by the [`Gate`].
+//! From: the head of a request, by the gate before the routes.
 //! To:   the API server, which is asked by TokenReview and SubjectAccessReview; and the handlers.
 //!
 //! - A1: what is read from the cache is checked as if it were read from the API server.
