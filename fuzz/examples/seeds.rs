@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, GzBuilder};
 use serde_json::Value;
+use watchkeeper_apiserver::store::{Collection, DiskStore, Expect, HistoryLimits, Store as _, Unversioned};
 use watchkeeper_core::Encoded;
 use watchkeeper_fuzz::{kind_choice, put};
 use watchkeeper_wire::{Kind, protobuf, transcode};
@@ -51,7 +52,37 @@ fn main() -> Outcome<()> {
     write("gzip", "member", &[&[0], &plain])?;
     write("gzip", "members", &[&[99], &full, &plain, &member(GzBuilder::new(), b"")?])?;
     write("gzip", "deflate", &[&[7], &deflate.finish()?])?;
+
+    let log = log(&objects)?;
+    write("data_log", "objects", &[&[0], &log])?;
+    write("data_log", "to-be-sealed", &[&[1], &log])?;
+    write("data_log", "torn", &[&[90], &log[..log.len() - 7]])?;
     Ok(())
+}
+
+/// The log of a store that was given some objects, one of them twice, and lost one.
+fn log(objects: &[Object]) -> Outcome<Vec<u8>> {
+    let directory = std::env::temp_dir().join(format!("watchkeeper-seeds-{}", std::process::id()));
+    let store = DiskStore::open(&directory, HistoryLimits::default())?;
+    // Some kinds have no metadata, and are not stored.
+    let values = objects.iter().filter_map(|object| Unversioned::from_json(&object.json).ok());
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    runtime.block_on(async {
+        let collection = Collection::from("example.com/objects");
+        let mut last = None;
+        for value in values.take(4) {
+            store.put(&collection, value.clone(), Expect::Absent).await?;
+            last = Some(store.put(&collection, value, Expect::Any).await?);
+        }
+        if let Some(last) = last {
+            store.delete(&collection, last.key(), Some(last.modified())).await?;
+        }
+        Outcome::Ok(())
+    })?;
+    drop(store);
+    let log = fs::read(directory.join("log-00000000000000000001"))?;
+    fs::remove_dir_all(directory)?;
+    Ok(log)
 }
 
 fn home() -> &'static Path {
