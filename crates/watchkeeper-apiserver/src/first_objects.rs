@@ -7,7 +7,7 @@ use watchkeeper_core::Timestamp;
 
 use crate::http::random_uid;
 use crate::server::StartError;
-use crate::store::{Collection, Expect, Store, Unversioned, WriteError};
+use crate::store::{Collection, Expect, Store, Stored, Unversioned, WriteError};
 
 /// The namespaces that every cluster has.
 pub const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -26,11 +26,31 @@ pub(crate) async fn create(store: &dyn Store, port: u16) -> Result<(), StartErro
         object["metadata"]["creationTimestamp"] = now.as_str().into();
         let value = Unversioned::from_json(object.to_string().as_bytes())?;
         match store.put(&Collection::from(collection), value, Expect::Absent).await {
-            Ok(_) | Err(WriteError::Conflict { .. }) => {}
+            Ok(_) => {}
+            Err(WriteError::Conflict { current: Some(stored) }) if collection == "services" => {
+                follow_port(store, &stored, port).await?;
+            }
+            Err(WriteError::Conflict { .. }) => {}
             Err(error) => return Err(error.into()),
         }
     }
     Ok(())
+}
+
+/// The server of a store that was used before may have listened elsewhere.
+async fn follow_port(store: &dyn Store, service: &Stored, port: u16) -> Result<(), StartError> {
+    let Ok(mut object) = serde_json::from_slice::<Value>(&service.object().encoded.body) else {
+        return Ok(());
+    };
+    match object.pointer_mut("/spec/ports/0/targetPort") {
+        Some(target) if *target != port => *target = port.into(),
+        _ => return Ok(()),
+    }
+    let value = Unversioned::from_json(object.to_string().as_bytes())?;
+    match store.put(&Collection::from("services"), value, Expect::At(service.modified())).await {
+        Ok(_) | Err(WriteError::Conflict { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn namespace(name: &str) -> Value {

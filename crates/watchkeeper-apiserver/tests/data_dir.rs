@@ -5,6 +5,7 @@
 mod world;
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 use http_body_util::BodyExt as _;
@@ -18,8 +19,12 @@ use world::World;
 const DEFINITION: &str = "widgets.example.com";
 
 async fn start(directory: &Path) -> World {
-    let server = ApiServer::builder().plain_http().token("t").data_dir(directory).start().await.unwrap();
-    World { server }
+    start_on(0, directory).await
+}
+
+async fn start_on(port: u16, directory: &Path) -> World {
+    let builder = ApiServer::builder().listen((Ipv4Addr::LOCALHOST, port).into()).plain_http().token("t");
+    World { server: builder.data_dir(directory).start().await.unwrap() }
 }
 
 impl World {
@@ -124,9 +129,10 @@ async fn the_next_server_has_every_object_at_its_version_and_goes_on_from_there(
         .await;
     let (before, revision) = (world.objects().await, world.server.store().current().await.unwrap());
     assert!(before.len() >= 17, "{before:#?}");
+    let port = world.server.address().port();
     world.server.stop().await;
 
-    let world = start(home.path()).await;
+    let world = start_on(port, home.path()).await;
     let recovery = world.server.recovery().unwrap();
     assert_eq!((recovery.objects, recovery.revision, &recovery.cut), (before.len(), revision, &None));
     assert_eq!(world.objects().await, before);
@@ -140,6 +146,24 @@ async fn the_next_server_has_every_object_at_its_version_and_goes_on_from_there(
     let (code, status) = world.ask("GET", &list, Value::Null).await;
     assert_eq!((code, &status["reason"]), (410, &json!("Expired")));
     world.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_listens_elsewhere_than_the_last_one_says_so_in_its_service() {
+    let home = tempfile::tempdir().unwrap();
+    let first = start(home.path()).await;
+    // Both listen, so that the ports differ.
+    let taken = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let before = first.ask("GET", "/api/v1/namespaces/default/services/kubernetes", Value::Null).await.1;
+    assert_eq!(before["spec"]["ports"][0]["targetPort"], json!(first.server.address().port()));
+    first.server.stop().await;
+    let port = taken.local_addr().unwrap().port();
+    drop(taken);
+    let second = start_on(port, home.path()).await;
+    let after = second.ask("GET", "/api/v1/namespaces/default/services/kubernetes", Value::Null).await.1;
+    assert_eq!(after["spec"]["ports"][0]["targetPort"], json!(port));
+    assert_eq!(after["metadata"]["uid"], before["metadata"]["uid"]);
+    second.server.stop().await;
 }
 
 #[tokio::test]
