@@ -10,5 +10,5 @@ pub mod pods;
 pub mod queue;
 pub mod server;
 pub mod store;
-pub mod web;
 pub mod stream;
+pub mod web;

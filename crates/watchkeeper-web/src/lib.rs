@@ -8,6 +8,7 @@ pub mod catalog;
 mod envelope;
 mod etag;
 pub mod event;
+mod fields;
 pub mod guard;
 pub mod listen;
 pub mod page;

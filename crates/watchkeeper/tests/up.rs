@@ -130,7 +130,8 @@ fn a_cluster_comes_up_with_a_page_and_goes_without_a_trace() {
 fn a_cluster_that_is_kept_goes_on_where_it_was() {
     let state = tempfile::tempdir().unwrap();
     let data = state.path().join("data");
-    let arguments = ["up", "--listen", "127.0.0.1:0", "--demo-every", "1h", "--data-dir", data.to_str().unwrap()];
+    let arguments =
+        ["up", "--listen", "127.0.0.1:0", "--demo-every", "1h", "--data-dir", data.to_str().unwrap()];
     let uid = |deployments: &str| {
         let all: serde_json::Value = serde_json::from_str(deployments).unwrap();
         all["data"][0]["metadata"]["uid"].as_str().unwrap().to_owned()

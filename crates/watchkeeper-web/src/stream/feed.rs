@@ -6,15 +6,15 @@ use std::task::Waker;
 use watchkeeper_cache::Informer;
 use watchkeeper_cache::delta::Delta;
 use watchkeeper_cache::handler::{Filter, Resync, Subscription, SubscriptionOptions};
-use watchkeeper_core::{Encoding, Object, ObjectKey};
-use watchkeeper_wire::{Kind, decode};
+use watchkeeper_client::discovery::Mapping;
+use watchkeeper_core::{Object, ObjectKey};
 
 use super::BATCH;
 use super::message::What;
 use super::rows::Rows;
 use super::subscription::Form;
+use super::whole::Whole;
 use crate::catalog::Watched;
-use crate::secret;
 
 /// Changes of an informer.
 #[derive(Debug)]
@@ -32,8 +32,8 @@ pub(super) struct Feed {
 pub(super) enum Shape {
     /// As rows of this table.
     Rows(Arc<Rows>),
-    /// Whole, with this kind.
-    Objects(Kind),
+    /// Whole.
+    Objects(Arc<Whole>),
 }
 
 /// What a feed has.
@@ -73,6 +73,10 @@ impl Feed {
     pub(super) fn again(&mut self) {
         self.changes = self.watched.informer.subscribe(self.options.clone());
         self.initial = Some(0);
+    }
+
+    pub(super) fn mapping(&self) -> &Arc<Mapping> {
+        &self.watched.mapping
     }
 
     pub(super) fn informer(&self) -> &Informer {
@@ -130,49 +134,10 @@ impl Changes {
     pub(super) fn write(self) -> What {
         let (form, now) = match &self.shape {
             Shape::Rows(rows) => (Form::Row, rows.of(&self.now)),
-            Shape::Objects(kind) => {
-                (Form::Object, self.now.iter().map(|object| whole(object, kind)).collect())
+            Shape::Objects(whole) => {
+                (Form::Object, self.now.iter().map(|object| whole.write(object)).collect())
             }
         };
         What::Changed { form, now, gone: self.gone }
-    }
-}
-
-/// An object with its kind, as JSON in one line, without what is secret in it. One that cannot be read is an empty one.
-fn whole(object: &Object, kind: &Kind) -> Arc<str> {
-    let body = &object.encoded.body;
-    if secret::is_secret_kind(kind) {
-        let mut value = decode::<serde_json::Value>(&object.encoded, kind).unwrap_or_default();
-        secret::redact(&mut value);
-        return value.to_string().into();
-    }
-    if object.encoded.encoding == Encoding::Json
-        && !body.contains(&b'\n')
-        && let Some(rest) = body.strip_prefix(b"{")
-        && let Ok(rest) = std::str::from_utf8(rest)
-    {
-        let comma = if rest == "}" { "" } else { "," };
-        let (version, kind) = (kind.api_version(), kind.kind());
-        return format!("{{\"apiVersion\":\"{version}\",\"kind\":\"{kind}\"{comma}{rest}").into();
-    }
-    decode::<serde_json::Value>(&object.encoded, kind).unwrap_or_default().to_string().into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use watchkeeper_core::{Encoded, HeadBuilder};
-
-    #[test]
-    fn of_a_secret_only_the_sizes_are_sent() {
-        let body = br#"{"metadata":{"name":"s"},"data":{"password":"aHVudGVyMg=="}}"#;
-        let object =
-            Object { head: HeadBuilder::default().finish(), encoded: Encoded::json(body.as_slice()) };
-        let sent = whole(&object, &Kind::new("", "v1", "Secret"));
-        assert!(sent.contains(r#""password":"<redacted: 7 bytes>""#), "{sent}");
-        assert!(sent.contains(r#""kind":"Secret""#), "{sent}");
-        assert!(!sent.contains("aHVudGVyMg"), "{sent}");
-        let map = whole(&object, &Kind::new("", "v1", "ConfigMap"));
-        assert!(map.contains("aHVudGVyMg"), "{map}");
     }
 }

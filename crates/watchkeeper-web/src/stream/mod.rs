@@ -9,7 +9,8 @@
 //!   sent what was sent after it, and then what changed; nothing is lost, and nothing that he has is repeated.
 //! - T3: what a stream keeps for that is [bounded](HELD_BYTES). Who has missed more is told to forget what he had, and
 //!   everything comes again.
-//! - T4: a stream is of who opened it: to anybody else it is not there. Each subscription is checked for that one.
+//! - T4: a stream is of who opened it: to anybody else it is not there. Each subscription is checked for that one,
+//!   and again every [`CHECK`].
 //! - T5: a row is made once of each state of an object, however many streams show it.
 
 mod connection;
@@ -19,9 +20,11 @@ mod message;
 mod registry;
 mod rows;
 mod session;
+mod slot;
 mod start;
 mod subscription;
 mod table;
+mod whole;
 
 use std::time::Duration;
 
@@ -57,6 +60,8 @@ pub const HELD_MESSAGES: usize = 512;
 pub const HELD_BYTES: usize = 1 << 20;
 /// How long a stream may be silent before it says that it is still there.
 pub const PING: Duration = Duration::from_secs(15);
+/// How often somebody is checked again who has a stream.
+pub const CHECK: Duration = Duration::from_secs(60);
 /// How long changes are gathered after some were sent.
 pub const GATHER: Duration = Duration::from_millis(40);
 

@@ -106,7 +106,7 @@ impl Streams {
     /// The stream of this name, if it is theirs (T4).
     pub(super) fn find(&self, who: &Who, id: &str) -> Option<Arc<Session>> {
         let session = self.registry.inner.lock().sessions.get(id).cloned()?;
-        (session.who == *who && !self.registry.is_over(&session)).then_some(session)
+        (is_same(&session.who, who) && !self.registry.is_over(&session)).then_some(session)
     }
 }
 
@@ -167,6 +167,18 @@ async fn sweep(registry: Weak<Registry>, every: Duration) {
     }
 }
 
+/// Whether both are the same person, with whichever token.
+fn is_same(one: &Who, other: &Who) -> bool {
+    match (one, other) {
+        (Who::Local, Who::Local) => true,
+        (Who::User(one), Who::User(other)) => {
+            (&one.name, &one.uid, &one.groups, &one.extra)
+                == (&other.name, &other.uid, &other.groups, &other.extra)
+        }
+        (Who::Local, Who::User(_)) | (Who::User(_), Who::Local) => false,
+    }
+}
+
 /// A name that cannot be guessed.
 fn random() -> Result<String, Failure> {
     let mut bytes = [0; 16];
@@ -186,7 +198,7 @@ mod tests {
     /// Over a server that is not there.
     fn streams() -> Streams {
         let client = Client::new(&Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
-        Streams::new(Catalog::builder(&client).build(), Access::default(), Limits::default())
+        Streams::new(Catalog::builder(&client).build(), Access::new(&client), Limits::default())
     }
 
     /// A stream of nothing, and the id that it begins with.

@@ -1,6 +1,5 @@
 //! Session: a stream, whether its reader is there or comes back (T2).
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 
@@ -11,12 +10,14 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 use watchkeeper_cache::Informer;
 
+use super::CHECK;
 use super::feed::{Changes, Feed, Taken};
 use super::held::{Held, Next};
 use super::message::{Message, What};
+use super::slot::{Phase, Slot};
 use super::start::Starter;
 use super::subscription::{Set, Subscription};
-use crate::access::Who;
+use crate::access::{Refused, Who};
 use crate::envelope::Failure;
 
 /// A stream.
@@ -65,33 +66,10 @@ struct State {
     connection: u64,
     /// Since when there is none.
     alone_since: Option<Instant>,
+    /// When it was last asked whether they still may, and who asks.
+    checked: Option<Instant>,
+    checking: Option<AbortOnDropHandle<()>>,
     is_closed: bool,
-}
-
-/// The place of a subscription.
-#[derive(Debug)]
-struct Slot {
-    number: u64,
-    id: Arc<str>,
-    wanted: Arc<Subscription>,
-    phase: Phase,
-    /// To be said before anything else, in order.
-    to_say: VecDeque<What>,
-    /// Whether its reader may have something of it, or may still get something of another that was called the same.
-    has_spoken: bool,
-}
-
-#[derive(Debug)]
-enum Phase {
-    /// It is ended where nobody wants it any more.
-    Starting {
-        _task: AbortOnDropHandle<()>,
-    },
-    Live(Box<Feed>),
-    Failed {
-        message: String,
-        status: u16,
-    },
 }
 
 /// What a connection is to do next.
@@ -127,14 +105,8 @@ impl Session {
                     before.extend(other);
                     state.numbers += 1;
                     let (number, wanted) = (state.numbers, Arc::new(wanted));
-                    Slot {
-                        number,
-                        id: wanted.id.as_str().into(),
-                        phase: self.starting(number, Arc::clone(&wanted), None),
-                        wanted,
-                        to_say: VecDeque::new(),
-                        has_spoken: state.held.last() > 0,
-                    }
+                    let phase = self.starting(number, Arc::clone(&wanted), None);
+                    Slot::new(number, wanted, phase, state.held.last() > 0)
                 }
             };
             state.slots.push(slot);
@@ -176,6 +148,7 @@ impl Session {
             if state.is_closed || state.connection != connection {
                 return Pulled::Over;
             }
+            self.check_again(&mut state);
             match state.held.after(*cursor) {
                 Next::Held(sequence, message) => {
                     drop(state);
@@ -200,28 +173,50 @@ impl Session {
         }
     }
 
+    /// Asks now and then whether they still may see what they see (T4).
+    fn check_again(self: &Arc<Self>, state: &mut State) {
+        let Who::User(user) = &self.who else { return };
+        if state.checked.get_or_insert_with(Instant::now).elapsed() < CHECK {
+            return;
+        }
+        state.checked = Some(Instant::now());
+        let live = state.slots.iter().filter_map(|slot| match &slot.phase {
+            Phase::Live(feed) => Some((slot.number, Arc::clone(&slot.wanted), Arc::clone(feed.mapping()))),
+            Phase::Starting { .. } | Phase::Failed { .. } => None,
+        });
+        let live: Vec<_> = live.collect();
+        let (session, starter, user) = (Arc::downgrade(self), Arc::clone(&self.starter), Arc::clone(user));
+        state.checking = Some(AbortOnDropHandle::new(tokio::spawn(async move {
+            if let Err(Refused::Unknown(_)) = starter.access().whose(&user.token).await
+                && let Some(session) = Weak::upgrade(&session)
+            {
+                return session.close(); // who comes back is asked who he is
+            }
+            let who = Who::User(user);
+            for (number, wanted, mapping) in live {
+                if let Err(refused @ Refused::Denied(_)) = starter.check(&who, &mapping, &wanted).await
+                    && let Some(session) = Weak::upgrade(&session)
+                {
+                    session.started(number, Err(refused.into()));
+                }
+            }
+        })));
+    }
+
     /// What there is to say, by whose turn it is.
     fn work(self: &Arc<Self>, state: &mut State) -> Option<Work> {
         let (numbers, count) = (&mut state.numbers, state.slots.len());
         for _ in 0..count {
             let slot = &mut state.slots[state.turn % count];
-            if let Some(what) = slot.to_say.pop_front() {
-                slot.has_spoken = true;
-                return Some(Work::Say(Message { sub: Arc::clone(&slot.id), what }));
+            if let Some(message) = slot.say() {
+                return Some(Work::Say(message));
             }
             state.turn = (state.turn + 1) % count;
             let Phase::Live(feed) = &mut slot.phase else { continue };
             match feed.take() {
                 Taken::Nothing => {}
-                Taken::Changes(changes) => {
-                    slot.has_spoken = true;
-                    return Some(Work::Write(Arc::clone(&slot.id), changes));
-                }
-                Taken::Synced(count) => {
-                    slot.has_spoken = true;
-                    let what = What::Synced { count };
-                    return Some(Work::Say(Message { sub: Arc::clone(&slot.id), what }));
-                }
+                Taken::Changes(changes) => return Some(Work::Write(slot.speaks(), changes)),
+                Taken::Synced(count) => return Some(Work::Say(slot.message(What::Synced { count }))),
                 Taken::Ended => {
                     *numbers += 1;
                     slot.number = *numbers;
@@ -280,41 +275,6 @@ impl State {
         self.held.forget();
         for slot in &mut self.slots {
             slot.begin_again();
-        }
-    }
-}
-
-impl Slot {
-    fn started(&mut self, started: Result<Feed, Failure>) {
-        self.phase = match started {
-            Ok(feed) => Phase::Live(Box::new(feed)),
-            Err(failure) => {
-                let status = failure.status().as_u16();
-                Phase::Failed { message: failure.message().to_owned(), status }
-            }
-        };
-        self.introduce();
-    }
-
-    /// T3. What is starting will introduce itself.
-    fn begin_again(&mut self) {
-        if let Phase::Live(feed) = &mut self.phase {
-            feed.again();
-        }
-        self.introduce();
-    }
-
-    fn introduce(&mut self) {
-        self.to_say.clear();
-        match &self.phase {
-            Phase::Starting { .. } => {}
-            Phase::Live(feed) => {
-                self.to_say.extend(self.has_spoken.then_some(What::Reset));
-                self.to_say.extend(feed.columns());
-            }
-            Phase::Failed { message, status } => {
-                self.to_say.push_back(What::Failed { message: message.clone(), status: *status });
-            }
         }
     }
 }

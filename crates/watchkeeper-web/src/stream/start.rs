@@ -8,13 +8,15 @@ use http::StatusCode;
 use tokio::time::sleep;
 use watchkeeper_cache::Informer;
 use watchkeeper_cache::reflector::Why;
+use watchkeeper_client::discovery::Mapping;
 use watchkeeper_wire::Kind;
 
 use super::feed::{Feed, Shape};
 use super::rows::Tables;
 use super::subscription::{Form, Subscription};
 use super::table::Table;
-use crate::access::{Access, Who, Wish};
+use super::whole::Whole;
+use crate::access::{Access, Refused, Who, Wish};
 use crate::catalog::Catalog;
 use crate::envelope::Failure;
 
@@ -34,6 +36,22 @@ impl Starter {
         Arc::new(Self { catalog, access, tables: Tables::default() })
     }
 
+    pub(super) fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// Whether they may see it.
+    pub(super) async fn check(
+        &self,
+        who: &Who,
+        mapping: &Mapping,
+        wanted: &Subscription,
+    ) -> Result<(), Refused> {
+        let (namespace, name) = (wanted.namespace.as_str(), wanted.name.as_str());
+        let (group, resource) = (&mapping.resource.group, &mapping.resource.resource);
+        self.access.check(who, Wish { verb: "watch", group, resource, namespace, name }).await
+    }
+
     /// The feed of a subscription; the informer may have to be started for it. Dropped half-way, that goes on.
     pub(super) async fn start(
         &self,
@@ -43,20 +61,17 @@ impl Starter {
     ) -> Result<Feed, Failure> {
         let group = wanted.group();
         let mapping = self.catalog.find(group, &wanted.version, &wanted.resource).await?;
-        let (namespace, name) = (wanted.namespace.as_str(), wanted.name.as_str());
+        self.check(who, &mapping, wanted).await?;
         let resource = &mapping.resource;
-        let wish =
-            Wish { verb: "watch", group: &resource.group, resource: &resource.resource, namespace, name };
-        self.access.check(who, wish).await?;
         let kind = Kind::new(&mapping.kind.group, &mapping.kind.version, &mapping.kind.kind);
         let filter = wanted.filter(&kind)?;
-        let watched = self.catalog.watched(&resource.group, &resource.version, &resource.resource).await?;
+        let watched = self.catalog.watch(&mapping).await?;
         let shape = match wanted.form {
             Form::Row => {
                 let table = Table::of(resource, kind, self.catalog.client()).await;
                 Shape::Rows(self.tables.rows(resource, table, watched.informer.store()))
             }
-            Form::Object => Shape::Objects(kind),
+            Form::Object => Shape::Objects(Arc::new(Whole::new(kind))),
         };
         Ok(Feed::new(watched, filter, shape, waker))
     }

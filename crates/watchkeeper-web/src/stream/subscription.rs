@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use http::StatusCode;
 use serde::Deserialize;
 use watchkeeper_cache::handler::Filter;
-use watchkeeper_core::{FieldOperator, FieldRequirement, FieldSelector, LabelSelector, Object};
-use watchkeeper_wire::{FieldPath, Kind, read_field};
+use watchkeeper_core::LabelSelector;
+use watchkeeper_wire::Kind;
 
 use super::MAX_SUBSCRIPTIONS;
 use crate::envelope::Failure;
+use crate::fields::Fields;
 
 /// What somebody wants to see.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -57,20 +57,18 @@ fn first() -> String {
     "v1".to_owned()
 }
 
-fn bad(message: impl Into<String>) -> Failure {
-    Failure::new(StatusCode::BAD_REQUEST, message)
-}
-
 impl Set {
     pub(super) fn new(wanted: Vec<Subscription>) -> Result<Self, Failure> {
         if wanted.len() > MAX_SUBSCRIPTIONS {
             let count = wanted.len();
-            return Err(bad(format!("{count} subscriptions: a stream has at most {MAX_SUBSCRIPTIONS}")));
+            return Err(Failure::bad(format!(
+                "{count} subscriptions: a stream has at most {MAX_SUBSCRIPTIONS}"
+            )));
         }
         let mut ids = HashSet::new();
         match wanted.iter().find(|wanted| wanted.id.is_empty() || !ids.insert(wanted.id.as_str())) {
-            Some(wanted) if wanted.id.is_empty() => Err(bad("a subscription needs an id")),
-            Some(wanted) => Err(bad(format!("two subscriptions have the id {:?}", wanted.id))),
+            Some(wanted) if wanted.id.is_empty() => Err(Failure::bad("a subscription needs an id")),
+            Some(wanted) => Err(Failure::bad(format!("two subscriptions have the id {:?}", wanted.id))),
             None => Ok(Self(wanted)),
         }
     }
@@ -82,7 +80,7 @@ impl Set {
             subscriptions: Vec<Subscription>,
         }
         let body: Body = serde_json::from_slice(body)
-            .map_err(|error| bad(format!("this is no set of subscriptions: {error}")))?;
+            .map_err(|error| Failure::bad(format!("this is no set of subscriptions: {error}")))?;
         Self::new(body.subscriptions)
     }
 
@@ -93,7 +91,7 @@ impl Set {
 
 impl Subscription {
     pub(super) fn parse(text: &str) -> Result<Self, Failure> {
-        serde_json::from_str(text).map_err(|error| bad(format!("this is no subscription: {error}")))
+        serde_json::from_str(text).map_err(|error| Failure::bad(format!("this is no subscription: {error}")))
     }
 
     /// Empty for core.
@@ -113,44 +111,15 @@ impl Subscription {
         }
         if !self.label_selector.is_empty() {
             let labels = self.label_selector.parse::<LabelSelector>();
-            filter = filter.and(Filter::labels(labels.map_err(|error| bad(error.to_string()))?));
+            filter = filter
+                .and(Filter::labels(labels.map_err(|why| Failure::bad(format!("labelSelector: {why}")))?));
         }
         if !self.field_selector.is_empty() {
-            filter = filter.and(fields(&self.field_selector, kind)?);
+            let (fields, kind) = (self.field_selector.parse::<Fields>()?, kind.clone());
+            filter = filter.and(Filter::of(move |object| fields.match_object(object, &kind)));
         }
         Ok(filter)
     }
-}
-
-fn fields(text: &str, kind: &Kind) -> Result<Filter, Failure> {
-    let selector: FieldSelector = FieldSelector::parse(text).map_err(|error| bad(error.to_string()))?;
-    let requirements = selector.requirements().iter().map(|requirement| {
-        let path = requirement.field().parse::<FieldPath>().map_err(|error| bad(error.to_string()))?;
-        Ok((requirement.clone(), path))
-    });
-    let requirements: Vec<_> = requirements.collect::<Result<_, Failure>>()?;
-    let kind = kind.clone();
-    Ok(Filter::of(move |object| {
-        requirements.iter().all(|(wanted, path)| fulfils(object, &kind, wanted, path))
-    }))
-}
-
-/// Of a list it is enough that one of its values is equal. What cannot be read has no values.
-fn fulfils(object: &Object, kind: &Kind, wanted: &FieldRequirement, path: &FieldPath) -> bool {
-    let key = object.head.key();
-    match wanted.field() {
-        "metadata.name" => return wanted.matches(Some(key.name())),
-        "metadata.namespace" => return wanted.matches(key.namespace()),
-        _ => {}
-    }
-    let (mut is_there, mut is_equal) = (false, false);
-    let mut compare = |value: &str| {
-        is_there = true;
-        is_equal |= value == wanted.value();
-    };
-    let _ = read_field(&object.encoded, kind, path, &mut compare);
-    is_equal |= !is_there && wanted.value().is_empty();
-    is_equal == (wanted.operator() == FieldOperator::Equals)
 }
 
 #[cfg(test)]

@@ -161,6 +161,25 @@ async fn what_cannot_be_shown_fails_alone() {
 }
 
 #[tokio::test]
+async fn when_an_informer_is_replaced_everything_comes_again() {
+    let world = World::start().await;
+    world.create("one", "web").await;
+    let (mut reader, mut view) = (world.open(&[maps(&world, "a", "")]).await, View::default());
+    reader.until("synced", &mut view).await;
+    let catalog = world.service.catalog();
+    let collection = watchkeeper_core::Collection::new("", "v1", "configmaps", "ConfigMap");
+    catalog.factory().stop_informer(&collection).await;
+    world.create("two", "web").await;
+    let first = reader.next().await;
+    assert_eq!((first.event.as_str(), &first.data), ("reset", &json!({"sub": "a"})));
+    view.see(&first);
+    assert_eq!(reader.next().await.event, "columns");
+    reader.until("synced", &mut view).await;
+    assert_eq!(view.keys("a"), [world.key("one"), world.key("two")]);
+    world.stop().await;
+}
+
+#[tokio::test]
 async fn when_a_definition_is_removed_its_subscription_fails() {
     let world = World::start().await;
     let definitions =

@@ -46,7 +46,12 @@ impl Reader {
         last: Option<&str>,
     ) -> Result<Self, (u16, String)> {
         let last = last.map(|last| format!("Last-Event-ID: {last}\r\n")).unwrap_or_default();
-        let request = format!("GET /v1/stream{query} HTTP/1.1\r\nHost: localhost\r\n{last}\r\n");
+        Self::ask(server, query, &last).await
+    }
+
+    /// Opens a stream with these lines in the head of the request.
+    pub(crate) async fn ask(server: SocketAddr, query: &str, lines: &str) -> Result<Self, (u16, String)> {
+        let request = format!("GET /v1/stream{query} HTTP/1.1\r\nHost: localhost\r\n{lines}\r\n");
         let mut connection = TcpStream::connect(server).await.unwrap();
         connection.write_all(request.as_bytes()).await.unwrap();
         let (mut text, mut raw, (stream, resumed)) = (Vec::new(), Vec::new(), Default::default());

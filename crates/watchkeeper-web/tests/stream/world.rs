@@ -35,12 +35,16 @@ impl World {
     }
 
     pub(crate) async fn limited(limits: Limits) -> Self {
+        Self::of(limits, Options::default()).await
+    }
+
+    pub(crate) async fn of(limits: Limits, options: Options) -> Self {
         let cluster = TestCluster::start().await.unwrap();
         let file = Sources::File(cluster.kubeconfig_path().to_owned());
         let client = Client::new(&Config::load(&file, &Overrides::default()).unwrap()).unwrap();
         let service = Service::new(&client).stream_limits(limits);
         service.start();
-        let server = Server::bind(&service, Options::default()).await.unwrap();
+        let server = Server::bind(&service, options).await.unwrap();
         let (address, stop) = (server.address(), CancellationToken::new());
         let server = tokio::spawn(server.run(stop.clone().cancelled_owned()));
         Self { cluster, client, service, address, server, stop }
@@ -100,9 +104,14 @@ impl World {
 
     /// Says what a stream is of; the status and the body of the answer.
     pub(crate) async fn put(&self, stream: &str, body: &str) -> (u16, Value) {
+        self.put_with(stream, body, "").await
+    }
+
+    /// The same with these lines in the head of the request.
+    pub(crate) async fn put_with(&self, stream: &str, body: &str, lines: &str) -> (u16, Value) {
         let length = body.len();
         let request = format!(
-            "PUT /v1/stream/{stream} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            "PUT /v1/stream/{stream} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\nConnection: close\r\n{lines}\r\n{body}"
         );
         let mut connection = TcpStream::connect(self.address).await.unwrap();
         connection.write_all(request.as_bytes()).await.unwrap();

@@ -6,7 +6,6 @@
 //!   that would stand by then; so what stays as it is comes neither twice nor not at all.
 
 mod body;
-mod fields;
 mod order;
 mod page;
 
@@ -24,7 +23,7 @@ use super::Service;
 use super::request::{At, Said, group};
 use crate::access::{Who, Wish};
 use crate::envelope::{Failure, json};
-use fields::Fields;
+use crate::fields::Fields;
 use order::Order;
 use page::{Page, Place};
 

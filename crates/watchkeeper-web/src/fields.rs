@@ -12,7 +12,7 @@ use crate::envelope::Failure;
 
 /// What fields have to be.
 #[derive(Debug, Default)]
-pub(super) struct Fields(Vec<(Field, FieldRequirement)>);
+pub(crate) struct Fields(Vec<(Field, FieldRequirement)>);
 
 #[derive(Debug)]
 enum Field {
@@ -41,7 +41,7 @@ impl FromStr for Fields {
 
 impl Fields {
     /// Whether an object has all of them. One that cannot be read has none.
-    pub(super) fn match_object(&self, object: &Object, kind: &Kind) -> bool {
+    pub(crate) fn match_object(&self, object: &Object, kind: &Kind) -> bool {
         let key = object.head.key();
         self.0.iter().all(|(field, requirement)| match field {
             Field::Name => requirement.matches(Some(key.name())),

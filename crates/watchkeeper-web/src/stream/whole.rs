@@ -1,0 +1,61 @@
+//! Whole: an object with all that the cache has of it, as JSON.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use watchkeeper_core::Object;
+use watchkeeper_wire::Kind;
+use watchkeeper_wire::transcode::{Types, to_json};
+
+use crate::secret::{is_secret_kind, redact};
+
+/// How objects of a resource are written.
+#[derive(Debug)]
+pub(super) struct Whole {
+    kind: Kind,
+    /// Then only their sizes are.
+    is_secret: bool,
+}
+
+impl Whole {
+    pub(super) fn new(kind: Kind) -> Self {
+        Self { is_secret: is_secret_kind(&kind), kind }
+    }
+
+    /// An object in one line. What cannot be read is written as nothing.
+    pub(super) fn write(&self, object: &Object) -> Arc<str> {
+        let mut json = Vec::new();
+        if to_json(&object.encoded, &self.kind, Types::Named, &mut json).is_err() {
+            return "null".into();
+        }
+        if self.is_secret {
+            let mut secret: Value = serde_json::from_slice(&json).unwrap_or_default();
+            redact(&mut secret);
+            return secret.to_string().into();
+        }
+        json.retain(|byte| !matches!(byte, b'\r' | b'\n')); // within texts JSON has none
+        String::from_utf8(json).unwrap_or_else(|_| "null".to_owned()).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use watchkeeper_core::{Encoded, HeadBuilder};
+
+    fn written(kind: &str, body: &str) -> String {
+        let object =
+            Object { head: HeadBuilder::default().finish(), encoded: Encoded::json(body.as_bytes()) };
+        Whole::new(Kind::new("", "v1", kind)).write(&object).to_string()
+    }
+
+    #[test]
+    fn an_object_is_one_line_with_its_kind_and_a_secret_only_its_sizes() {
+        let kind = r#"{"apiVersion":"v1","kind":"ConfigMap""#;
+        let map = |body| written("ConfigMap", body);
+        assert_eq!(map(r#"{"data":{"b":"1", "a":"2"}}"#), format!(r#"{kind},"data":{{"b":"1", "a":"2"}}}}"#));
+        assert_eq!(map("{\n\"data\":{\r\n}}"), format!(r#"{kind},"data":{{}}}}"#));
+        let secret = written("Secret", r#"{"data":{"password":"aHVudGVyMg=="}}"#);
+        assert!(secret.contains("redacted: 7 bytes") && !secret.contains("aHVudGVyMg"), "{secret}");
+    }
+}

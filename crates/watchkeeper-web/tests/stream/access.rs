@@ -1,0 +1,79 @@
+//! A stream is of who opened it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use watchkeeper_web::listen::Options;
+use watchkeeper_web::stream::{CHECK, Limits};
+
+use crate::reader::{Reader, View};
+use crate::world::{World, escaped, maps};
+
+const NOTHING: &str = r#"{"subscriptions":[]}"#;
+
+impl World {
+    /// As one who needs a token.
+    async fn guarded() -> Self {
+        Self::of(Limits::default(), Options::default().require_tokens(true)).await
+    }
+
+    /// What a service account of this name says of itself.
+    async fn account(&self, name: &str) -> String {
+        let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}});
+        self.cluster.create(account).await.unwrap();
+        let accounts =
+            self.client.dynamic(&"v1".parse().unwrap(), "serviceaccounts").namespace(self.namespace());
+        let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+        let issued: Value =
+            accounts.create_subresource(name, "token", &request, &Default::default()).await.unwrap();
+        bearer(issued["status"]["token"].as_str().unwrap())
+    }
+}
+
+fn bearer(token: &str) -> String {
+    format!("Authorization: Bearer {token}\r\n")
+}
+
+#[tokio::test]
+async fn to_anybody_else_a_stream_is_not_there() {
+    let world = World::guarded().await;
+    let (admin, other) = (bearer(world.cluster.token()), world.account("other").await);
+    let (status, _) = Reader::ask(world.address, "", "").await.err().unwrap();
+    assert_eq!(status, 401);
+    let reader = Reader::ask(world.address, "", &admin).await.unwrap();
+    let (status, answer) = world.put_with(&reader.stream, NOTHING, &other).await;
+    assert_eq!((status, &answer["code"]), (404, &40000.into()));
+    assert_eq!(world.put_with(&reader.stream, NOTHING, &admin).await.0, 200);
+
+    let last = format!("Last-Event-ID: {}\r\n", reader.id());
+    let theirs = Reader::ask(world.address, "", &format!("{other}{last}")).await.unwrap();
+    assert!(!theirs.resumed && theirs.stream != reader.stream, "they begin a stream of their own");
+    let again = Reader::ask(world.address, "", &format!("{admin}{last}")).await.unwrap();
+    assert!(again.resumed && again.stream == reader.stream);
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn who_is_not_known_any_more_sees_nothing_more() {
+    let world = World::guarded().await;
+    let gone = world.account("gone").await;
+    let query = format!("?sub={}", escaped(&maps(&world, "a", "").to_string()));
+    let mut reader = Reader::ask(world.address, &query, &gone).await.unwrap();
+    let mut view = View::default();
+    reader.until("synced", &mut view).await;
+    let accounts =
+        world.client.dynamic(&"v1".parse().unwrap(), "serviceaccounts").namespace(world.namespace());
+    accounts.delete("gone", &Default::default()).await.unwrap();
+    world.create("one", "web").await;
+    reader.until_seen(&mut view, |view| view.keys("a").len() == 1).await;
+    tokio::time::pause();
+    tokio::time::advance(CHECK + Duration::from_secs(1)).await;
+    tokio::time::resume();
+    world.create("two", "web").await;
+    while let Some(event) = reader.event().await {
+        view.see(&event);
+    }
+    let (status, _) = Reader::ask(world.address, "", &gone).await.err().unwrap();
+    assert_eq!(status, 401);
+    world.stop().await;
+}
