@@ -3,6 +3,7 @@
 
 mod access;
 mod guard;
+mod idle;
 mod listen;
 mod proxy;
 mod upstream;
