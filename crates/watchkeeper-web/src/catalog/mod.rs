@@ -8,6 +8,7 @@
 //!   too many, the one that nobody has read for longest.
 //! - C2: Secrets are not cached unless that was [asked for](CatalogBuilder::secrets).
 
+mod demand;
 mod error;
 mod find;
 mod idle;
@@ -211,86 +212,6 @@ impl Catalog {
     pub async fn stop(&self) {
         self.sweeper.stop().await;
         self.inner.factory.stop().await;
-    }
-}
-
-impl Inner {
-    /// The informer that there is.
-    fn taken(&self, mapping: &Mapping) -> Option<Watched> {
-        let of = &mapping.resource;
-        let entries = self.entries.read();
-        let found = entries.iter().find(|entry| entry.is_of(&of.group, &of.version, &of.resource));
-        found.filter(|entry| !entry.informer.has_ended()).map(Entry::take)
-    }
-
-    /// The informer that there is, or one that begins now (C1, C2).
-    async fn begin(&self, mapping: &Arc<Mapping>) -> Result<Watched, CatalogError> {
-        if self.withholds(mapping) {
-            return Err(CatalogError::Withheld { resource: mapping.resource.resource.clone() });
-        }
-        let changing = self.changing.lock().await;
-        if let Some(taken) = self.taken(mapping) {
-            return Ok(taken);
-        }
-        let is_permanent = self.forget_ended(mapping);
-        if !is_permanent && self.on_demand() >= MAX_ON_DEMAND && !self.end_longest_idle(Duration::ZERO).await
-        {
-            return Err(CatalogError::Full);
-        }
-        let collection = collection(mapping);
-        let informer = self.factory.informer(&collection);
-        informer.start();
-        let entry = Entry::new(mapping.clone(), collection, informer, is_permanent);
-        let watched = entry.take();
-        self.entries.write().push(entry);
-        drop(changing);
-        Ok(watched)
-    }
-
-    fn withholds(&self, mapping: &Mapping) -> bool {
-        !self.secrets && crate::secret::is_secret(mapping)
-    }
-
-    fn on_demand(&self) -> usize {
-        self.entries.read().iter().filter(|entry| !entry.is_permanent).count()
-    }
-
-    /// Takes out what has ended, as when its definition was removed; whether that of this resource is there to stay.
-    fn forget_ended(&self, mapping: &Mapping) -> bool {
-        let of = &mapping.resource;
-        let mut is_permanent = false;
-        let mut entries = self.entries.write();
-        entries.retain(|entry| {
-            let has_ended = entry.informer.has_ended();
-            is_permanent |=
-                has_ended && entry.is_permanent && entry.is_of(&of.group, &of.version, &of.resource);
-            !has_ended || entry.is_permanent && !entry.is_of(&of.group, &of.version, &of.resource)
-        });
-        is_permanent
-    }
-
-    /// Ends an informer that nobody has read for so long; false if there is none.
-    async fn end_one_idle(&self, at_least: Duration) -> bool {
-        let _changing = self.changing.lock().await;
-        self.end_longest_idle(at_least).await
-    }
-
-    /// As [`end_one_idle`](Self::end_one_idle), by who is changing something anyway.
-    async fn end_longest_idle(&self, at_least: Duration) -> bool {
-        let ended = {
-            let mut entries = self.entries.write(); // nobody takes one meanwhile (C3)
-            let idle = entries.iter().enumerate().filter_map(|(at, entry)| Some((entry.idle()?, at)));
-            let longest = idle.filter(|(idle, _)| *idle >= at_least).max();
-            longest.map(|(_, at)| entries.remove(at))
-        };
-        match ended {
-            Some(entry) => {
-                tracing::debug!(collection = %entry.collection, "nobody reads it: its informer ends");
-                self.factory.stop_informer(&entry.collection).await;
-                true
-            }
-            None => false,
-        }
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Watched {
     pub mapping: Arc<Mapping>,
     /// Its informer.
     pub informer: Informer,
-    _in_use: Arc<InUse>,
+    in_use: Arc<InUse>,
 }
 
 /// A resource that has an informer.
@@ -76,7 +76,7 @@ impl Entry {
     pub(super) fn take(&self) -> Watched {
         self.usage.readers.fetch_add(1, Ordering::Acquire);
         let in_use = Arc::new(InUse(self.usage.clone()));
-        Watched { mapping: self.mapping.clone(), informer: self.informer.clone(), _in_use: in_use }
+        Watched { mapping: self.mapping.clone(), informer: self.informer.clone(), in_use }
     }
 
     /// For how long nobody has read it; `None` if somebody does, or it stays anyway.
@@ -89,7 +89,7 @@ impl Entry {
 impl Watched {
     /// Whether there is a first list. Once there is, this asks nobody.
     pub(super) fn is_synced(&self) -> bool {
-        let known = &self._in_use.0.is_synced;
+        let known = &self.in_use.0.is_synced;
         if !known.load(Ordering::Relaxed) && self.informer.is_synced() {
             known.store(true, Ordering::Relaxed);
         }

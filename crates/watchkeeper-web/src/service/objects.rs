@@ -1,5 +1,7 @@
 //! Objects: one object, whole.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::header::{CONTENT_TYPE, ETAG};
@@ -70,11 +72,7 @@ pub(super) async fn object(
 }
 
 /// As the cache has it.
-async fn cached(
-    service: &Service,
-    mapping: &std::sync::Arc<Mapping>,
-    key: &ObjectKey,
-) -> Result<Found, Failure> {
+async fn cached(service: &Service, mapping: &Arc<Mapping>, key: &ObjectKey) -> Result<Found, Failure> {
     let watched = service.catalog.watch(mapping).await?;
     let snapshot = watched.informer.store().snapshot();
     let object = snapshot

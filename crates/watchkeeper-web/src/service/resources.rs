@@ -1,10 +1,14 @@
 //! Resources: what there is to read.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::response::Response;
 use http::Uri;
 use serde::Serialize;
-use watchkeeper_client::discovery::{Discovered, Discovery as _, MISS_INTERVAL, MapError};
+use watchkeeper_client::discovery::{
+    ApiResource, Discovered, Discovery as _, MISS_INTERVAL, MapError, Mapping,
+};
 use watchkeeper_core::GroupVersion;
 
 use super::Service;
@@ -35,33 +39,29 @@ pub(super) async fn resources(State(service): State<Service>, _: Who, uri: Uri) 
     let cached = service.catalog.cached();
     let preferred = discovered.preferred_resources();
     let listable = preferred.iter().filter(|(_, resource)| resource.can("list"));
-    let row = |(of, resource): &'_ (GroupVersion, &'_ watchkeeper_client::discovery::ApiResource)| {
-        let is_it = |name: &watchkeeper_core::GroupVersionResource| {
-            name.resource == resource.name && name.group_version() == *of
-        };
-        cached.iter().any(|mapping| is_it(&mapping.resource))
-    };
-    let rows: Vec<Resource<'_>> = listable
-        .map(|entry| {
-            let (of, resource) = entry;
-            Resource {
-                group: &of.group,
-                version: &of.version,
-                resource: &resource.name,
-                kind: &resource.kind.kind,
-                namespaced: resource.namespaced,
-                short_names: &resource.short_names,
-                categories: &resource.categories,
-                verbs: &resource.verbs,
-                cached: row(entry),
-            }
-        })
-        .collect();
+    let rows: Vec<Resource<'_>> = listable.map(|(of, resource)| row(of, resource, &cached)).collect();
     Ok(success(rows))
 }
 
+fn row<'a>(of: &'a GroupVersion, resource: &'a ApiResource, cached: &[Arc<Mapping>]) -> Resource<'a> {
+    let is_it = |mapping: &Arc<Mapping>| {
+        mapping.resource.resource == resource.name && mapping.resource.group_version() == *of
+    };
+    Resource {
+        group: &of.group,
+        version: &of.version,
+        resource: &resource.name,
+        kind: &resource.kind.kind,
+        namespaced: resource.namespaced,
+        short_names: &resource.short_names,
+        categories: &resource.categories,
+        verbs: &resource.verbs,
+        cached: cached.iter().any(is_it),
+    }
+}
+
 /// What the server has, as it was not long ago.
-async fn discovered(service: &Service) -> Result<std::sync::Arc<Discovered>, CatalogError> {
+async fn discovered(service: &Service) -> Result<Arc<Discovered>, CatalogError> {
     let discovery = service.catalog.discovery();
     let is_old = |known: &Discovered| known.read_at.is_none_or(|at| at.elapsed() >= MISS_INTERVAL);
     if discovery.known().is_some_and(|known| is_old(&known)) {

@@ -45,3 +45,52 @@ fn write_secret(encoded: &Encoded, kind: &Kind, out: &mut Vec<u8>) -> Result<(),
     crate::secret::redact(&mut value);
     serde_json::to_writer(out, &value).map_err(Failure::broken)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::sync::Arc;
+    use watchkeeper_core::{HeadBuilder, Object};
+
+    fn written(bodies: Vec<Encoded>, kind: &Kind) -> Value {
+        let object = |encoded| Arc::new(Object { head: HeadBuilder::default().finish(), encoded });
+        let page = Page { objects: bodies.into_iter().map(object).collect(), next: None };
+        let out = write(&page, kind, false).unwrap_or_default();
+        serde_json::from_slice(&out).unwrap_or_else(|why| panic!("{why}: {}", String::from_utf8_lossy(&out)))
+    }
+
+    #[test]
+    fn both_encodings_are_written_alike() {
+        let kind = Kind::new("", "v1", "ConfigMap");
+        let body = Encoded::json(br#"{"metadata":{"name":"a"},"data":{"k":"v"}}"#.as_slice());
+        let message = transcode::to_protobuf(&body, &kind).unwrap_or_default();
+        let data = written(vec![body, Encoded::protobuf(message)], &kind)["data"].take();
+        assert_eq!(
+            data[0],
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}})
+        );
+        assert_eq!(data[1]["data"], data[0]["data"]);
+        assert_eq!((&data[1]["apiVersion"], &data[1]["kind"]), (&json!("v1"), &json!("ConfigMap")));
+        assert_eq!(data[1]["metadata"]["name"], "a");
+    }
+
+    #[test]
+    fn nothing_and_almost_nothing_are_lists() {
+        let kind = Kind::new("", "v1", "ConfigMap");
+        assert_eq!(written(vec![], &kind), json!({"code": 20000, "message": "success", "data": []}));
+        let data = written(vec![Encoded::json(*b"{}"), Encoded::json(*b"{ }")], &kind)["data"].take();
+        assert_eq!(
+            data,
+            json!([{"apiVersion": "v1", "kind": "ConfigMap"}, {"apiVersion": "v1", "kind": "ConfigMap"}])
+        );
+    }
+
+    #[test]
+    fn what_is_no_object_is_an_error_and_no_panic() {
+        let object = Object { head: HeadBuilder::default().finish(), encoded: Encoded::json(*b"[]") };
+        let page = Page { objects: vec![Arc::new(object)], next: None };
+        assert!(write(&page, &Kind::new("", "v1", "ConfigMap"), false).is_err());
+        assert!(write(&page, &Kind::new("", "v1", "Secret"), true).is_err());
+    }
+}
