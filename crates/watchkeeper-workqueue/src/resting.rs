@@ -1,4 +1,4 @@
-//! Resting: keys that are done, and remembered while there are others to work on.
+//! Resting: keys that are done, and remembered for a while.
 
 use crate::list::List;
 use crate::nodes::Nodes;
@@ -7,7 +7,7 @@ use crate::nodes::Nodes;
 ///
 /// Who is done with a key leaves its node as it is. Who adds the same key finds all of it in place; who adds another
 /// takes the oldest for it. So it is those who add who look after the nodes and the table of the keys, and these
-/// stay in the cache of their processor.
+/// stay in the cache of their processor. With each key that is done while none waits, one is forgotten.
 #[derive(Debug, Default)]
 pub(crate) struct Resting {
     list: List,

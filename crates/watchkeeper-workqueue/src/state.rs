@@ -318,8 +318,12 @@ impl<T: Key> State<T> {
         if !self.delayed.is_empty() && self.nodes[at].delayed.is_some() {
             return;
         }
-        if self.ready.is_empty() {
-            self.disturb(after); // nobody is busy adding others
+        if self.ready.is_empty()
+            && let Some(oldest) = self.resting.pop(&mut self.nodes)
+        {
+            // Not all at once: where keys come in bursts, those who add the next want these nodes.
+            self.nodes[oldest].place = Place::Nowhere;
+            self.discard(oldest, after);
         }
         if self.ready.is_empty() || self.phase != Phase::Open || self.resting.is_full() {
             self.remove(at, after);
