@@ -78,7 +78,6 @@ async fn hand_out(count: usize, workers: usize) -> Outcome<Report> {
             }
         });
     }
-    drop(sender);
     let requests = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context));
     let done = AtomicUsize::new(0);
     let work = |_key: Key| async {
@@ -86,6 +85,7 @@ async fn hand_out(count: usize, workers: usize) -> Outcome<Report> {
     };
     scheduler(requests).take(count).for_each_concurrent(workers, work).await;
     let cost = spent.since()?;
+    drop(sender); // not before: it ends when there is nobody left to ask for more, whatever it still has
     match done.into_inner() {
         done if done == count => Ok(Report::new("kube-rs", Job::HandOut, count, cost, None)),
         done => Err(format!("{done} of {count} keys were handed out").into()),
@@ -97,10 +97,11 @@ async fn delayed(count: usize) -> Outcome<Report> {
     let mut due = HashMap::with_capacity(count);
     let (sender, mut receiver) = mpsc::channel(CHANNEL);
     let spent = Spent::now()?;
+    let asking = sender.clone();
     tokio::spawn(async move {
         for (number, key) in keys.into_iter().enumerate() {
             let run_at = Instant::now() + delay(number);
-            if sender.send(ScheduleRequest { message: (key, run_at), run_at }).await.is_err() {
+            if asking.send(ScheduleRequest { message: (key, run_at), run_at }).await.is_err() {
                 return;
             }
             consume_budget().await;
@@ -112,6 +113,7 @@ async fn delayed(count: usize) -> Outcome<Report> {
         due.insert(key, run_at.elapsed());
     }
     let cost = spent.since()?;
+    drop(sender); // as above
     Ok(Report::new("kube-rs", Job::Delay, count, cost, Lateness::of(due.into_values().collect())))
 }
 
