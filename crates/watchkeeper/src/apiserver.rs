@@ -77,9 +77,6 @@ async fn serve(arguments: &Arguments) -> Result<(), ServeError> {
         Err(StartError::Data(error)) => return Err(error.into()),
         Err(source) => return Err(ServeError::Start { address, source }),
     };
-    if let Some(cut) = server.recovery().and_then(|recovery| recovery.cut.as_ref()) {
-        eprintln!("warning: {cut}");
-    }
     let cluster = match arguments.no_controllers {
         true => None,
         false => Some(Cluster::builder().start(&server).await?),
