@@ -80,7 +80,7 @@ function reopen(object) {
   }
   const { kind } = resources.find(idOf(object));
   panel = new ObjectPanel({ stream, target: object, kind, onClose: close, onTab: (tab) => change({ object: { ...route.object, tab } }, { replace: true }),
-    link: (target) => address({ ...route, object: { ...only(target), namespace: target.namespace, name: target.name, tab: panel?.tab === "tree" ? "tree" : "yaml" } }) });
+    link: (target, tab = "yaml") => address({ ...route, object: { ...only(target), namespace: target.namespace, name: target.name, tab } }) });
   panel.hold(paused);
   $("main").append(panel.element);
   if (inside || getComputedStyle(document.querySelector(".list")).display === "none") panel.element.querySelector("h2").focus();

@@ -14,7 +14,7 @@ const HELD = 50;
 const AGAIN = 1500;
 
 export class ObjectPanel {
-  /** `link(target)` gives an address; `onTab(name)` and `onClose()` hear what the user wants. */
+  /** `link(target, tab)` gives an address; `onTab(name)` and `onClose()` hear what the user wants. */
   constructor({ stream, target, kind, link, onTab, onClose }) {
     this.context = { stream, target, link };
     this.target = target;

@@ -62,7 +62,7 @@ export class Tree {
       "aria-current": here ? "true" : null, "aria-label": `${node.kind} ${node.name}, ${node.health}, ${node.status}`,
       "aria-expanded": children.length === 0 ? null : String(!this.folded.has(uid)) },
     h("div", { class: "node" }, children.length > 0 ? fold : h("span", { class: "leaf" }), dot(node.health),
-      h("span", { class: "kind" }, node.kind), h("a", { href: this.link(node), tabindex: -1 }, node.name),
+      h("span", { class: "kind" }, node.kind), h("a", { href: this.link(node, "tree"), tabindex: -1 }, node.name),
       h("span", { "data-level": node.health }, node.status), h("span", { class: "quiet" }, age(node.created, now))),
     children.length === 0 ? null : h("ul", { role: "group" }, shown.map((child) => this.#node(child, level + 1, now)),
       more > 0 ? h("li", { role: "none" }, h("button", { type: "button", class: "button", click: () => this.#more(uid, children.length) },
