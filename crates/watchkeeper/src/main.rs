@@ -22,6 +22,7 @@ mod transcode;
 mod up;
 mod version;
 mod warnings;
+mod watch;
 
 use std::io;
 use std::process::ExitCode;
@@ -39,6 +40,7 @@ Examples:
                                              an API server with controllers, for kubectl and tests
   watchkeeper transcode pod.bin              a protobuf body, from etcd or from the wire, as JSON
   watchkeeper get pods -A                    as kubectl prints them
+  watchkeeper watch pods -A                  every event, as it comes
 ";
 
 /// Kubernetes, watched: a cluster in the box, a live page over any cluster, and what kubectl reads.
@@ -76,6 +78,8 @@ enum Command {
     Transcode(transcode::Arguments),
     /// Print the versions of this command and of the server
     Version(version::Arguments),
+    /// Print every event of a resource as it comes
+    Watch(watch::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -115,6 +119,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Get(arguments)) => block_on(get::run(arguments, flags)),
         Some(Command::Transcode(arguments)) => transcode::run(arguments).map_err(|error| Failure::of(&error)),
         Some(Command::Version(arguments)) => block_on(version::run(arguments, flags)),
+        Some(Command::Watch(arguments)) => watch::run(arguments, flags),
     }
 }
 

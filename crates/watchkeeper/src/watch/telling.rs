@@ -1,0 +1,120 @@
+//! Telling: how an event is written.
+
+use std::io::{self, BufWriter, Stdout, Write};
+
+use serde_json::{Map, Value};
+use watchkeeper_client::discovery::Mapping;
+use watchkeeper_core::{EventKind, GroupVersionKind, Object};
+use watchkeeper_wire::{Kind, decode};
+
+use super::rows::{self, Columns};
+use super::story::Tell;
+use crate::failure::Failure;
+use crate::output::{Format, ObjectPrinter, OutputFlags, RowPrinter, TabWriter};
+
+/// Writes events to standard output.
+pub(super) struct Telling {
+    way: Way,
+    kind: GroupVersionKind,
+    /// Whether objects of several namespaces come.
+    in_all_namespaces: bool,
+    out: BufWriter<Stdout>,
+}
+
+enum Way {
+    /// `ADDED : web-0`
+    Line,
+    /// Rows, of which the first cell is the type of the event.
+    Rows { printer: RowPrinter, out: TabWriter, columns: Columns },
+    /// JSON and YAML of events; names, paths and columns of their objects.
+    Objects { format: Format, printer: ObjectPrinter },
+}
+
+impl Telling {
+    /// By what the user wants.
+    ///
+    /// # Errors
+    /// If there is no such format.
+    pub(super) fn of(
+        flags: &OutputFlags,
+        mapping: &Mapping,
+        in_all_namespaces: bool,
+    ) -> Result<Self, Failure> {
+        let in_all_namespaces = in_all_namespaces && mapping.namespaced;
+        let way = match (&*flags.output, Format::parse(&flags.output)) {
+            ("", _) => Way::Line,
+            ("table", _) => Way::rows(flags, false, in_all_namespaces),
+            (_, Ok(Format::Table { wide })) => Way::rows(flags, wide, in_all_namespaces),
+            (_, format) => {
+                let format = format?;
+                let printer = ObjectPrinter::new(format.clone(), flags.no_headers, flags.show_managed_fields);
+                Way::Objects { format, printer }
+            }
+        };
+        let out = BufWriter::new(io::stdout());
+        Ok(Self { way, kind: mapping.kind.clone(), in_all_namespaces, out })
+    }
+
+    /// The columns of the rows, if rows are what is written.
+    pub(super) fn columns(&self) -> Option<Columns> {
+        match &self.way {
+            Way::Rows { columns, .. } => Some(columns.clone()),
+            _ => None,
+        }
+    }
+
+    /// The object as the server has it.
+    fn whole(&self, object: &Object) -> io::Result<Value> {
+        let of = Kind::new(&self.kind.group, &self.kind.version, &self.kind.kind);
+        let mut fields: Map<String, Value> = decode(&object.encoded, &of).map_err(io::Error::other)?;
+        fields.insert("apiVersion".to_owned(), of.api_version().into());
+        fields.insert("kind".to_owned(), of.kind().into());
+        Ok(fields.into())
+    }
+}
+
+impl Way {
+    fn rows(flags: &OutputFlags, wide: bool, with_namespace: bool) -> Self {
+        let mut options = flags.row_options(wide);
+        options.with_namespace = with_namespace;
+        Self::Rows {
+            printer: RowPrinter::new(options),
+            out: TabWriter::default(),
+            columns: Columns::default(),
+        }
+    }
+}
+
+impl Tell for Telling {
+    fn needs_bodies(&self) -> bool {
+        !matches!(self.way, Way::Line)
+    }
+
+    fn tell(&mut self, kind: EventKind, object: &Object) -> io::Result<()> {
+        let key = object.head.key();
+        let value = match self.way {
+            Way::Objects { .. } => self.whole(object)?,
+            _ => Value::Null,
+        };
+        match &mut self.way {
+            Way::Line if self.in_all_namespaces => writeln!(self.out, "{kind} : {key}"),
+            Way::Line => writeln!(self.out, "{kind} : {}", key.name()),
+            Way::Rows { printer, out, columns } => Ok(rows::print(object, kind, columns, printer, out)?),
+            Way::Objects { format, printer } => {
+                let printed = match format {
+                    Format::Json | Format::Yaml => printer.print_event(kind.as_str(), value),
+                    _ => printer.print(value),
+                };
+                self.out.write_all(printed.map_err(|error| io::Error::other(error.to_string()))?.as_bytes())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if let Way::Rows { out, .. } = &mut self.way {
+            out.flush();
+            self.out.write_all(out.take().as_bytes())?;
+        }
+        self.out.flush()
+    }
+}
