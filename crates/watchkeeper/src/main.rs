@@ -19,6 +19,7 @@ mod signal;
 mod site;
 mod stdout;
 mod transcode;
+mod tree;
 mod up;
 mod version;
 mod warnings;
@@ -41,6 +42,7 @@ Examples:
   watchkeeper transcode pod.bin              a protobuf body, from etcd or from the wire, as JSON
   watchkeeper get pods -A                    as kubectl prints them
   watchkeeper watch pods -A                  every event, as it comes
+  watchkeeper tree deployment/web            what belongs to it, and how it is
 ";
 
 /// Kubernetes, watched: a cluster in the box, a live page over any cluster, and what kubectl reads.
@@ -76,6 +78,8 @@ enum Command {
     Get(get::Arguments),
     /// Turn a Kubernetes object into its other encoding
     Transcode(transcode::Arguments),
+    /// Print what belongs to an object, and how each part of it is
+    Tree(tree::Arguments),
     /// Print the versions of this command and of the server
     Version(version::Arguments),
     /// Print every event of a resource as it comes
@@ -118,6 +122,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Completion(arguments)) => completion::run(arguments, command()),
         Some(Command::Get(arguments)) => block_on(get::run(arguments, flags)),
         Some(Command::Transcode(arguments)) => transcode::run(arguments).map_err(|error| Failure::of(&error)),
+        Some(Command::Tree(arguments)) => block_on(tree::run(arguments, flags)),
         Some(Command::Version(arguments)) => block_on(version::run(arguments, flags)),
         Some(Command::Watch(arguments)) => watch::run(arguments, flags),
     }

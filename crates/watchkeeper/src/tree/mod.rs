@@ -1,0 +1,154 @@
+//! `watchkeeper tree`: what belongs to an object, and how each part of it is.
+//!
+//! From: the metadata of all objects that may belong to it, and then those that do as a whole.
+//! To:   standard output: a tree, or its nodes as JSON or YAML.
+//!
+//! - E1: what may not be listed is left out, and standard error says so.
+//! - E2: whole objects are read of those in the tree alone, and never of kinds that do not say how they are, which
+//!   Secrets are among.
+
+mod draw;
+mod gather;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use clap::Args;
+use serde_json::Value;
+use watchkeeper_client::discovery::Mapping;
+use watchkeeper_core::{GroupKind, GroupVersion, Object};
+use watchkeeper_web::tree::{Condition, Family, MAX_DEPTH, Member, Node, Place, assess};
+
+use crate::connect::{Connection, Flags};
+use crate::failure::Failure;
+use crate::output::{Colours, Format, ObjectPrinter};
+use crate::selection::{Asked, Selection, Selectors};
+use crate::stdout::print;
+use draw::{Lines, draw};
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Whose tree: deployment/web, or a resource and a name [default: all of the namespace]
+    #[arg(value_name = "RESOURCE")]
+    object: Vec<String>,
+    /// Begin with its topmost owner
+    #[arg(long)]
+    up: bool,
+    /// How to print: json or yaml [default: a tree]
+    #[arg(short, long, value_name = "FORMAT")]
+    output: Option<String>,
+}
+
+pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> Result<(), Failure> {
+    let format = match arguments.output.as_deref() {
+        None | Some("") => None,
+        Some("json") => Some(Format::Json),
+        Some("yaml") => Some(Format::Yaml),
+        Some(other) => {
+            return Err(Failure::error(format!(
+                "unable to match a printer suitable for the output format {other:?}, allowed formats are: json,yaml"
+            )));
+        }
+    };
+    let connection = Connection::open(flags)?;
+    if arguments.object.is_empty() {
+        return whole_namespace(&connection, format).await;
+    }
+    let selection = Selection::of(&arguments.object, &Selectors::default(), &connection).await?;
+    let Asked::Named(named) = &selection.asked else {
+        return Err(Failure::error("a tree has one root: say which, as in deployment/web"));
+    };
+    let [(mapping, name)] = named.as_slice() else {
+        return Err(Failure::error("a tree has one root, and these are several"));
+    };
+    let mut root = gather::read(&connection, mapping, selection.namespace_of(mapping), name).await?;
+    if arguments.up {
+        root = climb(&connection, root).await?;
+    }
+    let namespace = root.object.head.key().namespace().unwrap_or_default().to_owned();
+    let members = gather::all(&connection, &namespace).await?;
+    let uid = root.object.head.uid().to_owned();
+    let family = Family::new(std::iter::once(root).chain(members));
+    let place =
+        family.find(&uid).ok_or_else(|| Failure::error("the object has no uid, and so owns nothing"))?;
+    let nodes = assessed(&connection, &family, vec![place]).await;
+    show(&nodes, format)
+}
+
+/// All that is in a namespace, as a forest.
+async fn whole_namespace(connection: &Connection, format: Option<Format>) -> Result<(), Failure> {
+    let members = gather::all(connection, &connection.namespace).await?;
+    let family = Family::new(members);
+    let roots: Vec<Place> = family.roots().collect();
+    if roots.is_empty() && format.is_none() {
+        eprintln!("No resources found in {} namespace.", connection.namespace);
+        return Ok(());
+    }
+    show(&assessed(connection, &family, roots).await, format)
+}
+
+/// The topmost owner that there is.
+async fn climb(connection: &Connection, from: Member) -> Result<Member, Failure> {
+    let mut at = from;
+    let mut passed = vec![at.object.head.uid().to_owned()];
+    while passed.len() < MAX_DEPTH {
+        let Some(owner) = owner_of(connection, &at.object).await? else { break };
+        if passed.iter().any(|uid| uid == owner.object.head.uid()) {
+            break; // they own each other
+        }
+        passed.push(owner.object.head.uid().to_owned());
+        at = owner;
+    }
+    Ok(at)
+}
+
+/// Its controller, or else the first owner that is there.
+async fn owner_of(connection: &Connection, object: &Object) -> Result<Option<Member>, Failure> {
+    let head = &object.head;
+    for owner in head.controller().into_iter().chain(head.owners()) {
+        let Ok(version) = owner.api_version.parse::<GroupVersion>() else { continue };
+        let kind = GroupKind { group: version.group, kind: owner.kind.to_owned() };
+        let Ok(mapping) = connection.mapper.kind(&kind, &[&version.version]).await else { continue };
+        let namespace = if mapping.namespaced { head.key().namespace().unwrap_or_default() } else { "" };
+        match gather::read(connection, &mapping, namespace, owner.name).await {
+            Ok(found) if found.object.head.uid() == owner.uid => return Ok(Some(found)),
+            Ok(_) => {}
+            Err(failure) if failure.is_not_found() => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(None)
+}
+
+/// The trees, with how everything in them is.
+async fn assessed(connection: &Connection, family: &Family, roots: Vec<Place>) -> Vec<Node> {
+    let places = roots.iter().flat_map(|root| family.descendants(*root));
+    let members: Vec<&Member> = places.map(|place| family.member(place)).collect();
+    let bodies: HashMap<String, Value> = gather::bodies(connection, &members).await;
+    let mut condition = |member: &Member| {
+        let kind = &member.mapping.kind;
+        let body = bodies.get(member.object.head.uid());
+        body.map_or(Condition::UNKNOWN, |body| assess(&kind.group, &kind.kind, body))
+    };
+    roots.into_iter().map(|root| family.tree(root, &mut condition)).collect()
+}
+
+fn show(nodes: &[Node], format: Option<Format>) -> Result<(), Failure> {
+    let text = match format {
+        None => draw(nodes, Lines::of_locale(), Colours::of_stdout(), gather::now()),
+        Some(format) => {
+            let value = match nodes {
+                [node] => serde_json::to_value(node),
+                nodes => serde_json::to_value(nodes),
+            };
+            let value = value.map_err(|error| Failure::of(&error))?;
+            ObjectPrinter::new(format, false, false).print(value)?
+        }
+    };
+    Ok(print(text.as_bytes())?)
+}
+
+/// An object of a resource.
+fn member(mapping: &Arc<Mapping>, object: Object) -> Member {
+    Member { mapping: mapping.clone(), object: Arc::new(object) }
+}
