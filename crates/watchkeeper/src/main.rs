@@ -6,6 +6,7 @@ mod apiserver;
 mod completion;
 mod connect;
 mod demo;
+mod events;
 mod failure;
 mod get;
 mod log;
@@ -74,6 +75,8 @@ enum Command {
     Apiserver(apiserver::Arguments),
     /// Print a script that completes commands in a shell
     Completion(completion::Arguments),
+    /// Print what has happened, as kubectl events does
+    Events(events::Arguments),
     /// Print objects, as kubectl get does
     Get(get::Arguments),
     /// Turn a Kubernetes object into its other encoding
@@ -120,6 +123,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::ApiVersions(arguments)) => block_on(api_versions::run(arguments, flags)),
         Some(Command::Apiserver(arguments)) => apiserver::run(arguments).map_err(|error| Failure::of(&error)),
         Some(Command::Completion(arguments)) => completion::run(arguments, command()),
+        Some(Command::Events(arguments)) => events::run(arguments, flags),
         Some(Command::Get(arguments)) => block_on(get::run(arguments, flags)),
         Some(Command::Transcode(arguments)) => transcode::run(arguments).map_err(|error| Failure::of(&error)),
         Some(Command::Tree(arguments)) => block_on(tree::run(arguments, flags)),

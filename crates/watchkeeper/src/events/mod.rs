@@ -1,0 +1,241 @@
+//! `watchkeeper events`: what has happened, as `kubectl events` prints it.
+//!
+//! From: the events of the core group, all that there are and, with `--watch`, those that come.
+//! To:   standard output: rows in the order in which they were last seen, or objects.
+
+mod row;
+
+use std::io::{self, BufWriter, Stdout, Write};
+
+use clap::Args;
+use serde_json::{Value, json};
+use watchkeeper_client::discovery::Mapping;
+use watchkeeper_client::pager::PAGE_SIZE;
+use watchkeeper_client::source::RestSource;
+use watchkeeper_core::{EventKind, FieldSelector, GroupVersion, Object};
+use watchkeeper_wire::{Intake, Kind, Paths, decode};
+
+use crate::connect::{Connection, Flags};
+use crate::failure::Failure;
+use crate::output::{Format, ObjectPrinter, TabWriter};
+use crate::stdout::print;
+use crate::watch::{Tell, follow};
+use row::{last_seen, write_headers, write_row};
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Events of all namespaces
+    #[arg(short = 'A', long)]
+    all_namespaces: bool,
+    /// Only those about an object: pod/web-0
+    #[arg(long = "for", value_name = "TYPE/NAME", default_value = "", hide_default_value = true)]
+    about: String,
+    /// Only those of these types: Normal, Warning
+    #[arg(long, value_name = "TYPES", value_delimiter = ',')]
+    types: Vec<String>,
+    /// Go on with those that come
+    #[arg(short, long)]
+    watch: bool,
+    /// How to print: json, yaml, name, jsonpath=... [default: a table]
+    #[arg(short, long, value_name = "FORMAT", default_value = "", hide_default_value = true)]
+    output: String,
+    /// Print no headers
+    #[arg(long)]
+    no_headers: bool,
+    /// Print who has written what, in JSON and YAML
+    #[arg(long)]
+    show_managed_fields: bool,
+}
+
+/// Prints, and goes on until it is interrupted if that was asked for.
+pub(crate) fn run(arguments: &Arguments, flags: &Flags) -> Result<(), Failure> {
+    crate::watch::on_two_threads(events(arguments, flags))
+}
+
+async fn events(arguments: &Arguments, flags: &Flags) -> Result<(), Failure> {
+    let connection = Connection::open(flags)?;
+    let fields = match &*arguments.about {
+        "" => FieldSelector::default(),
+        about => about_object(&connection, about).await?,
+    };
+    let is_known =
+        |name: &String| name.eq_ignore_ascii_case("Normal") || name.eq_ignore_ascii_case("Warning");
+    if !arguments.types.iter().all(is_known) {
+        return Err(Failure::error("valid --types are Normal or Warning"));
+    }
+    let printing = Printing::of(arguments)?;
+    let namespace = if arguments.all_namespaces { "" } else { &connection.namespace };
+    if arguments.watch {
+        let rest = connection.rest(&GroupVersion::new("", "v1"));
+        let source = RestSource::new(rest, "events", kind()).fields(fields).intake(whole());
+        let source = if namespace.is_empty() { source } else { source.namespace(namespace) };
+        return follow(Box::new(source), "events", printing, None).await;
+    }
+    let mut events = list(&connection, namespace, &fields).await?;
+    events.retain(|event| printing.is_wanted(event));
+    if events.is_empty() {
+        match arguments.all_namespaces {
+            true => eprintln!("No events found."),
+            false => eprintln!("No events found in {namespace} namespace."),
+        }
+        return Ok(());
+    }
+    events.sort_by_key(last_seen);
+    let text = printing.all(events)?;
+    Ok(print(text.as_bytes())?)
+}
+
+/// The fields of the events about an object.
+async fn about_object(connection: &Connection, about: &str) -> Result<FieldSelector, Failure> {
+    let parts: Vec<&str> = about.split('/').collect();
+    let [resource, name] = parts[..] else {
+        return Err(Failure::error(match parts.len() {
+            1 => "--for must be in resource/name form",
+            _ => "arguments in resource/name form may not have more than one slash",
+        }));
+    };
+    let Mapping { kind, .. } = connection.mapper.argument(&resource.to_lowercase()).await?;
+    let fields = [
+        ("involvedObject.kind", kind.kind.clone()),
+        ("involvedObject.apiVersion", kind.group_version().to_string()),
+        ("involvedObject.name", name.to_owned()),
+    ];
+    let fields: Vec<String> = fields.iter().map(|(field, value)| format!("{field}={value}")).collect();
+    fields.join(",").parse().map_err(|error| Failure::of(&error))
+}
+
+async fn list(
+    connection: &Connection,
+    namespace: &str,
+    fields: &FieldSelector,
+) -> Result<Vec<Value>, Failure> {
+    let rest = connection.rest(&GroupVersion::new("", "v1"));
+    let mut events = Vec::new();
+    let mut token = String::new();
+    loop {
+        let request = rest.get().resource("events").param("limit", PAGE_SIZE.to_string());
+        let request = request.selecting(&Default::default(), fields);
+        let request = if namespace.is_empty() { request } else { request.namespace(namespace) };
+        let request = if token.is_empty() { request } else { request.param("continue", &*token) };
+        let mut page: Value = request.send().await?.into()?;
+        if let Value::Array(items) = page["items"].take() {
+            events.extend(items);
+        }
+        token = page["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
+        if token.is_empty() {
+            return Ok(events);
+        }
+    }
+}
+
+fn kind() -> Kind {
+    Kind::new("", "v1", "Event")
+}
+
+/// With all that there is: who prints it leaves out what was not asked for.
+fn whole() -> Intake {
+    Intake { cut: Paths::none(), ..Intake::default() }
+}
+
+/// How events are printed, and which.
+struct Printing {
+    types: Vec<String>,
+    no_headers: bool,
+    with_namespace: bool,
+    objects: Option<ObjectPrinter>,
+    table: TabWriter,
+    out: BufWriter<Stdout>,
+}
+
+impl Printing {
+    fn of(arguments: &Arguments) -> Result<Self, Failure> {
+        let objects = match &*arguments.output {
+            "" => None,
+            output => match Format::parse(output)? {
+                Format::Table { .. } | Format::CustomColumns(_) => {
+                    return Err(Failure::error(format!(
+                        "unable to match a printer suitable for the output format {output:?}, allowed formats are: \
+                         json,jsonpath,jsonpath-as-json,jsonpath-file,name,yaml"
+                    )));
+                }
+                format => Some(ObjectPrinter::new(format, true, arguments.show_managed_fields)),
+            },
+        };
+        Ok(Self {
+            types: arguments.types.clone(),
+            no_headers: arguments.no_headers,
+            with_namespace: arguments.all_namespaces,
+            objects,
+            table: TabWriter::default(),
+            out: BufWriter::new(io::stdout()),
+        })
+    }
+
+    fn is_wanted(&self, event: &Value) -> bool {
+        let of = event["type"].as_str().unwrap_or_default();
+        self.types.is_empty() || self.types.iter().any(|wanted| wanted.eq_ignore_ascii_case(of))
+    }
+
+    /// All of them at once.
+    fn all(mut self, events: Vec<Value>) -> Result<String, Failure> {
+        let Some(objects) = &mut self.objects else {
+            for event in &events {
+                self.row(event);
+            }
+            self.table.flush();
+            return Ok(self.table.take());
+        };
+        let events: Vec<Value> = events.into_iter().map(typed).collect();
+        let mut list = json!({"kind": "EventList", "apiVersion": "v1", "metadata": {}});
+        list["items"] = events.into();
+        objects.print(list)
+    }
+
+    fn row(&mut self, event: &Value) {
+        if !std::mem::replace(&mut self.no_headers, true) {
+            write_headers(self.with_namespace, &mut self.table);
+        }
+        write_row(event, self.with_namespace, &mut self.table);
+    }
+}
+
+/// With its type, which the items of a list lack.
+fn typed(mut event: Value) -> Value {
+    event["apiVersion"] = "v1".into();
+    event["kind"] = "Event".into();
+    event
+}
+
+impl Tell for Printing {
+    fn needs_bodies(&self) -> bool {
+        true
+    }
+
+    /// That an event has had its time is no event.
+    fn tell(&mut self, kind: EventKind, object: &Object) -> io::Result<()> {
+        if kind == EventKind::Deleted {
+            return Ok(());
+        }
+        let event: Value = decode(&object.encoded, &self::kind()).map_err(io::Error::other)?;
+        if !self.is_wanted(&event) {
+            return Ok(());
+        }
+        match &mut self.objects {
+            Some(objects) => {
+                let text = objects.print(typed(event));
+                let text = text.map_err(|error| io::Error::other(error.to_string()))?;
+                self.out.write_all(text.as_bytes())
+            }
+            None => {
+                self.row(&event);
+                self.table.flush();
+                let text = self.table.take();
+                self.out.write_all(text.as_bytes())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
