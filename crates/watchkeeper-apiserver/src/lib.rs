@@ -19,7 +19,7 @@
 //! | [`write`](mod@write) | create, update, patch and delete |
 //! | [`defaults`] | what the fields of an object are when nobody sets them |
 //! | `validate` | which objects may be stored |
-//! | [`store`] | objects as bytes under one revision counter, with watches; in memory |
+//! | [`store`] | objects as bytes under one revision counter, with watches; in memory, or in a directory too |
 //! | [`registry`] | what is served, as rows: resources, verbs, subresources, field selectors |
 //! | [`custom`] | kinds that come with a definition: what they add to the registry, and their schemas |
 //! | [`discovery`] | the documents by which clients find the resources |

@@ -33,13 +33,15 @@ impl Log {
         Ok(Self { name, file, synced: FILE_HEADER as u64, is_dirty: false })
     }
 
-    /// Goes on with a log that was read up to `length`, and cuts off what is after it. What was read is on
-    /// disk when this returns, even if it was not before (D1).
+    /// Goes on with a log that was read up to `length`, and cuts off what is after it. What was read and under
+    /// which names is on disk when this returns, even if it was not before (D1): the process before may have
+    /// ended between a write and its sync.
     pub(super) fn resume(files: &Arc<dyn Files>, base: Revision, length: u64) -> io::Result<Self> {
         let name = log_name(base);
         let mut file = files.append(&name)?;
         file.truncate(length)?;
         file.sync()?;
+        files.sync()?;
         Ok(Self { name, file, synced: length, is_dirty: false })
     }
 

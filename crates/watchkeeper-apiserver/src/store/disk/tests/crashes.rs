@@ -123,6 +123,32 @@ proptest! {
         take(&store, (1, 10, false)).unwrap().unwrap();
         prop_assert_eq!(revision(&store), kept + 1, "T1");
     }
+
+    #[test]
+    fn what_was_seen_after_a_kill_is_there_when_the_power_goes_off_after_it(
+        steps in steps(40), killed in 0..160_u64, more in steps(4), seed in any::<[u8; 32]>(),
+    ) {
+        let files = FakeFiles::default();
+        let store = open(&files, EAGER).unwrap();
+        files.fail(Some(Fault::From(files.operations() + killed)));
+        for step in &steps {
+            take(&store, *step);
+        }
+        drop(store);
+        // The disk has lost nothing of what the process has written, and not synced all of it.
+        files.fail(None);
+        let store = open(&files, EAGER).unwrap();
+        for step in &more {
+            if let Some(result) = take(&store, *step) {
+                result.unwrap();
+            }
+        }
+        let seen = (state(&store), revision(&store));
+        let left = files.after_crash(choices(seed));
+        drop(store);
+        let store = open(&left, EAGER).unwrap();
+        prop_assert_eq!((state(&store), revision(&store)), seen, "D1");
+    }
 }
 
 /// The state after a change that was not made.

@@ -71,7 +71,7 @@ fn a_disk_that_fails_while_it_is_opened_is_named_and_loses_nothing() {
             Err(OpenError::Io { source, .. }) => assert_eq!(source.to_string(), "injected"),
             Err(error) => panic!("{error}"),
             Ok(store) => {
-                assert_eq!(fault, 4, "opening, cutting, syncing and removing");
+                assert_eq!(fault, 5, "opening, cutting, syncing twice and removing");
                 assert!(store.recovery().cut.is_some());
                 return;
             }
