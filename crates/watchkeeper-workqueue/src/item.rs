@@ -60,7 +60,9 @@ impl<T: Key> Deref for Item<T> {
 impl<T: Key> Drop for Item<T> {
     fn drop(&mut self) {
         let mut after = After::default();
-        self.queue.shared.lock(Side::Take).finish(self.at, &mut self.key, &mut after);
+        let shared = &self.queue.shared;
+        let mut state = shared.lock(Side::Take);
+        state.finish(self.at, &mut self.key, shared.turns.is_contended(), &mut after);
     }
 }
 

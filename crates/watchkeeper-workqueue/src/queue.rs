@@ -45,6 +45,9 @@ impl<T: Key> Shared<T> {
         let mut state = self.lock(Side::Take);
         let taken = state.take(ticket, waker, key, &mut after);
         self.turns.note(state.waiting());
+        if matches!(taken, Taken::Wait(_)) {
+            self.turns.calm_down();
+        }
         taken
     }
 }

@@ -7,7 +7,8 @@ use crate::nodes::Nodes;
 ///
 /// Who is done with a key leaves its node as it is. Who adds the same key finds all of it in place; who adds another
 /// takes the oldest for it. So it is those who add who look after the nodes and the table of the keys, and these
-/// stay in the cache of their processor. With each key that is done while none waits, one is forgotten.
+/// stay in the cache of their processor. With each key that is done while none waits and
+/// nobody is kept from the lock, one is forgotten.
 #[derive(Debug, Default)]
 pub(crate) struct Resting {
     list: List,

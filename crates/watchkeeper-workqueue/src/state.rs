@@ -177,8 +177,8 @@ impl<T: Key> State<T> {
         }
     }
 
-    /// A worker is done, and brings back the key.
-    pub(crate) fn finish(&mut self, at: usize, key: &mut Option<T>, after: &mut After<T>) {
+    /// A worker is done, and brings back the key, which is remembered if others are busy with the queue.
+    pub(crate) fn finish(&mut self, at: usize, key: &mut Option<T>, is_busy: bool, after: &mut After<T>) {
         self.processing.remove(&mut self.nodes, at);
         let node = &mut self.nodes[at];
         std::mem::swap(key, &mut node.handed);
@@ -197,7 +197,7 @@ impl<T: Key> State<T> {
             after.next = self.getters.next();
             return;
         }
-        self.retire(at, after);
+        self.retire(at, is_busy, after);
         self.settle(after);
     }
 
@@ -313,19 +313,18 @@ impl<T: Key> State<T> {
     }
 
     /// Lets a node rest that is nowhere and not delayed, or removes it.
-    fn retire(&mut self, at: usize, after: &mut After<T>) {
+    fn retire(&mut self, at: usize, is_busy: bool, after: &mut After<T>) {
         // Whether it is delayed stands where those who take keys do not look otherwise.
         if !self.delayed.is_empty() && self.nodes[at].delayed.is_some() {
             return;
         }
-        if self.ready.is_empty()
-            && let Some(oldest) = self.resting.pop(&mut self.nodes)
-        {
+        let is_quiet = self.ready.is_empty() && !is_busy;
+        if is_quiet && let Some(oldest) = self.resting.pop(&mut self.nodes) {
             // Not all at once: where keys come in bursts, those who add the next want these nodes.
             self.nodes[oldest].place = Place::Nowhere;
             self.discard(oldest, after);
         }
-        if self.ready.is_empty() || self.phase != Phase::Open || self.resting.is_full() {
+        if is_quiet || self.phase != Phase::Open || self.resting.is_full() {
             self.remove(at, after);
             return;
         }

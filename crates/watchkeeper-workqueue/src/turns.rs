@@ -1,7 +1,7 @@
 //! Turns: who goes on and who stands back where two want the lock.
 
 use std::hint::spin_loop;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::lock::{Held, Mutex};
 
@@ -17,6 +17,8 @@ use crate::lock::{Held, Mutex};
 pub(crate) struct Turns {
     /// How many keys wait, as far as one can tell without the lock.
     waiting: AtomicUsize,
+    /// Whether somebody has stood back since a getter last found nothing.
+    is_contended: AtomicBool,
 }
 
 /// What somebody wants the lock for.
@@ -40,9 +42,20 @@ impl Turns {
         self.waiting.store(waiting, Ordering::Relaxed);
     }
 
+    /// A getter has found nothing.
+    pub(crate) fn calm_down(&self) {
+        self.is_contended.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether several want the lock all the time, as far as one can tell.
+    pub(crate) fn is_contended(&self) -> bool {
+        self.is_contended.load(Ordering::Relaxed)
+    }
+
     /// The lock, for somebody who has found it taken.
     #[cold]
     pub(crate) fn stand_back<'a, T>(&self, lock: &'a Mutex<T>, side: Side) -> Held<'a, T> {
+        self.is_contended.store(true, Ordering::Relaxed);
         let many_wait = self.waiting.load(Ordering::Relaxed) >= Self::MANY;
         let pauses = if many_wait == (side == Side::Add) { Self::LONG } else { Self::SHORT };
         for time in 0..Self::TIMES {
