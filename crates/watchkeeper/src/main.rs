@@ -10,7 +10,6 @@ mod events;
 mod failure;
 mod get;
 mod log;
-#[allow(dead_code, unused_imports, reason = "some of it is for commands to come")]
 mod output;
 mod program;
 mod progress;
