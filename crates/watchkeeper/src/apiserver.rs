@@ -1,18 +1,18 @@
 //! `watchkeeper apiserver`: the embedded API server, until it is interrupted.
 
-use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
 use watchkeeper_apiserver::expiry::parse_ttl;
-use watchkeeper_apiserver::server::{ApiServer, StartError};
-use watchkeeper_apiserver::store::disk::{OpenError, Recovery};
+use watchkeeper_apiserver::server::ApiServer;
+use watchkeeper_apiserver::store::disk::Recovery;
 use watchkeeper_cluster::Cluster;
 
-use crate::stdout::{WriteError, print};
+use crate::failure::Failure;
+use crate::signal::Interrupt;
+use crate::stdout::print;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -39,32 +39,9 @@ pub(crate) struct Arguments {
     write_kubeconfig: PathBuf,
 }
 
-/// Why the server did not run.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ServeError {
-    #[error("cannot run")]
-    Runtime(#[source] io::Error),
-    #[error("cannot start the API server on {address}")]
-    Start { address: SocketAddr, source: StartError },
-    #[error(transparent)]
-    Data(#[from] OpenError),
-    #[error("cannot start the controllers")]
-    Controllers(#[from] watchkeeper_cluster::StartError),
-    #[error("cannot write the kubeconfig {}", path.display())]
-    Kubeconfig { path: PathBuf, source: io::Error },
-    #[error(transparent)]
-    Print(#[from] WriteError),
-}
-
-pub(crate) fn run(arguments: &Arguments) -> Result<(), ServeError> {
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Runtime)?;
-    runtime.block_on(serve(arguments))
-}
-
-async fn serve(arguments: &Arguments) -> Result<(), ServeError> {
+pub(crate) async fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (address, kubeconfig) = (arguments.listen, arguments.write_kubeconfig.as_path());
-    let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Runtime)?;
+    let interrupt = Interrupt::listen()?;
     let mut builder = ApiServer::builder()
         .listen(address)
         .event_ttl(arguments.event_ttl)
@@ -72,19 +49,15 @@ async fn serve(arguments: &Arguments) -> Result<(), ServeError> {
     if let Some(directory) = &arguments.data_dir {
         builder = builder.data_dir(directory);
     }
-    let server = match builder.start().await {
-        Ok(server) => server,
-        Err(StartError::Data(error)) => return Err(error.into()),
-        Err(source) => return Err(ServeError::Start { address, source }),
-    };
+    let start = builder.start().await;
+    let server = start.map_err(|error| Failure::port(address, "--listen", &error))?;
     let cluster = match arguments.no_controllers {
         true => None,
-        false => Some(Cluster::builder().start(&server).await?),
+        false => Some(Cluster::builder().start(&server).await.map_err(|error| Failure::of(&error))?),
     };
-    let written = server.kubeconfig().write(kubeconfig);
-    if let Err(source) = written {
+    if let Err(error) = server.kubeconfig().write(kubeconfig) {
         stop(cluster, server).await;
-        return Err(ServeError::Kubeconfig { path: kubeconfig.to_owned(), source });
+        return Err(Failure::error(format!("cannot write the kubeconfig {}: {error}", kubeconfig.display())));
     }
     let path = kubeconfig.display();
     let kept = arguments.data_dir.as_ref().zip(server.recovery()).map(|(directory, recovery)| {
@@ -101,10 +74,7 @@ async fn serve(arguments: &Arguments) -> Result<(), ServeError> {
         )
         .as_bytes(),
     )?;
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
-    }
+    interrupt.wait().await;
     stop(cluster, server).await;
     Ok(())
 }

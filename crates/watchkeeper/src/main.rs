@@ -120,7 +120,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Serve(arguments)) => block_on_all(serve::run(arguments, flags)),
         Some(Command::ApiResources(arguments)) => block_on(api_resources::run(arguments, flags)),
         Some(Command::ApiVersions(arguments)) => block_on(api_versions::run(arguments, flags)),
-        Some(Command::Apiserver(arguments)) => apiserver::run(arguments).map_err(|error| Failure::of(&error)),
+        Some(Command::Apiserver(arguments)) => block_on_all(apiserver::run(arguments)),
         Some(Command::Completion(arguments)) => completion::run(arguments, command()),
         Some(Command::Events(arguments)) => events::run(arguments, flags),
         Some(Command::Get(arguments)) => block_on(get::run(arguments, flags)),
