@@ -3,12 +3,11 @@
 //! Unlike the API server's, a selector may name any path. Where a path leads to several values, as through a list, one
 //! of them is enough to be equal, and all have to be unequal.
 
-use std::str::FromStr;
-
-use watchkeeper_core::{FieldOperator, FieldRequirement, FieldSelector, Object};
+use watchkeeper_core::{FieldOperator, FieldRequirement, FieldSelector, GroupVersionKind, Object};
 use watchkeeper_wire::{FieldPath, Kind, read_field};
 
 use crate::envelope::Failure;
+use crate::secret::may_compare;
 
 /// What fields have to be.
 #[derive(Debug, Default)]
@@ -21,25 +20,28 @@ enum Field {
     At(FieldPath),
 }
 
-impl FromStr for Fields {
-    type Err = Failure;
-
-    fn from_str(text: &str) -> Result<Self, Failure> {
+impl Fields {
+    /// Reads a selector for objects of a kind.
+    pub(crate) fn read(text: &str, kind: &GroupVersionKind) -> Result<Self, Failure> {
         let selector =
             FieldSelector::parse(text).map_err(|why| Failure::bad(format!("fieldSelector: {why}")))?;
         let field = |requirement: &FieldRequirement| {
             let field = match requirement.field() {
                 "metadata.name" => Field::Name,
                 "metadata.namespace" => Field::Namespace,
-                path => Field::At(path.parse().map_err(|why| Failure::bad(format!("fieldSelector: {why}")))?),
+                text => {
+                    let path = text.parse().map_err(|why| Failure::bad(format!("fieldSelector: {why}")))?;
+                    if !may_compare(kind, &path) {
+                        return Err(Failure::bad(format!("fieldSelector: nobody selects Secrets by {text}")));
+                    }
+                    Field::At(path)
+                }
             };
             Ok((field, requirement.clone()))
         };
         selector.requirements().iter().map(field).collect::<Result<_, _>>().map(Self)
     }
-}
 
-impl Fields {
     /// Whether an object has all of them. One that cannot be read has none.
     pub(crate) fn match_object(&self, object: &Object, kind: &Kind) -> bool {
         let key = object.head.key();
@@ -72,7 +74,8 @@ mod tests {
         let head = HeadBuilder::default().namespace("shop").name("web-0").finish();
         let body = br#"{"spec":{"nodeName":"n1","priority":7,"containers":[{"image":"a"},{"image":"b"}]}}"#;
         let object = Object { head, encoded: Encoded::json(body.as_slice()) };
-        selector.parse::<Fields>().unwrap_or_default().match_object(&object, &Kind::new("", "v1", "Pod"))
+        let kind = Kind::new("", "v1", "Pod");
+        Fields::read(selector, kind.name()).unwrap_or_default().match_object(&object, &kind)
     }
 
     #[test]
@@ -107,7 +110,8 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_not_selected() {
         let broken = Object { head: HeadBuilder::default().finish(), encoded: Encoded::json(*b"{") };
-        let selector: Fields = "spec.absent!=x".parse().unwrap_or_default();
-        assert!(!selector.match_object(&broken, &Kind::new("", "v1", "Pod")));
+        let kind = Kind::new("", "v1", "Pod");
+        let selector = Fields::read("spec.absent!=x", kind.name()).unwrap_or_default();
+        assert!(!selector.match_object(&broken, &kind));
     }
 }

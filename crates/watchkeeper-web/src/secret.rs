@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 use watchkeeper_client::discovery::Mapping;
-use watchkeeper_wire::Kind;
+use watchkeeper_core::GroupVersionKind;
+use watchkeeper_wire::{FieldPath, Kind};
 
 /// Where kubectl keeps what was applied, with everything that is secret in it.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -14,7 +15,22 @@ pub(crate) fn is_secret(mapping: &Mapping) -> bool {
 
 /// Whether objects of this kind are Secrets.
 pub(crate) fn is_secret_kind(kind: &Kind) -> bool {
-    kind.name().group.is_empty() && kind.kind() == "Secret"
+    is_secret_name(kind.name())
+}
+
+fn is_secret_name(kind: &GroupVersionKind) -> bool {
+    kind.group.is_empty() && kind.kind == "Secret"
+}
+
+/// Whether objects of a kind may be selected or sorted by a field. Who could select Secrets by what is in them, or see
+/// them in its order, could find it out.
+pub(crate) fn may_compare(kind: &GroupVersionKind, path: &FieldPath) -> bool {
+    match path.segments()[..] {
+        _ if !is_secret_name(kind) => true,
+        ["type"] => true,
+        ["metadata", field, ..] => field != "annotations",
+        _ => false,
+    }
 }
 
 /// Puts the sizes of a Secret's values in their place.

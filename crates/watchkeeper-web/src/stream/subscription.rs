@@ -115,7 +115,7 @@ impl Subscription {
                 .and(Filter::labels(labels.map_err(|why| Failure::bad(format!("labelSelector: {why}")))?));
         }
         if !self.field_selector.is_empty() {
-            let (fields, kind) = (self.field_selector.parse::<Fields>()?, kind.clone());
+            let (fields, kind) = (Fields::read(&self.field_selector, kind.name())?, kind.clone());
             filter = filter.and(Filter::of(move |object| fields.match_object(object, &kind)));
         }
         Ok(filter)

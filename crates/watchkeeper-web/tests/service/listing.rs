@@ -230,5 +230,15 @@ async fn secrets_are_cached_if_one_asks_and_shown_to_nobody() {
         assert!(!answer.text.contains("aHVudGVyMg"), "{}", answer.text);
     }
     assert_eq!(list.data()[0], one.json());
+    // Nor can it be guessed, or read from the token of a page.
+    let inside = ["data.password", "stringData.password", "data", "metadata.annotations.note"];
+    for path in inside {
+        world.get(&format!("/secrets/core/v1?sort={path}&limit=1")).await.failure(400);
+        world.get(&format!("/secrets/core/v1?sort=-{path}")).await.failure(400);
+        world.get(&format!("/secrets/core/v1?fieldSelector={path}%3DaHVudGVyMg%3D%3D")).await.failure(400);
+    }
+    for path in ["metadata.name", "metadata.labels.app", "type"] {
+        world.get(&format!("/secrets/core/v1?sort={path}&fieldSelector={path}!%3Dx")).await.data();
+    }
     world.stop().await;
 }

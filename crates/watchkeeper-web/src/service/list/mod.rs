@@ -94,8 +94,8 @@ impl Wanted {
         Ok(Self {
             namespace: namespace.map(str::to_owned),
             labels: LabelSelector::parse(labels).map_err(|why| wrong("labelSelector", &why))?,
-            fields: said.text("fieldSelector").unwrap_or_default().parse()?,
-            order: said.text("sort").unwrap_or_default().parse()?,
+            fields: Fields::read(said.text("fieldSelector").unwrap_or_default(), &mapping.kind)?,
+            order: Order::read(said.text("sort").unwrap_or_default(), &mapping.kind)?,
             limit: said.count("limit")?,
             after: after.map_err(|why: page::NoPlace| wrong("continue", &why))?,
             list: page::list_number(

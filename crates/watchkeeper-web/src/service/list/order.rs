@@ -4,13 +4,13 @@
 //!   a descending order turns all but the last around.
 
 use std::cmp::Ordering;
-use std::str::FromStr;
 use std::sync::Arc;
 
-use watchkeeper_core::{Object, ObjectKey};
+use watchkeeper_core::{GroupVersionKind, Object, ObjectKey};
 use watchkeeper_wire::{FieldPath, Kind, read_field};
 
 use crate::envelope::Failure;
+use crate::secret::may_compare;
 
 /// In which order objects come.
 #[derive(Debug, Default)]
@@ -36,10 +36,9 @@ pub(super) struct Standing<'a> {
     pub(super) key: &'a ObjectKey,
 }
 
-impl FromStr for Order {
-    type Err = Failure;
-
-    fn from_str(text: &str) -> Result<Self, Failure> {
+impl Order {
+    /// Reads an order for objects of a kind.
+    pub(super) fn read(text: &str, kind: &GroupVersionKind) -> Result<Self, Failure> {
         let (direction, path) = match text.strip_prefix('-') {
             Some(path) => (Direction::Descending, path),
             None => (Direction::Ascending, text),
@@ -47,13 +46,14 @@ impl FromStr for Order {
         if text.is_empty() {
             return Ok(Self(None));
         }
-        let path = path.strip_prefix('.').unwrap_or(path);
-        let path = path.parse().map_err(|why| Failure::bad(format!("sort: {why}")))?;
-        Ok(Self(Some((path, direction))))
+        let text = path.strip_prefix('.').unwrap_or(path);
+        let path = text.parse().map_err(|why| Failure::bad(format!("sort: {why}")))?;
+        match may_compare(kind, &path) {
+            true => Ok(Self(Some((path, direction)))),
+            false => Err(Failure::bad(format!("sort: nobody sorts Secrets by {text}"))),
+        }
     }
-}
 
-impl Order {
     /// Puts objects in order, which come by namespace and name.
     pub(super) fn sort(&self, objects: Vec<Arc<Object>>, kind: &Kind) -> Vec<Entry> {
         let Some((path, _)) = &self.0 else {
@@ -128,11 +128,12 @@ mod tests {
 
     #[test]
     fn only_a_path_can_be_sorted_by() {
+        let pod = GroupVersionKind::new("", "v1", "Pod");
         for good in ["", "metadata.name", "-status.startTime", ".spec.nodeName"] {
-            assert!(good.parse::<Order>().is_ok(), "{good:?}");
+            assert!(Order::read(good, &pod).is_ok(), "{good:?}");
         }
         for bad in ["-", "a..b", "[", "--a."] {
-            assert!(bad.parse::<Order>().is_err(), "{bad:?}");
+            assert!(Order::read(bad, &pod).is_err(), "{bad:?}");
         }
     }
 }
