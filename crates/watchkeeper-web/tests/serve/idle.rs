@@ -65,7 +65,7 @@ async fn ten_thousand_idle_streams_are_no_trouble_and_end_with_the_server() {
     assert!(begun.elapsed() < LIMITS.drain, "streams kept the server from stopping");
     let ended = async {
         while let Some(end) = ends.join_next().await {
-            end.unwrap()
+            end.unwrap();
         }
     };
     timeout(LONG, ended).await.expect("streams are still open");
