@@ -58,11 +58,13 @@ impl Service {
     /// Over the resources of this catalog.
     pub fn over(catalog: Catalog) -> Self {
         let access = Access::new(catalog.client());
+        let streams = Streams::new(catalog.clone(), access.clone());
         let registry = Registry::new();
         let expected = "the names are ours, and the registry is new";
+        streams.measure(&registry).expect(expected);
         catalog.factory().measure(&InformerMetrics::new(&registry).expect(expected));
         Self {
-            streams: Streams::new(catalog.clone(), access.clone(), stream::Limits::default()),
+            streams,
             access,
             workloads: Workloads::new(catalog.factory()),
             health: health::checks(&catalog),
@@ -111,14 +113,6 @@ impl Service {
     /// The streams that there are.
     pub fn streams(&self) -> &Streams {
         &self.streams
-    }
-
-    /// Bounds the streams otherwise; those that there are end.
-    #[must_use]
-    pub fn stream_limits(mut self, limits: stream::Limits) -> Self {
-        self.streams.close();
-        self.streams = Streams::new(self.catalog.clone(), self.access.clone(), limits);
-        self
     }
 
     /// Ends the streams and the informers.

@@ -19,15 +19,17 @@ pub(super) struct Connection {
     cursor: u64,
     /// What is sent before all else.
     hello: Option<Bytes>,
-    /// When something was sent last.
+    /// When something was sent last, or it began.
     sent: Instant,
+    /// Until when changes are gathered.
+    gathers: Option<Instant>,
 }
 
 impl Connection {
     /// Who has everything up to a message.
     pub(super) fn new(session: Arc<Session>, cursor: u64, resumed: bool) -> Self {
         let hello = Some(hello(&session.id, cursor, resumed));
-        Self { number: session.attach(), session, cursor, hello, sent: Instant::now() }
+        Self { number: session.attach(), session, cursor, hello, sent: Instant::now(), gathers: None }
     }
 
     /// What is to be sent next; waits for it. `None` when there is no more.
@@ -40,6 +42,7 @@ impl Connection {
             match self.session.pull(self.number, &mut self.cursor) {
                 Pulled::Frame(frame) => {
                     self.sent = Instant::now();
+                    self.gathers = Some(self.sent + GATHER);
                     return Some(frame);
                 }
                 Pulled::Over => return None,
@@ -47,7 +50,9 @@ impl Connection {
             }
             tokio::select! {
                 biased;
-                () = self.session.bell.rung() => sleep_until(self.sent + GATHER).await,
+                () = self.session.bell.rung() => if let Some(until) = self.gathers {
+                    sleep_until(until).await;
+                },
                 () = sleep_until(self.sent + PING) => {
                     self.sent = Instant::now();
                     return Some(Bytes::from_static(message::PING));

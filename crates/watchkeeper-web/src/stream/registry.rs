@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
+use watchkeeper_metrics::{RegisterError, Registry as Metrics};
 
 use super::connection::Connection;
 use super::session::Session;
@@ -47,7 +48,7 @@ pub struct Streams {
 #[derive(Debug)]
 struct Registry {
     starter: Arc<Starter>,
-    limits: Limits,
+    limits: Mutex<Limits>,
     inner: Mutex<Inner>,
 }
 
@@ -60,9 +61,24 @@ struct Inner {
 }
 
 impl Streams {
-    pub(crate) fn new(catalog: Catalog, access: Access, limits: Limits) -> Self {
+    pub(crate) fn new(catalog: Catalog, access: Access) -> Self {
         let starter = Starter::new(catalog, access);
-        Self { registry: Arc::new(Registry { starter, limits, inner: Mutex::default() }) }
+        let (limits, inner) = (Mutex::default(), Mutex::default());
+        Self { registry: Arc::new(Registry { starter, limits, inner }) }
+    }
+
+    /// Bounds them otherwise. There may be more than so many until they end.
+    pub fn limit(&self, limits: Limits) {
+        *self.registry.limits.lock() = limits;
+    }
+
+    /// Has them counted: `watchkeeper_web_streams`.
+    pub(crate) fn measure(&self, metrics: &Metrics) -> Result<(), RegisterError> {
+        let registry = Arc::downgrade(&self.registry);
+        let count =
+            move || registry.upgrade().map_or(0, |registry| registry.inner.lock().sessions.len()) as f64;
+        let help = "Streams that are open, with those that wait for their readers to come back.";
+        metrics.computed("watchkeeper_web_streams", help, count)
     }
 
     /// How many there are, with those that wait for their readers.
@@ -117,17 +133,18 @@ impl Registry {
         if inner.is_closed {
             return full("the service is about to end");
         }
-        let dropped = match inner.sessions.len() >= self.limits.streams {
+        let limits = *self.limits.lock();
+        let dropped = match inner.sessions.len() >= limits.streams {
             true => inner.make_room(),
             false => None,
         };
-        if inner.sessions.len() >= self.limits.streams {
+        if inner.sessions.len() >= limits.streams {
             return full("there are too many streams; try again later");
         }
         inner.sessions.insert(id, Arc::clone(session));
         if inner.sweeper.is_none() {
-            let sweep = sweep(Arc::downgrade(self), self.limits.kept / SWEEPS);
-            inner.sweeper = Some(AbortOnDropHandle::new(tokio::spawn(sweep)));
+            let every = (limits.kept / SWEEPS).max(Duration::from_millis(1));
+            inner.sweeper = Some(AbortOnDropHandle::new(tokio::spawn(sweep(Arc::downgrade(self), every))));
         }
         drop(inner);
         drop(dropped);
@@ -135,7 +152,8 @@ impl Registry {
     }
 
     fn is_over(&self, session: &Session) -> bool {
-        session.alone_since().is_some_and(|since| since.elapsed() >= self.limits.kept)
+        let kept = self.limits.lock().kept;
+        session.alone_since().is_some_and(|since| since.elapsed() >= kept)
     }
 
     /// Forgets those whose time is over.
@@ -159,7 +177,7 @@ impl Inner {
 
 async fn sweep(registry: Weak<Registry>, every: Duration) {
     loop {
-        sleep(every.max(Duration::from_millis(1))).await;
+        sleep(every).await;
         match registry.upgrade() {
             Some(registry) => registry.sweep(),
             None => return,
@@ -191,6 +209,7 @@ fn random() -> Result<String, Failure> {
 mod tests {
     use super::super::PING;
     use super::*;
+    use futures_util::future::join_all;
     use tokio::time::{Instant, advance};
     use watchkeeper_client::Client;
     use watchkeeper_client::config::Config;
@@ -198,7 +217,7 @@ mod tests {
     /// Over a server that is not there.
     fn streams() -> Streams {
         let client = Client::new(&Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
-        Streams::new(Catalog::builder(&client).build(), Access::new(&client), Limits::default())
+        Streams::new(Catalog::builder(&client).build(), Access::new(&client))
     }
 
     /// A stream of nothing, and the id that it begins with.
@@ -240,6 +259,25 @@ mod tests {
             assert_eq!(next(&mut connection).await.as_deref(), Some(": ping\n\n"));
             assert_eq!(begun.elapsed(), times * PING);
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn ten_thousand_that_have_nothing_to_say_cost_a_wake_up_each_and_end_together() {
+        let streams = streams();
+        let mut open: Vec<_> =
+            (0..10_000).map(|_| streams.open(Who::Local, Set::new(vec![]).unwrap()).unwrap()).collect();
+        let (begun, metrics) = (Instant::now(), Metrics::new());
+        streams.measure(&metrics).unwrap();
+        assert!(metrics.render().contains("\nwatchkeeper_web_streams 10000\n"));
+        for connection in &mut open {
+            assert!(next(connection).await.unwrap().starts_with("event: hello"));
+        }
+        let pings = open.iter_mut().map(next);
+        assert!(join_all(pings).await.iter().all(|ping| ping.as_deref() == Some(": ping\n\n")));
+        assert_eq!(begun.elapsed(), PING);
+        streams.close();
+        assert!(join_all(open.iter_mut().map(next)).await.iter().all(Option::is_none));
+        assert_eq!(begun.elapsed(), PING);
     }
 
     #[tokio::test(start_paused = true)]

@@ -42,7 +42,8 @@ impl World {
         let cluster = TestCluster::start().await.unwrap();
         let file = Sources::File(cluster.kubeconfig_path().to_owned());
         let client = Client::new(&Config::load(&file, &Overrides::default()).unwrap()).unwrap();
-        let service = Service::new(&client).stream_limits(limits);
+        let service = Service::new(&client);
+        service.streams().limit(limits);
         service.start();
         let server = Server::bind(&service, options).await.unwrap();
         let (address, stop) = (server.address(), CancellationToken::new());
