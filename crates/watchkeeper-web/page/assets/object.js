@@ -132,7 +132,7 @@ export class ObjectPanel {
 
   #gone() {
     if (this.object === null) return;
-    this.parts.diff.gone();
+    for (const part of Object.values(this.parts)) part.gone?.();
     this.facts.append(h("span", { class: "gone", role: "status" }, "Deleted"));
   }
 

@@ -22,6 +22,11 @@ export class Pods {
     this.refresh();
   }
 
+  /** The deployment is gone: what is shown is how it was. */
+  gone() {
+    this.refresh.stop();
+  }
+
   close() {
     this.refresh.stop();
   }

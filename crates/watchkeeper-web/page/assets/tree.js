@@ -30,9 +30,14 @@ export class Tree {
     this.refresh();
   }
 
-  close() {
+  /** The object is gone: what is shown is how it was. */
+  gone() {
     clearInterval(this.timer);
     this.refresh.stop();
+  }
+
+  close() {
+    this.gone();
     for (const unsubscribe of this.watched.values()) unsubscribe();
   }
 
