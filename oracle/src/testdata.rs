@@ -1,7 +1,7 @@
 //! Testdata: the objects that k8s.io/api publishes, one of every kind, with every field set.
 //!
 //! From: `testdata/HEAD` of the module k8s.io/api at the version that `go.mod` pins.
-//! To:   the codec tests, as JSON and protobuf of the same object.
+//! To:   the codec tests, as JSON, protobuf and YAML of the same object.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub enum TestdataError {
     },
 }
 
-/// One object in both forms.
+/// One object in three forms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sample {
@@ -44,6 +44,8 @@ pub struct Sample {
     pub json: Vec<u8>,
     /// As protobuf, envelope and all.
     pub pb: Vec<u8>,
+    /// As YAML.
+    pub yaml: Vec<u8>,
 }
 
 /// The samples that [`testdata`] found, in the order of their names.
@@ -77,14 +79,15 @@ impl Iterator for Testdata {
     }
 }
 
-/// Reads `GROUP.VERSION.KIND.json` and its `.pb`. A group may have dots of its own.
+/// Reads `GROUP.VERSION.KIND.json`, its `.pb` and its `.yaml`. A group may have dots of its own.
 fn sample(file: &Path) -> Result<Sample, TestdataError> {
     let read = |path: PathBuf| fs::read(&path).map_err(|source| TestdataError::File { path, source });
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     let mut parts = name.rsplitn(3, '.').map(str::to_owned);
     let [kind, version, group] = std::array::from_fn(|_| parts.next().unwrap_or_default());
     let group = if group == "core" { String::new() } else { group };
-    Ok(Sample { group, version, kind, json: read(file.to_owned())?, pb: read(file.with_extension("pb"))? })
+    let form = |extension| read(file.with_extension(extension));
+    Ok(Sample { group, version, kind, json: form("json")?, pb: form("pb")?, yaml: form("yaml")? })
 }
 
 fn go<const N: usize>(arguments: [&str; N]) -> Result<Output, TestdataError> {

@@ -1,0 +1,140 @@
+// What the page's modules do by themselves, run in the browser. Returns what is not as it should be.
+
+const load = (name) => import(`/assets/${name}.js`);
+const wrong = [];
+const same = (claim, is, should) => {
+  if (JSON.stringify(is) !== JSON.stringify(should)) wrong.push(`${claim}: ${JSON.stringify(is)}, not ${JSON.stringify(should)}`);
+};
+
+const { span, age, parseSpan } = await load("age");
+const [s, m, h, d] = [1000, 60_000, 3_600_000, 86_400_000];
+const spans = [[0, "0s"], [-1500, "0s"], [-5 * s, "<invalid>"], [119 * s, "119s"], [2 * m, "2m"], [9 * m + 59 * s, "9m59s"], [10 * m + 5 * s, "10m"],
+  [179 * m, "179m"], [3 * h, "3h"], [7 * h + 59 * m, "7h59m"], [8 * h + 5 * m, "8h"], [47 * h, "47h"], [2 * d, "2d"], [7 * d + 23 * h, "7d23h"],
+  [8 * d + h, "8d"], [729 * d, "729d"], [2 * 365 * d + 3 * d, "2y3d"], [8 * 365 * d + 9 * d, "8y"]];
+for (const [length, words] of spans) same("a span is written as kubectl does", span(length), words);
+same("an age is of now", age("2026-01-01T00:00:00Z", Date.parse("2026-01-01T00:01:00Z")), "60s");
+same("no time has no age", age("", 0), "<unknown>");
+same("a span is read", parseSpan("2d4h"), 2 * d + 4 * h);
+
+const { diff, hunks, tally } = await load("diff");
+const signs = (a, b) => diff(a, b).map(({ sign, text }) => sign + text);
+same("equal texts have no changes", signs("a\nb", "a\nb"), [" a", " b"]);
+same("a line is replaced", signs("a\nb\nc", "a\nx\nc"), [" a", "-b", "+x", " c"]);
+same("lines come and go", signs("a\nb\nc\nd", "b\nc\ne\nd\nf"), ["-a", " b", " c", "+e", " d", "+f"]);
+same("everything is new", signs("", "a"), ["-", "+a"]);
+same("lines are numbered", diff("a\nb", "b").map(({ before, after }) => [before, after]), [[1, null], [2, 1]]);
+const apply = (lines, without) => lines.filter(({ sign }) => sign !== without).map(({ text }) => text).join("\n");
+let seed = 1;
+const random = (below) => (seed = (seed * 48271) % 2147483647) % below;
+for (let round = 0; round < 300; round++) {
+  const text = () => Array.from({ length: random(12) }, () => "abcd"[random(4)]).join("\n");
+  const [a, b] = [text(), text()];
+  const lines = diff(a, b);
+  same("what went and stayed is the old text", apply(lines, "+"), a);
+  same("what came and stayed is the new text", apply(lines, "-"), b);
+  same("no way is shorter", tally(lines).added + tally(lines).removed, shortest(a.split("\n"), b.split("\n")));
+}
+const long = Array.from({ length: 100 }, (_, i) => `line ${i}`);
+const changed = long.map((line, i) => (i === 10 || i === 80 ? `${line}!` : line));
+same("far changes are apart", hunks(diff(long.join("\n"), changed.join("\n"))).map((run) => run.length), [8, 8]);
+const [huge, other] = ["x", "y"].map((letter) => Array.from({ length: 5000 }, (_, i) => letter + i).join("\n"));
+same("the work is bounded", tally(diff(`same\n${huge}`, `same\n${other}`)), { added: 5000, removed: 5000 });
+
+/** The length of the shortest edit script, by the table of all prefixes. */
+function shortest(a, b) {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) next[j] = a[i - 1] === b[j - 1] ? row[j - 1] : 1 + Math.min(row[j], next[j - 1]);
+    row = next;
+  }
+  return row[b.length];
+}
+
+const { matches, narrows, parse, textOf } = await load("filter");
+const text = textOf("shop/web-1", ["web-1", "1/1", "Running", null, "2026-01-01T00:00:00Z"], { App: "Web" }, [false, false, false, false, true]);
+const found = (query) => matches(text, parse(query));
+same("words are joined by and", ["web", "WEB run", "app=web", "web pending", "!pending", "web !running", "", "  ", "2026"].map(found),
+  [true, true, true, false, true, false, true, true, false]);
+same("no word goes from one cell into the next", found("web-11/1"), false);
+same("a longer word narrows", [narrows(parse("we"), parse("web x")), narrows(parse("web"), parse("we")), narrows(parse("a"), parse("a !b"))], [true, false, false]);
+
+const { compare, sortKey } = await load("sort");
+const sorted = (cells, column) => [...cells].sort((a, b) => compare(sortKey(a, column), sortKey(b, column)));
+same("quantities go by value", sorted(["1Gi", "500Mi", "2", "100m"], { name: "Memory", type: "string" }), ["100m", "2", "500Mi", "1Gi"]);
+same("shares go by value", sorted(["10/10", "2/3", "0/1"], { name: "Ready", type: "string" }), ["0/1", "2/3", "10/10"]);
+same("restarts go by count", sorted(["10 (2m ago)", "9", "0"], { name: "Restarts", type: "string" }), ["0", "9", "10 (2m ago)"]);
+same("the youngest is first", sorted(["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"], { name: "Age", type: "date" }), ["2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"]);
+same("durations are no quantities", sorted(["1h", "90s", "5m"], { name: "Duration", type: "string" }), ["90s", "5m", "1h"]);
+
+const { healthReader } = await load("health");
+const pods = healthReader([{ name: "Name" }, { name: "Ready" }, { name: "Status" }], "pods");
+same("a pod's health is of its status and readiness", [["p", "1/1", "Running"], ["p", "0/1", "Running"], ["p", "0/1", "CrashLoopBackOff"], ["p", "0/1", "Completed"],
+  ["p", "0/1", "Init:0/1"]].map(pods), ["healthy", "progressing", "degraded", "healthy", "progressing"]);
+same("no status, no health", healthReader([{ name: "Name" }, { name: "Data" }], "configmaps"), null);
+
+const { fit } = await load("columns");
+same("columns fill the table", fit([10, 10, 20], 1200).reduce((a, b) => a + b, 0), 1200);
+same("short ones keep their room", fit([8, 100, 100], 600)[0], fit([8, 100, 100], 400)[0]);
+
+const { address, read } = await load("route");
+for (const hash of ["#/r/core/v1/pods", "#/r/apps/v1/deployments?ns=shop&l=app%3Dweb&q=a+b&sort=-Age&cols=Name%2CAge",
+  "#/o/core/v1/nodes/-/node-1?tab=tree", "#/o/core/v1/pods/shop/web-1?from=apps%2Fv1%2Fdeployments&ns=shop"]) {
+  same("an address leads to itself", address(read(hash)), hash);
+}
+same("a tree has an address too", address(read("#/t/apps/v1/deployments/shop/web")), "#/o/apps/v1/deployments/shop/web?tab=tree");
+same("nonsense leads home", address(read("#/%E0%A4%A/x")), "#/r/core/v1/pods");
+
+const { Rows } = await load("rows");
+const { View } = await load("view");
+const rows = new Rows("pods");
+const view = new View(rows);
+const names = () => {
+  view.update();
+  return view.rows.map(({ name }) => name);
+};
+const row = (name, status = "Running", version = "1", uid = name) => [`shop/${name}`, uid, version, "", {}, [name, status]];
+rows.receive("columns", { columns: [{ name: "Name", type: "string" }, { name: "Status", type: "string" }] });
+rows.receive("rows", { rows: [row("b"), row("a"), row("d")], gone: [] });
+same("rows are in order", names(), ["a", "b", "d"]);
+rows.receive("synced", {});
+rows.receive("rows", { rows: [row("c"), row("a", "Pending", "2")], gone: ["shop/d"] });
+same("rows come, change and go", names(), ["a", "b", "c"]);
+view.filter("pending");
+same("a filter is kept up", names(), ["a"]);
+rows.receive("rows", { rows: [row("c", "Pending", "3"), row("a", "Running", "4")], gone: [] });
+same("as rows change", names(), ["c"]);
+view.filter("");
+view.sort("Status", true);
+same("an order is kept", names(), ["a", "b", "c"].sort((x, y) => (x === "c") - (y === "c")));
+view.sort(null, false);
+rows.hold(true);
+rows.receive("rows", { rows: [row("e")], gone: ["shop/a"] });
+same("what is held back is not shown", [names(), rows.heldCount], [["a", "b", "c"], 2]);
+rows.hold(false);
+same("and is shown afterwards", [names(), rows.heldCount], [["b", "c", "e"], 0]);
+rows.receive("reset", {});
+rows.receive("rows", { rows: [row("b"), row("x")], gone: [] });
+same("what was there stays until everything has come again", names(), ["b", "c", "e", "x"]);
+rows.receive("synced", {});
+same("and what did not come again is gone", names(), ["b", "x"]);
+rows.receive("rows", { rows: [row("b", "Running", "9", "another")], gone: [] });
+same("another of the same name takes its place", names(), ["b", "x"]);
+for (let round = 0; round < 500; round++) {
+  const name = "abcdefgh"[random(8)];
+  if (random(3) === 0) rows.receive("rows", { rows: [], gone: [`shop/${name}`] });
+  else rows.receive("rows", { rows: [row(name, ["Running", "Pending"][random(2)], String(round + 10))], gone: [] });
+  if (random(5) === 0) view.filter(["", "pending", "pend", "running"][random(4)]);
+  if (random(9) === 0) view.sort([null, "Status", "Name"][random(3)], random(2) === 0);
+  if (random(2) === 0) continue;
+  view.update();
+  const expected = [...rows.byKey.values()].filter((each) => matches(each.text, view.query)).sort(view.compare).map((each) => each.key);
+  same("a view is what sorting and filtering everything gives", view.rows.map(({ key }) => key), expected);
+  same("and every row of it is found", view.rows.every((each, i) => view.indexOf(each) === i), true);
+}
+
+const { yaml } = await load("yaml");
+for (const [json, written] of given[0]) same("YAML is written as kubectl does", yaml(JSON.parse(json), { managedFields: true }), written);
+same("managedFields are left out", yaml({ metadata: { name: "a", managedFields: [{}] } }), "metadata:\n  name: a\n");
+
+return wrong;
