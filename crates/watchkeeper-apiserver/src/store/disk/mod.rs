@@ -1,8 +1,8 @@
 //! Disk store: everything in memory, and every change in a log on disk before anybody sees it.
 //!
-//! From: the verbs of [`Store`]. Writes go through one thread, the [`writer`]; reads and watches are those
+//! From: the verbs of [`Store`]. Writes go through one thread, the `writer`; reads and watches are those
 //!       of a [`MemoryStore`].
-//! To:   a directory, from which the next start [recovers](recover) the same objects and revisions.
+//! To:   a directory, from which the next start recovers the same objects and revisions.
 //!
 //! ```text
 //! DIR/lock                            held while a process uses the directory
@@ -28,7 +28,7 @@
 //!
 //! `synced` is how many bytes of the log were known to be on disk when the record was written. It tells a
 //! write that a crash has cut short, which nobody was told of and which is cut off, from a record that has
-//! been on disk and has changed, which is an error (see [`tear`]).
+//! been on disk and has changed, which is an error (see `tear`).
 //!
 //! - D1: what can be read or watched is on disk, and so is what a write has answered.
 //! - D2: changes are decided by the writer alone, each on what all changes before it have left.
