@@ -93,7 +93,9 @@ pub(crate) fn format_labels(labels: &BTreeMap<&str, &str>) -> String {
     match labels.is_empty() {
         true => "<none>".to_owned(),
         false => {
-            let labels: Vec<String> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let mut labels: Vec<String> =
+                labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            labels.sort(); // `app.io/name=x` comes before `app=x`
             labels.join(",")
         }
     }
@@ -112,6 +114,7 @@ mod tests {
         assert!(table.column_definitions.is_empty());
         assert_eq!(table.rows[0].namespace(), Some("n"));
         assert_eq!(format_labels(&table.rows[0].labels().unwrap()), "b=c");
+        assert_eq!(format_labels(&BTreeMap::from([("a", "b"), ("a.b", "c")])), "a.b=c,a=b");
         assert_eq!(Row::default().labels(), None);
         assert!(Table::of(&json!({"kind": "Table", "apiVersion": "v1"})).is_none());
         let broken = json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "rows": 7});
