@@ -10,7 +10,7 @@ use running::Running;
 use serde_json::{Value, json};
 use watchkeeper::client::dynamic::{DynamicApi, DynamicObject};
 use watchkeeper::client::kubeconfig::{Overrides, Sources};
-use watchkeeper::client::resource::{DeleteOptions, WriteOptions};
+use watchkeeper::client::resource::{ApplyOptions, DeleteOptions, WriteOptions};
 use watchkeeper::client::rest::PatchKind;
 use watchkeeper::client::{Client, Config};
 use watchkeeper::core::GroupVersion;
@@ -298,4 +298,20 @@ fn events_are_rows_if_they_are_asked_for() {
     );
     kitchen.change("b", "2");
     assert_eq!((columns.line(), paths.line()), ("b     2".to_owned(), "b:2".to_owned()));
+}
+
+#[test]
+fn who_has_written_what_is_told_if_it_is_asked_for() {
+    let kitchen = Kitchen::open();
+    let map =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"key": "1"}});
+    let options = ApplyOptions { field_manager: "cook".to_owned(), force: false, dry_run: false };
+    kitchen.cluster.block_on(kitchen.maps.apply(&map, &options)).unwrap();
+    let told = |more: &[&str]| {
+        let event: Value =
+            serde_json::from_str(&kitchen.watch(&[&["-o", "json"], more].concat()).line()).unwrap();
+        event["object"]["metadata"]["managedFields"][0]["manager"].clone()
+    };
+    assert_eq!(told(&["--show-managed-fields"]), "cook");
+    assert_eq!(told(&[]), Value::Null);
 }

@@ -26,7 +26,7 @@ use watchkeeper_cache::reflector::{self, Phase};
 use watchkeeper_client::discovery::Mapping;
 use watchkeeper_client::source::RestSource;
 use watchkeeper_core::{FieldSelector, LabelSelector, ListWatch};
-use watchkeeper_wire::Kind;
+use watchkeeper_wire::{Intake, Kind, Paths};
 
 use crate::connect::{Connection, Flags};
 use crate::failure::Failure;
@@ -72,7 +72,8 @@ async fn watch_selected(arguments: &Arguments, flags: &Flags) -> Result<(), Fail
     let selection = Selection::of(&arguments.resources, &arguments.selectors, &connection).await?;
     let (mapping, name) = one_of(&selection)?;
     let telling = Telling::of(&arguments.output, mapping, selection.namespace.is_empty())?;
-    let source = source(&connection, &selection, mapping, name, &telling)?;
+    let managed_fields = arguments.output.show_managed_fields;
+    let source = source(&connection, &selection, mapping, name, &telling, managed_fields)?;
     follow(source, &mapping.resource.resource, telling, arguments.timeout).await
 }
 
@@ -137,6 +138,7 @@ fn source(
     mapping: &Mapping,
     name: Option<&str>,
     telling: &Telling,
+    managed_fields: bool,
 ) -> Result<Box<dyn ListWatch>, Failure> {
     let labels: LabelSelector = selection.labels.parse().map_err(|error| Failure::of(&error))?;
     let fields = match name {
@@ -158,7 +160,11 @@ fn source(
     let kind = Kind::new(&kind.group, &kind.version, &kind.kind);
     let source = RestSource::new(rest, &resource.resource, kind).labels(labels).fields(fields);
     let source = if namespace.is_empty() { source } else { source.namespace(&namespace) };
-    Ok(Box::new(if telling.needs_bodies() { source } else { source.metadata_only() }))
+    let source = if telling.needs_bodies() { source } else { source.metadata_only() };
+    Ok(Box::new(match managed_fields {
+        true => source.intake(Intake { cut: Paths::none(), ..Intake::default() }),
+        false => source,
+    }))
 }
 
 async fn after(time: Option<Duration>) {
