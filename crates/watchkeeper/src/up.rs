@@ -72,7 +72,7 @@ pub(crate) async fn run(arguments: &Arguments, flags: &connect::Flags) -> Result
     let interrupt = Interrupt::listen()?;
     let begun = Instant::now();
     let embedded = Embedded::start(arguments).await?;
-    let outcome = embedded.show(arguments, begun, interrupt).await;
+    let outcome = Box::pin(embedded.show(arguments, begun, interrupt)).await;
     embedded.stop().await;
     outcome
 }
