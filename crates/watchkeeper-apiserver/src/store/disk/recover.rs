@@ -109,7 +109,8 @@ pub(super) fn recover(files: &Arc<dyn Files>) -> Result<(Recovered, Log), OpenEr
         let name = log_name(*base);
         // A log that could not be begun for good, after which the one before it went on.
         let is_empty = *length == FILE_HEADER as u64;
-        if is_empty && *base < state.revision && last.is_some() {
+        let went_on = |last: &Last| *base < state.revision || *base == state.revision && last.cut.is_some();
+        if is_empty && last.as_ref().is_some_and(went_on) {
             continue;
         }
         check_order(&**files, *base, &state, last.as_ref())?;
