@@ -46,7 +46,10 @@ const UNTIL: &str = "
 /// A browser with one tab.
 #[derive(Debug)]
 pub(crate) struct Browser {
-    driver: Child,
+    /// Ends when it is dropped.
+    _driver: Child,
+    /// The process that the driver has started, until it has quit.
+    chromium: Option<u64>,
     http: Client<HttpConnector, Full<Bytes>>,
     session: String,
 }
@@ -72,7 +75,12 @@ impl Browser {
         };
         tokio::spawn(async move { while let Ok(Some(_)) = said.next_line().await {} });
         let http = Client::builder(TokioExecutor::new()).build_http();
-        let mut browser = Self { driver, http, session: format!("http://127.0.0.1:{port}/session") };
+        let mut browser = Self {
+            _driver: driver,
+            chromium: None,
+            http,
+            session: format!("http://127.0.0.1:{port}/session"),
+        };
         let arguments = [
             "--headless=new",
             "--no-sandbox",
@@ -88,6 +96,7 @@ impl Browser {
         let session = browser.post("", wanted).await.map_err(|error| format!("{error}; {MISSING}"))?;
         let id = session["sessionId"].as_str().ok_or("a session has an id")?;
         browser.session = format!("{}/{id}", browser.session);
+        browser.chromium = session["capabilities"]["goog:processID"].as_u64();
         Ok(browser)
     }
 
@@ -187,15 +196,18 @@ impl Browser {
     }
 
     /// Closes it.
-    pub(crate) async fn quit(self) -> Outcome {
-        self.command(Method::DELETE, "", None).await.map(drop)
+    pub(crate) async fn quit(mut self) -> Outcome {
+        self.command(Method::DELETE, "", None).await?;
+        self.chromium = None;
+        Ok(())
     }
 }
 
 impl Drop for Browser {
-    /// Chromium ends with a driver that is asked to end, but not with one that is killed.
+    /// A driver that is killed leaves its Chromium behind, so that goes first; one that has quit has ended it.
     fn drop(&mut self) {
-        let Some(id) = self.driver.id() else { return };
-        let _ = std::process::Command::new("kill").arg(id.to_string()).status();
+        if let Some(id) = self.chromium.take() {
+            let _ = std::process::Command::new("kill").arg(id.to_string()).status();
+        }
     }
 }
