@@ -8,7 +8,7 @@ use std::process::{Output, Stdio};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 use watchkeeper_client::config::{Authorities, Authorization, Proxy};
 use watchkeeper_client::dynamic::DynamicObject;
 use watchkeeper_client::rest::RequestError;
@@ -19,34 +19,17 @@ use watchkeeper_client::{Client, Config};
 use watchkeeper_oracle::{Binaries, Cluster};
 use watchkeeper_testkit::TestCluster;
 
+#[path = "kubelet/mod.rs"]
+mod kubelet;
+
+use kubelet::Kubelet;
+
 /// The pods there are. The kubelet says of some of them what is in their name.
 const PODS: [&str; 6] = ["web", "on-old-node", "unknown", "mad", "strict", "tired"];
 
 /// Protocols to offer.
 const BOTH: &[Protocol] = &[Protocol::V5, Protocol::V4];
 const OLDER: &[Protocol] = &[Protocol::V4];
-
-/// The kubelet, which ends with this.
-struct Kubelet {
-    port: u16,
-    _process: Child,
-}
-
-impl Kubelet {
-    async fn start() -> Self {
-        let binaries = tokio::task::spawn_blocking(Binaries::get).await.unwrap().unwrap();
-        let mut process = Command::new(binaries.path("kubelet"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).await.unwrap();
-        Self { port: line.trim().parse().unwrap(), _process: process }
-    }
-}
 
 /// A server with the kubelet's node and the pods on it.
 struct Place {
