@@ -65,7 +65,10 @@ async fn the_service_account_may_read_all_that_is_built_in_except_secrets() {
     let resources = said(&cluster.kubectl(resources).await.unwrap());
     assert!(resources.lines().count() > 50, "{resources}");
     let can = async |verb: &str, resource: &str| {
-        let asked = ["auth", "can-i", verb, resource, "--all-namespaces", ACCOUNT];
+        // What stands after a slash is a name to kubectl.
+        let (resource, below) = resource.split_once('/').unwrap_or((resource, ""));
+        let below = format!("--subresource={below}");
+        let asked = ["auth", "can-i", verb, resource, &below, "--all-namespaces", ACCOUNT];
         let output = cluster.kubectl(asked).await.unwrap();
         String::from_utf8(output.stdout).unwrap().trim() == "yes"
     };

@@ -151,6 +151,21 @@ impl Builder {
     pub async fn start(self) -> Result<ApiServer, StartError> {
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
+        let (security, ca_pem, identity) = match self.plain {
+            true => (Security::Plain, None, None),
+            false => {
+                let authority = Authority::generate()?;
+                let ip = self.address.ip();
+                let names =
+                    if ip.is_loopback() || ip.is_unspecified() { Vec::new() } else { vec![ip.to_string()] };
+                let identity = authority.vouch_for_server(&names)?;
+                let own = authority.vouch_for_client(KUBELET_CLIENT, &[MASTERS])?;
+                let security = Security::Tls(authority.serve(&identity)?);
+                (security, Some(authority.certificate().to_owned()), Some(own))
+            }
+        };
+        // Before the directory is opened: whoever finds the port taken has not taken the directory.
+        let listener = Listener::bind(self.address, security).await?;
         let (mut recovery, mut health) = (None, Health::default());
         let store: Arc<dyn Store> = match self.keeping {
             Keeping::Elsewhere(store) => store,
@@ -172,20 +187,6 @@ impl Builder {
         if !self.event_ttl.is_zero() {
             tasks.spawn(expire_events(store.clone(), self.event_ttl, stop.clone()));
         }
-        let (security, ca_pem, identity) = match self.plain {
-            true => (Security::Plain, None, None),
-            false => {
-                let authority = Authority::generate()?;
-                let ip = self.address.ip();
-                let names =
-                    if ip.is_loopback() || ip.is_unspecified() { Vec::new() } else { vec![ip.to_string()] };
-                let identity = authority.vouch_for_server(&names)?;
-                let own = authority.vouch_for_client(KUBELET_CLIENT, &[MASTERS])?;
-                let security = Security::Tls(authority.serve(&identity)?);
-                (security, Some(authority.certificate().to_owned()), Some(own))
-            }
-        };
-        let listener = Listener::bind(self.address, security).await?;
         let (address, url) = (listener.address(), listener.url());
         first_objects::create(&*store, address.port()).await?;
         let token = match self.token {

@@ -86,7 +86,7 @@ impl fmt::Display for Failure {
 }
 
 /// Whether somebody else listens there already.
-fn is_taken(error: &(dyn Error + 'static)) -> bool {
+pub(crate) fn is_taken(error: &(dyn Error + 'static)) -> bool {
     let io = error.downcast_ref::<io::Error>();
     io.is_some_and(|io| io.kind() == io::ErrorKind::AddrInUse) || error.source().is_some_and(is_taken)
 }

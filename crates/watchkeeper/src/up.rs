@@ -3,8 +3,7 @@
 //! With `--kubeconfig` or `--context` it is the cluster of that kubeconfig instead, in which nothing is changed.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::ops::RangeInclusive;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,7 +16,7 @@ use watchkeeper_cluster::Cluster;
 
 use crate::connect;
 use crate::demo;
-use crate::failure::Failure;
+use crate::failure::{Failure, is_taken};
 use crate::serve;
 use crate::signal::Interrupt;
 use crate::site::{self, Site};
@@ -179,22 +178,27 @@ impl Embedded {
 
 /// Starts the API server where it was told to, or on the first port that is free.
 async fn listen(arguments: &Arguments) -> Result<ApiServer, Failure> {
-    let address = match arguments.api_listen {
-        Some(address) => address,
-        None => first_free(API_PORT..=API_PORT + PORTS_TRIED),
+    let start = |address| {
+        let builder = ApiServer::builder().listen(address);
+        match &arguments.data_dir {
+            Some(directory) => builder.data_dir(directory),
+            None => builder,
+        }
+        .start()
     };
-    let mut builder = ApiServer::builder().listen(address);
-    if let Some(directory) = &arguments.data_dir {
-        builder = builder.data_dir(directory);
+    let mut address = arguments.api_listen.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, API_PORT).into());
+    loop {
+        match start(address).await {
+            Err(error)
+                if is_taken(&error)
+                    && arguments.api_listen.is_none()
+                    && address.port() < API_PORT + PORTS_TRIED =>
+            {
+                address.set_port(address.port() + 1);
+            }
+            started => return started.map_err(|error| Failure::port(address, "--api-listen", &error)),
+        }
     }
-    builder.start().await.map_err(|error| Failure::port(address, "--api-listen", &error))
-}
-
-/// The first of these ports on which nobody listens, or the last.
-fn first_free(mut ports: RangeInclusive<u16>) -> SocketAddr {
-    let on = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let last = on(*ports.end());
-    ports.find(|port| TcpListener::bind(on(*port)).is_ok()).map_or(last, on)
 }
 
 /// Where this command keeps what is its own, as XDG has it.

@@ -1,12 +1,15 @@
-//! The `watchkeeper` command of this checkout, built as it is now.
+//! The `watchkeeper` command of this checkout: `$WATCHKEEPER_COMMAND`, or built as it is now.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::Outcome;
 
-/// Builds the command, and says where it is.
+/// Builds the command, unless somebody has done so, and says where it is.
 pub(crate) fn build() -> Outcome<PathBuf> {
+    if let Some(command) = std::env::var_os("WATCHKEEPER_COMMAND") {
+        return Ok(command.into());
+    }
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the oracle is in no checkout")?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
