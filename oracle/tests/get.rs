@@ -36,12 +36,22 @@ const COMMANDS: &str = include_str!("get/commands.txt");
 const ATTEMPTS: usize = 8;
 
 /// A command of which both say something else on standard error: kubectl, and ours.
-const DIFFERENCES: [(&str, &str, &str); 5] = [
+const DIFFERENCES: [(&str, &str, &str); 7] = [
     (
         "get depoyments", // what may have been meant
         "error: the server doesn't have a resource type \"depoyments\"\n",
         "error: the server doesn't have a resource type \"depoyments\"; did you mean \"deployments\" or \
          \"deployment\"?\n",
+    ),
+    (
+        "get nothing",
+        "error: the server doesn't have a resource type \"nothing\"\n",
+        "error: the server doesn't have a resource type \"nothing\"; did you mean \"thing\"?\n",
+    ),
+    (
+        "get nothing.example.org",
+        "error: the server doesn't have a resource type \"nothing\" in group \"example.org\"\n",
+        "error: the server doesn't have a resource type \"nothing\" in group \"example.org\"; did you mean \"thing\"?\n",
     ),
     (
         "get pods -o xml", // Go's templates are Go's
@@ -142,7 +152,7 @@ async fn what_a_watch_prints_is_what_kubectl_prints() -> Outcome {
     // How many lines there are before anything happens, and how many of what happens then.
     for (round, (command, before, after)) in [
         ("get configmaps -w", 2, 3),
-        ("get configmaps -w --output-watch-events", 2, 4),
+        ("get configmaps -w --output-watch-events", 2, 3),
         ("get configmaps -w -o name", 1, 3),
         ("get configmaps -w -A --show-labels", 2, 3),
         ("get configmaps --watch-only --no-headers", 0, 3),

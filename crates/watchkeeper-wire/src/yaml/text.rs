@@ -50,16 +50,17 @@ fn style(text: &str, is_key: bool) -> Style {
         return if is_block { Style::Block } else { Style::Double };
     }
     match () {
-        () if traits.is_special || !means_itself(text) => Style::Double,
+        () if traits.is_special || !means_itself(text, is_key) => Style::Double,
         () if traits.is_ragged || traits.has_indicator => Style::Single,
         () => Style::Plain,
     }
 }
 
-/// Whether a reader takes the bare text for itself, and not for a number, a truth, a moment or a merge.
-fn means_itself(text: &str) -> bool {
+/// Whether a reader takes the bare text for itself, and not for a number, a truth, a moment or, as a key, a merge.
+fn means_itself(text: &str, is_key: bool) -> bool {
     let is_text = resolve(text).is_ok_and(|node| node == Document::Text(text.to_owned()));
-    is_text && text != "<<" && !is_moment(text) && !is_base_60(text)
+    let is_merge = is_key && text == "<<";
+    is_text && !is_merge && !is_moment(text) && !is_base_60(text)
 }
 
 impl Traits {

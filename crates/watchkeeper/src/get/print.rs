@@ -25,13 +25,15 @@ impl Get<'_> {
             !self.arguments.selectors.all_namespaces && fetched.iter().all(|one| one.mapping.namespaced);
         let (mut sections, mut out) = (Vec::new(), TabWriter::default());
         let mut last: Option<(String, RowPrinter)> = None;
+        // From the first that are in namespaces on, all have the column.
+        let mut with_namespace = false;
         for Fetched { mapping, body } in fetched {
             let resource = mapping.resource.to_string();
             let printer = match &mut last {
                 Some((known, printer)) if *known == resource => printer,
                 slot => {
                     sections.push(section(&mut out));
-                    let with_namespace = self.arguments.selectors.all_namespaces && mapping.namespaced;
+                    with_namespace |= self.arguments.selectors.all_namespaces && mapping.namespaced;
                     let kind =
                         (with_kind || self.arguments.output.show_kind).then(|| kind_prefix(&mapping.kind));
                     let options = RowOptions { with_namespace, kind, ..self.row_options() };
