@@ -1,7 +1,7 @@
 //! `watchkeeper api-resources`: which resources a server has, and what they are called.
 
 use clap::Args;
-use watchkeeper_client::discovery::ApiResource;
+use watchkeeper_client::discovery::{ApiResource, DiscoveryError};
 use watchkeeper_core::GroupVersion;
 
 use crate::connect::{Connection, Flags};
@@ -55,7 +55,12 @@ pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> Result<(), Fail
         (key(of, one), &one.name).cmp(&(key(other_of, other), &other.name))
     });
     print(arguments.shown(&resources).as_bytes())?;
-    match found.partial() {
+    // Of a stale version nothing is said, as by kubectl.
+    let partial = found.partial().map(|mut partial| {
+        partial.failures.retain(|_, error| !matches!(error, DiscoveryError::Stale(_)));
+        partial
+    });
+    match partial.filter(|partial| !partial.failures.is_empty()) {
         Some(partial) => Err(Failure::of(&partial)),
         None => Ok(()),
     }

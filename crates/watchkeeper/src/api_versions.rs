@@ -1,6 +1,7 @@
 //! `watchkeeper api-versions`: the versions of groups that a server has.
 
 use clap::Args;
+use watchkeeper_client::discovery::DiscoveryError;
 
 use crate::connect::{Connection, Flags};
 use crate::failure::Failure;
@@ -15,7 +16,9 @@ pub(crate) async fn run(_: &Arguments, flags: &Flags) -> Result<(), Failure> {
     connection.discovery.invalidate();
     let found = connection.discovery.discover().await?;
     let mut versions: Vec<String> = found.versions().map(|(version, _)| version.to_string()).collect();
-    versions.extend(found.failures.keys().map(ToString::to_string));
+    // A stale one is left out, as kubectl does.
+    let failed = found.failures.iter().filter(|(_, error)| !matches!(error, DiscoveryError::Stale(_)));
+    versions.extend(failed.map(|(version, _)| version.to_string()));
     versions.sort();
     versions.dedup();
     let text: String = versions.into_iter().map(|version| version + "\n").collect();
