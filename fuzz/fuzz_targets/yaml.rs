@@ -13,5 +13,21 @@ fuzz_target!(|data: &[u8]| {
     let value = Value::from(read.document);
     let written = yaml::write(&value);
     let again = yaml::read(&written).map(|read| Value::from(read.document));
-    assert_eq!(again, Ok(value), "{written}");
+    let again = again.unwrap_or_else(|error| panic!("{error}: {written}"));
+    assert!(same(&again, &value), "{again}\n{value}\n{written}");
 });
+
+/// Equal, where a fraction that is a whole number may have become one: it is written as Go writes it, in digits.
+fn same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(name, one)| other.get(name).is_some_and(|other| same(one, other)))
+        }
+        (one, other) => one == other,
+    }
+}
