@@ -114,6 +114,9 @@ fn comparable(answer: &mut Value) {
             column["description"] = "".into();
         }
     }
+    if body.get("reason").is_some_and(|it| it == "Invalid") {
+        order_by_field(body);
+    }
     let Some(Value::Array(resources)) = body.get_mut("resources") else { return };
     for resource in resources.iter_mut() {
         resource.as_object_mut().unwrap().remove("storageVersionHash");
@@ -122,4 +125,22 @@ fn comparable(answer: &mut Value) {
         }
     }
     resources.sort_by_key(|resource| resource["name"].to_string());
+}
+
+/// The real server walks the properties of a schema in random order, and its causes come in that order: here they are
+/// ordered by field, those of one field as they came. So are they in the message, which must tell them as they stand.
+fn order_by_field(refusal: &mut serde_json::Map<String, Value>) {
+    let Some(message) = refusal.get("message").and_then(Value::as_str).map(str::to_owned) else { return };
+    let Some(Value::Array(causes)) = refusal.get_mut("details").and_then(|it| it.get_mut("causes")) else {
+        return;
+    };
+    let told = |causes: &[Value]| {
+        let text = |cause: &Value, name: &str| cause[name].as_str().unwrap_or_default().to_owned();
+        let parts = causes.iter().map(|it| format!("{}: {}", text(it, "field"), text(it, "message")));
+        parts.collect::<Vec<_>>().join(", ")
+    };
+    let as_they_came = told(causes);
+    causes.sort_by_key(|cause| cause["field"].to_string());
+    let message = message.replace(&as_they_came, &told(causes));
+    refusal["message"] = message.into();
 }
