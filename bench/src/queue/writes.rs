@@ -4,10 +4,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::{Method, StatusCode};
 use serde_json::json;
-use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until};
 
-use crate::server::{Connection, Endpoint, Outcome};
+use crate::server::{Connection, Endpoint, Outcome, Pace};
 
 /// What the program around a queue prints when it waits for the writes.
 pub const READY: &str = "ready";
@@ -31,30 +29,20 @@ impl Writes {
     /// Where the server does not take one.
     pub async fn send(self, endpoint: &Endpoint) -> Outcome<()> {
         let connection = Connection::open(endpoint).await?;
-        let beginning = Instant::now();
-        let mut workers = JoinSet::new();
-        for worker in 0..WORKERS {
+        let pace = Pace { count: self.count, per_second: self.per_second, at_once: WORKERS };
+        let write = move |number: usize| {
             let connection = connection.clone();
-            workers.spawn(async move {
-                for number in (worker..self.count).step_by(WORKERS) {
-                    sleep_until(beginning + Duration::from_secs(number as u64) / self.per_second).await;
-                    let name = format!("write-{number}");
-                    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
-                    let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name},
-                        "data": {"sent": now.to_string()}});
-                    let path = "/api/v1/namespaces/default/configmaps";
-                    connection
-                        .exchange(Method::POST, path, body.to_string().into(), StatusCode::CREATED)
-                        .await?;
-                }
+            async move {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
+                let name = format!("write-{number}");
+                let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name},
+                    "data": {"sent": now.to_string()}});
+                let path = "/api/v1/namespaces/default/configmaps";
+                connection.exchange(Method::POST, path, body.to_string().into(), StatusCode::CREATED).await?;
                 Ok(())
-            });
-        }
-        while let Some(worker) = workers.join_next().await {
-            let done: Outcome<()> = worker?;
-            done?;
-        }
-        Ok(())
+            }
+        };
+        pace.keep(write).await
     }
 }
 

@@ -15,6 +15,7 @@ mod endpoint;
 mod fan_out;
 mod lists;
 mod own;
+mod pace;
 mod population;
 mod usage;
 
@@ -26,6 +27,7 @@ pub use endpoint::Endpoint;
 pub use fan_out::FanOut;
 pub use lists::{ListForm, ListSize, check_list, measure_list, time_list};
 pub use own::OwnServer;
+pub use pace::Pace;
 pub use population::{Population, namespace};
 pub use usage::{Usage, resident_megabytes};
 

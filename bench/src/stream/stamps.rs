@@ -1,14 +1,12 @@
 //! Stamps: pods that are labelled with the moment, at a steady rate.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use http::{Method, StatusCode};
 use serde_json::json;
-use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until};
 
 use crate::informer::RunningPods;
-use crate::server::{Connection, Endpoint, Outcome};
+use crate::server::{Connection, Endpoint, Outcome, Pace};
 
 /// Requests at once.
 const WORKERS: usize = 16;
@@ -31,28 +29,20 @@ impl Stamps {
     /// Where the server does not take one.
     pub async fn send(self, endpoint: &Endpoint) -> Outcome<()> {
         let connection = Connection::open(endpoint).await?;
-        let beginning = Instant::now();
-        let mut workers = JoinSet::new();
-        for worker in 0..WORKERS {
+        let pace = Pace { count: self.count, per_second: self.per_second, at_once: WORKERS };
+        let stamp_pod = move |number: usize| {
             let connection = connection.clone();
-            workers.spawn(async move {
-                for number in (worker..self.count).step_by(WORKERS) {
-                    let (path, pod) = self.pods.pod(number * 7 % self.pods.count())?;
-                    sleep_until(beginning + Duration::from_secs(number as u64) / self.per_second).await;
-                    let metadata =
-                        json!({"name": pod["metadata"]["name"], "labels": {"written": stamp().to_string()}});
-                    let body = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata}).to_string();
-                    let path = format!("{path}?fieldManager=stamps&force=true");
-                    connection.exchange(Method::PATCH, &path, body.into(), StatusCode::OK).await?;
-                }
+            async move {
+                let (path, pod) = self.pods.pod(number * 7 % self.pods.count())?;
+                let metadata =
+                    json!({"name": pod["metadata"]["name"], "labels": {"written": stamp().to_string()}});
+                let body = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata}).to_string();
+                let path = format!("{path}?fieldManager=stamps&force=true");
+                connection.exchange(Method::PATCH, &path, body.into(), StatusCode::OK).await?;
                 Ok(())
-            });
-        }
-        while let Some(worker) = workers.join_next().await {
-            let done: Outcome<()> = worker?;
-            done?;
-        }
-        Ok(())
+            }
+        };
+        pace.keep(stamp_pod).await
     }
 }
 
