@@ -4,7 +4,7 @@
 //! `get/commands.txt` has the commands. What is different on purpose is in [`DIFFERENCES`].
 
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use http::Method;
 use http::header::CONTENT_TYPE;
@@ -15,7 +15,6 @@ use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::rest::Content;
 use watchkeeper_client::{Client, Config, RestClient};
-use watchkeeper_core::Timestamp;
 use watchkeeper_oracle::{Binaries, Cluster};
 
 #[path = "printed_tables/objects.rs"]
@@ -378,12 +377,4 @@ fn ageless(line: &str) -> String {
 fn find(names: &str) -> &'static Resource {
     let [group, version, resource] = names.split('/').collect::<Vec<_>>()[..] else { panic!("{names}") };
     registry::builtin().get(group, version, resource).unwrap_or_else(|| panic!("no resource {names}"))
-}
-
-fn now() -> Timestamp {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
-    Timestamp {
-        seconds: i64::try_from(now.as_secs()).expect("before the year 292 billion"),
-        nanos: now.subsec_nanos(),
-    }
 }

@@ -2,7 +2,6 @@
 //! in many states. Only the descriptions of columns are not compared: ours have none.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -28,7 +27,7 @@ const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/plain/scale";
 async fn what_is_printed_is_what_the_real_server_prints() -> Outcome {
     let cluster = Cluster::start().await?;
     let mut refused = Vec::new();
-    let seed = now().seconds.unsigned_abs();
+    let seed = Timestamp::now().seconds.unsigned_abs();
     println!("seed {seed}");
     let mut random = Random(seed);
     let mut taken = 0;
@@ -93,7 +92,7 @@ async fn compare(cluster: &Cluster, row: &Resource, wrong: &mut Vec<String>) -> 
     for (include, word) in
         [(IncludeObject::Metadata, ""), (IncludeObject::None, "None"), (IncludeObject::Object, "Object")]
     {
-        let before = now();
+        let before = Timestamp::now();
         let real = get(cluster, &format!("{path}?includeObject={word}"), TABLE).await?;
         let ours = |now| -> Outcome<Value> {
             Ok(serde_json::to_value(Printer::new(row, now).include(include).list(&items, metadata.clone()))?)
@@ -111,7 +110,7 @@ async fn compare(cluster: &Cluster, row: &Resource, wrong: &mut Vec<String>) -> 
             }
             None => format!("{path}/{name}"),
         };
-        let before = now();
+        let before = Timestamp::now();
         let real = get(cluster, &path, &TABLE.replace("v=v1", "v=v1beta1")).await?;
         let ours = |now| -> Outcome<Value> {
             Ok(serde_json::to_value(Printer::new(row, now).version(TableVersion::V1Beta1).object(item))?)
@@ -129,7 +128,7 @@ async fn compare_scale(cluster: &Cluster, wrong: &mut Vec<String>) -> Outcome {
     let deployments = find("apps/v1/deployments");
     let scale = deployments.subresource("scale").ok_or("no scale")?;
     let object = get(cluster, SCALE, "application/json").await?;
-    let before = now();
+    let before = Timestamp::now();
     let real = get(cluster, SCALE, TABLE).await?;
     let ours = |now| -> Outcome<Value> {
         Ok(serde_json::to_value(
@@ -182,7 +181,7 @@ async fn compare_watch(cluster: &Cluster, wrong: &mut Vec<String>) -> Outcome<us
                      &timeoutSeconds=1";
         let path = format!("{}/{}?{query}", row.group_version().path(), row.name);
         let plain = cluster.request(Method::GET, &path, "application/json").await?;
-        let before = now();
+        let before = Timestamp::now();
         let table = cluster.request(Method::GET, &path, TABLE).await?;
         let lines = |body: &[u8]| -> Outcome<Vec<Value>> {
             Ok(serde_json::Deserializer::from_slice(body).into_iter().collect::<Result<_, _>>()?)
@@ -210,7 +209,7 @@ async fn compare_watch(cluster: &Cluster, wrong: &mut Vec<String>) -> Outcome<us
 
 /// What we print at every second since: the real server printed at one of them.
 fn every_second(since: Timestamp, ours: impl Fn(Timestamp) -> Outcome<Value>) -> Outcome<Vec<Value>> {
-    let until = now();
+    let until = Timestamp::now();
     let seconds = (since.seconds..=until.seconds).map(|seconds| Timestamp { seconds, ..since });
     seconds.chain([until]).map(ours).collect()
 }
@@ -342,12 +341,4 @@ async fn get(cluster: &Cluster, path: &str, accept: &str) -> Outcome<Value> {
 fn find(names: &str) -> &'static Resource {
     let [group, version, resource] = names.split('/').collect::<Vec<_>>()[..] else { panic!("{names}") };
     registry::builtin().get(group, version, resource).unwrap_or_else(|| panic!("no resource {names}"))
-}
-
-fn now() -> Timestamp {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
-    Timestamp {
-        seconds: i64::try_from(now.as_secs()).expect("before the year 292 billion"),
-        nanos: now.subsec_nanos(),
-    }
 }

@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -280,7 +279,7 @@ async fn every_field_is_changed_as_on_the_real_server() -> Outcome {
 /// The objects of the printed tables, too, and pods with anything in their status.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_real_server_takes_is_taken() -> Outcome {
-    let seed = now().seconds.unsigned_abs();
+    let seed = Timestamp::now().seconds.unsigned_abs();
     println!("seed {seed}");
     let mut random = printed::Random(seed);
     let pods = (0..RANDOM_PODS).map(|number| ("/v1/pods", random.pod(number)));
@@ -295,9 +294,4 @@ async fn what_the_real_server_takes_is_taken() -> Outcome {
         questions.push(Question::create(&path, Change::default(), &object));
     }
     Both::start().await?.ask_all(questions, &[]).await
-}
-
-fn now() -> Timestamp {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp { seconds: i64::try_from(now.as_secs()).unwrap_or(i64::MAX), nanos: now.subsec_nanos() }
 }

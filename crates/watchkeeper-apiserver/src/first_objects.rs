@@ -1,7 +1,5 @@
 //! First objects: what is there before anybody has created anything.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use serde_json::{Value, json};
 use watchkeeper_core::Timestamp;
 
@@ -14,8 +12,7 @@ pub const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", 
 
 /// Creates what is not there yet: a store of one's own may have been used before.
 pub(crate) async fn create(store: &dyn Store, port: u16) -> Result<(), StartError> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now = Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or_default(), nanos: 0 }.to_string();
+    let now = Timestamp::now().to_string();
     let mut objects: Vec<(&'static str, Value)> =
         NAMESPACES.into_iter().map(|name| ("namespaces", namespace(name))).collect();
     objects.extend(priority_classes().map(|class| ("scheduling.k8s.io/priorityclasses", class)));

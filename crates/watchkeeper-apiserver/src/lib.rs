@@ -38,6 +38,7 @@
 mod accounts;
 pub mod api;
 pub mod apply;
+mod clock;
 mod convert;
 pub mod custom;
 pub mod defaults;

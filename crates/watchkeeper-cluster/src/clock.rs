@@ -1,14 +1,8 @@
-//! Clock: what time it is for everybody.
+//! Clock: time between moments.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use watchkeeper_core::Timestamp;
-
-/// This moment.
-pub(crate) fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_nanos() }
-}
 
 /// How long it is from one moment to a later one; `None` if it is not later.
 pub(crate) fn between(earlier: Timestamp, later: Timestamp) -> Option<Duration> {

@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A moment, counted from 1970-01-01T00:00:00Z.
 ///
@@ -40,6 +41,17 @@ const SECONDS_PER_DAY: i64 = 86_400;
 impl Timestamp {
     /// The first moment of the year 1, which Go takes for "not set".
     pub const GO_ZERO: Self = Self { seconds: -62_135_596_800, nanos: 0 };
+
+    /// This moment, by the clock of the machine.
+    pub fn now() -> Self {
+        SystemTime::now().into()
+    }
+
+    /// The moment at which its second began.
+    #[must_use]
+    pub fn to_the_second(self) -> Self {
+        Self { nanos: 0, ..self }
+    }
 
     /// Reads a `MicroTime`: exactly six digits of fraction.
     ///
@@ -88,6 +100,14 @@ impl Timestamp {
         }
         let sign = if year < 0 { "-" } else { "" };
         write!(f, "{sign}{:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}", year.abs())
+    }
+}
+
+/// A clock that stands before 1970 shows 1970.
+impl From<SystemTime> for Timestamp {
+    fn from(time: SystemTime) -> Self {
+        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_nanos() }
     }
 }
 
@@ -215,6 +235,17 @@ mod tests {
         assert_eq!(moment("2000-02-29T23:59:59Z").seconds, 951_868_799);
         assert_eq!(moment("1969-12-31T23:59:59.5Z"), Timestamp { seconds: -1, nanos: 500_000_000 });
         assert_eq!(moment("2026-11-15T00:00:00-05:30").to_string(), "2026-11-15T05:30:00Z");
+    }
+
+    #[test]
+    fn a_clock_is_read_to_the_nanosecond() {
+        let read = Timestamp::from(UNIX_EPOCH + std::time::Duration::new(1_794_733_200, 5));
+        assert_eq!(read, Timestamp { seconds: 1_794_733_200, nanos: 5 });
+        assert_eq!(read.to_the_second(), moment("2026-11-15T09:00:00Z"));
+        assert_eq!(
+            Timestamp::from(UNIX_EPOCH - std::time::Duration::from_secs(1)),
+            moment("1970-01-01T00:00:00Z")
+        );
     }
 
     #[test]

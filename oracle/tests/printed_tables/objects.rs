@@ -8,16 +8,14 @@
 use serde_json::{Value, json};
 use watchkeeper_core::Timestamp;
 
-use crate::now;
-
 /// That many seconds ago, as a `Time`.
 fn ago(seconds: i64) -> String {
-    Timestamp { seconds: now().seconds - seconds, nanos: 0 }.to_string()
+    Timestamp { seconds: Timestamp::now().seconds - seconds, nanos: 0 }.to_string()
 }
 
 /// That many seconds ago, as a `MicroTime`.
 fn micro_ago(seconds: i64) -> String {
-    Timestamp { seconds: now().seconds - seconds, nanos: 0 }.display_micro().to_string()
+    Timestamp { seconds: Timestamp::now().seconds - seconds, nanos: 0 }.display_micro().to_string()
 }
 
 const MINUTE: i64 = 60;

@@ -10,8 +10,9 @@ use crate::store::{Collection, Expect, RangeQuery, Unversioned, WatchQuery, Writ
 use crate::write::{Call, Writer};
 
 use super::definition::{CLEANUP, Condition};
-use super::definitions::{COLLECTION, Definitions, Doomed, now, unavailable};
+use super::definitions::{COLLECTION, Definitions, Doomed, unavailable};
 use super::status::{condition, set_condition};
+use crate::clock::now;
 
 /// Deletes the objects of a definition, waits until they are gone, and lets the definition go.
 pub(super) async fn clean_up(definitions: &Definitions, doomed: Doomed) -> Result<(), Status> {

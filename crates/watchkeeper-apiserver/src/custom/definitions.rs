@@ -6,15 +6,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use watchkeeper_core::{ObjectKey, Status, Timestamp};
+use watchkeeper_core::{ObjectKey, Status};
 
+use crate::clock::now;
 use crate::registry::{Registry, Resource, SharedRegistry};
 use crate::store::{Collection, Expect, RangeQuery, Revision, Store, Unversioned, WatchQuery, WriteError};
 
@@ -284,9 +285,4 @@ impl Definitions {
 
 pub(super) fn unavailable(error: impl std::fmt::Display) -> Status {
     Status::service_unavailable(error.to_string())
-}
-
-pub(super) fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: 0 }
 }

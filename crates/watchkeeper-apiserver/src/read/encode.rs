@@ -8,7 +8,6 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::convert::metadata_alone;
 use crate::http::{Accepted, MediaType, MetaVersion, Response, Shape};
@@ -185,7 +184,7 @@ impl Encoder {
             MetaVersion::V1 => TableVersion::V1,
             MetaVersion::V1Beta1 => TableVersion::V1Beta1,
         };
-        let printer = Printer::new(&self.resource, now()).include(self.include).version(version);
+        let printer = Printer::new(&self.resource, Timestamp::now()).include(self.include).version(version);
         match &self.sub {
             Some(sub) => printer.subresource(&self.resource, sub),
             None => printer,
@@ -225,9 +224,4 @@ impl Encoder {
         }
         Response::encoded(code, self.accepted.media, body)
     }
-}
-
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or_default(), nanos: since.subsec_nanos() }
 }

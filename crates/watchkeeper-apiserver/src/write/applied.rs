@@ -3,7 +3,6 @@
 use serde_json::{Map, Value, json};
 use watchkeeper_core::{GroupVersionKind, Status};
 
-use super::create::now;
 use super::draft::{Draft, empty_object};
 use super::modify::ATTEMPTS;
 use super::patched::{check_uid, reason_in};
@@ -11,6 +10,7 @@ use super::refusal::{MODIFIED, unexplained};
 use super::revise::{check_path, revise};
 use super::{Call, Writer, Written, managed};
 use crate::apply::{Applied, ApplyError, Managers, Subject, Writing, renew_last_applied};
+use crate::clock::now;
 use crate::http::{FieldValidation, Finding, MediaType, PatchType, WriteOptions, decode_patch, read_object};
 
 impl Writer {

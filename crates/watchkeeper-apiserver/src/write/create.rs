@@ -1,13 +1,14 @@
 //! Create: what becomes of an object that is posted.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
+use crate::clock::now;
 use crate::http::{WriteOptions, random_uid};
 use crate::registry::Resource;
 use crate::store::{Expect, Stored, WriteError};
 use crate::validate;
 use serde_json::{Value, json};
-use watchkeeper_core::{Status, Timestamp};
+use watchkeeper_core::Status;
 
 use super::draft::{Draft, empty_status};
 use super::refusal::{check, no_randomness, unavailable, unexplained, unwritten};
@@ -147,10 +148,4 @@ fn first_status(resource: &Resource) -> Option<Value> {
         ("", "services") => Some(json!({"loadBalancer": {}})),
         _ => None,
     }
-}
-
-/// This moment, to the second.
-pub(super) fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: 0 }
 }

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use watchkeeper_core::{Quoted, Status};
 
 use super::Call;
-use super::create::now;
 use super::draft::Draft;
+use crate::clock::now;
 use crate::custom::{CLEANUP, terminating};
 
 /// Notes the version in which objects are stored among those in which some may be.

@@ -8,11 +8,11 @@ use crate::store::{Expect, Stored, WriteError};
 use serde_json::Value;
 use watchkeeper_core::{GroupKind, GroupResource, Outcome, Status, StatusDetails, Timestamp};
 
-use super::create::now;
 use super::draft::Draft;
 use super::modify::ATTEMPTS;
 use super::refusal::{MODIFIED, unavailable, unwritten};
 use super::{Answer, Call, Writer, Written, definition, namespace, pod, strategy};
+use crate::clock::now;
 
 /// Dependents are deleted before the object goes.
 const FOREGROUND: &str = "foregroundDeletion";

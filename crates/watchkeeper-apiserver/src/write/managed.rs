@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::create::now;
 use super::draft::Draft;
 use super::{Call, strategy};
 use crate::apply::{Managers, Reset, Subject, Writing, is_reset, same_but_times};
+use crate::clock::now;
 
 const MANAGED_FIELDS: &str = "managedFields";
 

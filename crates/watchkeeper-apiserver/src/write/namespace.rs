@@ -4,10 +4,10 @@ use crate::store::Collection;
 use serde_json::{Value, json};
 use watchkeeper_core::{CauseType, ObjectKey, Status};
 
-use super::create::now;
 use super::draft::Draft;
 use super::refusal::{fault, unavailable};
 use super::{Call, Writer};
+use crate::clock::now;
 
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 /// Those that must not go.

@@ -5,13 +5,13 @@ use crate::registry::{self, Resource};
 use serde_json::{Value, json};
 use watchkeeper_core::{GroupResource, Outcome, Quoted, Status, StatusCause};
 
-use super::create::now;
 use super::delete::check_preconditions;
 use super::draft::Draft;
 use super::pod_resources::quality_of_service;
 use super::refusal::{invalid_value, unexplained};
 use super::revise::check_versions;
 use super::{Answer, Call, Writer, Written};
+use crate::clock::now;
 
 /// How long a pod may take to end where it does not say.
 const DEFAULT_GRACE_SECONDS: i64 = 30;

@@ -4,9 +4,9 @@ use crate::convert::TEMPLATE_GENERATION;
 use crate::registry::Resource;
 use serde_json::{Map, Value, json};
 
-use super::create::now;
 use super::draft::{Draft, empty_status};
 use super::{Call, admission, definition, pod_resources, service};
+use crate::clock::now;
 
 /// Completes a new object, which has its name and its uid.
 pub(super) fn begin(draft: &mut Draft, resource: &Resource) {

@@ -6,9 +6,10 @@ use crate::http::{Authenticator, ISSUER, TokenError, User, method_not_allowed};
 use serde_json::{Map, Value, json};
 use watchkeeper_core::{CauseType, GroupKind, Quoted, Status};
 
-use super::create::{namespace_for, now};
+use super::create::namespace_for;
 use super::refusal::fault;
 use super::{Answer, Call, Written};
+use crate::clock::now;
 
 /// Answers a review.
 pub(super) async fn answer(

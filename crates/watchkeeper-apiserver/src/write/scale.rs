@@ -10,12 +10,12 @@ use watchkeeper_core::{
 };
 
 use super::applied::Configuration;
-use super::create::now;
 use super::draft::Draft;
 use super::patched::Patcher;
 use super::refusal::{fault, unexplained};
 use super::revise::{check_path, revise};
 use super::{Answer, Call, Writer, Written, managed};
+use crate::clock::now;
 
 /// The `Scale` of an object (with or without its type).
 ///

@@ -4,9 +4,9 @@ use crate::http::{Account, ISSUER, WriteOptions, method_not_allowed};
 use serde_json::{Value, json};
 use watchkeeper_core::{CauseType, GroupKind, Status, StatusCause, Timestamp};
 
-use super::create::now;
 use super::refusal::{fault, invalid_value, no_randomness, unavailable};
 use super::{Answer, Call, Writer, Written};
+use crate::clock::now;
 
 /// How long a token lasts that does not say, and at least and at most.
 const SECONDS: i64 = 3600;

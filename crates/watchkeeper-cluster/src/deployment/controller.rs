@@ -2,13 +2,12 @@
 
 use watchkeeper_cache::Reader;
 use watchkeeper_controller::{Action, Failure, Reconcile, Request};
-use watchkeeper_core::LabelSelector;
+use watchkeeper_core::{LabelSelector, Timestamp};
 
 use super::revision::REVISION;
 use super::rollout::{Halt, Rollout};
 use super::status::next_look;
 use crate::claim::Claim;
-use crate::clock::now;
 use crate::plane::Plane;
 use crate::resource::{DEPLOYMENTS, PODS, REPLICA_SETS};
 use crate::telling::Telling;
@@ -50,7 +49,9 @@ impl Reconcile for Deployments {
             Err(Halt::Failed(failure)) => Err(failure),
             // Whatever has overtaken this leads here again.
             Err(Halt::Overtaken) => Ok(Action::Done),
-            Ok(()) => Ok(next_look(&after, &after.status, now()).map_or(Action::Done, Action::After)),
+            Ok(()) => {
+                Ok(next_look(&after, &after.status, Timestamp::now()).map_or(Action::Done, Action::After))
+            }
         }
     }
 }

@@ -4,14 +4,13 @@ use serde_json::{Value, json};
 use watchkeeper_client::dynamic::{DynamicObject, WriteOptions};
 use watchkeeper_client::rest::RequestError;
 use watchkeeper_controller::Failure;
-use watchkeeper_core::CauseType;
+use watchkeeper_core::{CauseType, Timestamp};
 
 use super::conditions::{self, PROGRESSING, condition};
 use super::revision::{REVISION, highest, renewed, sized};
 use super::rollout::{Halt, Rollout};
 use super::sizes::grown;
 use super::template::{HASH, hash, is_same};
-use crate::clock::now;
 use crate::resource::{DEPLOYMENTS, REPLICA_SETS};
 use crate::view::{Deployment, ReplicaSet};
 
@@ -40,7 +39,7 @@ impl Rollout<'_> {
         let has_progress = conditions::find(&self.deployment.status.conditions, PROGRESSING).is_some();
         if !has_progress {
             let message = format!("Found new replica set {:?}", self.sets[new].metadata.name);
-            self.tell(condition(PROGRESSING, "True", "FoundNewReplicaSet", message, now()));
+            self.tell(condition(PROGRESSING, "True", "FoundNewReplicaSet", message, Timestamp::now()));
         }
         Ok(())
     }
@@ -66,7 +65,7 @@ impl Rollout<'_> {
             self.on.telling.normal(&self.deployment.metadata, "ScalingReplicaSet", message);
         }
         let message = format!("Created new replica set {name:?}");
-        self.tell(condition(PROGRESSING, "True", "NewReplicaSetCreated", message, now()));
+        self.tell(condition(PROGRESSING, "True", "NewReplicaSetCreated", message, Timestamp::now()));
         Ok(self.add(set))
     }
 
@@ -100,7 +99,7 @@ impl Rollout<'_> {
         }
         let message = format!("Failed to create new replica set {name:?}: {error}");
         self.on.telling.warning(&self.deployment.metadata, "ReplicaSetCreateError", message.clone());
-        self.tell(condition(PROGRESSING, "False", "ReplicaSetCreateError", message, now()));
+        self.tell(condition(PROGRESSING, "False", "ReplicaSetCreateError", message, Timestamp::now()));
         error.into()
     }
 

@@ -8,7 +8,8 @@ use super::controller::Deployments;
 use super::revision::revision;
 use super::sizes::{Size, grown, shrunk};
 use super::status::{counted, is_complete, rolled};
-use crate::clock::now;
+use watchkeeper_core::Timestamp;
+
 use crate::view::{Deployment, ReplicaSet};
 
 /// Why it is not seen through.
@@ -79,11 +80,11 @@ impl<'a> Rollout<'a> {
     }
 
     fn count(&mut self) {
-        self.deployment.status = counted(&self.deployment, &self.sets, self.new_set(), now());
+        self.deployment.status = counted(&self.deployment, &self.sets, self.new_set(), Timestamp::now());
     }
 
     fn tell_progress(&mut self) {
-        self.deployment.status = rolled(&self.deployment, &self.sets, self.new_set(), now());
+        self.deployment.status = rolled(&self.deployment, &self.sets, self.new_set(), Timestamp::now());
     }
 
     /// While it is paused no progress is missed, nor is it at once when it goes on.
@@ -100,7 +101,10 @@ impl<'a> Rollout<'a> {
             (false, true) => ("DeploymentResumed", "Deployment is resumed"),
             _ => return,
         };
-        conditions::set(conditions, condition(PROGRESSING, "Unknown", reason, message.to_owned(), now()));
+        conditions::set(
+            conditions,
+            condition(PROGRESSING, "Unknown", reason, message.to_owned(), Timestamp::now()),
+        );
     }
 
     async fn roll(&mut self) -> Result<(), Halt> {

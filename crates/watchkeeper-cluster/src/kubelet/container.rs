@@ -12,8 +12,8 @@ use super::life::Moment;
 use super::script::{Readiness, Script};
 use super::told::{Told, milliseconds};
 use super::view::{ContainerSpec, ContainerStatus};
+use crate::chance;
 use crate::pace::Pace;
-use crate::{chance, clock};
 
 /// What a container is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -371,7 +371,7 @@ impl State {
     fn read(state: &Value) -> Option<Self> {
         if let Some(running) = state.get("running") {
             let since = running["startedAt"].as_str().and_then(|text| text.parse().ok());
-            return Some(Self::Running { since: since.unwrap_or_else(clock::now), from: Instant::now() });
+            return Some(Self::Running { since: since.unwrap_or_else(Timestamp::now), from: Instant::now() });
         }
         Ended::read(state).map(Self::Ended)
     }
@@ -389,8 +389,9 @@ impl State {
 impl Ended {
     fn read(state: &Value) -> Option<Self> {
         let ended = state.get("terminated")?;
-        let time =
-            |name: &str| ended[name].as_str().and_then(|text| text.parse().ok()).unwrap_or_else(clock::now);
+        let time = |name: &str| {
+            ended[name].as_str().and_then(|text| text.parse().ok()).unwrap_or_else(Timestamp::now)
+        };
         Some(Self {
             code: ended["exitCode"].as_i64().and_then(|code| i32::try_from(code).ok()).unwrap_or(0),
             started: time("startedAt"),

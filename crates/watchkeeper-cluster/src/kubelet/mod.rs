@@ -32,9 +32,8 @@ use watchkeeper_client::dynamic::{DeleteOptions, DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_controller::events::{EventApi, Recorder};
 use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
-use watchkeeper_core::{Object, ObjectKey};
+use watchkeeper_core::{Object, ObjectKey, Timestamp};
 
-use crate::clock;
 use crate::nodes::{Fleet, Machine};
 use crate::pace::Pace;
 use crate::plane::Plane;
@@ -129,7 +128,7 @@ impl Kubelet {
             false if pod.has_ended() => pod.status.pod_ip.as_deref().and_then(|text| text.parse().ok()),
             false => self.addresses.take(machine, &pod.metadata.uid, pod.status.pod_ip.as_deref()),
         };
-        Life::new(pod, address, clock::now())
+        Life::new(pod, address, Timestamp::now())
     }
 
     fn bury(&self, life: Option<Life>) {
@@ -146,7 +145,7 @@ impl Kubelet {
         machine: &Machine,
         life: &mut Life,
     ) -> Result<Action, Failure> {
-        let now = Moment { at: Instant::now(), wall: clock::now() };
+        let now = Moment { at: Instant::now(), wall: Timestamp::now() };
         life.advance(pod, &self.pace, now);
         let told = life.take_told();
         if !told.is_empty() {

@@ -14,7 +14,6 @@ use watchkeeper_core::Timestamp;
 
 use super::conditions::{Conditions, Totals};
 use super::content::{Content, Left};
-use crate::clock::now;
 
 /// Whom a namespace is held by as long as it has content.
 const FINALIZER: &str = "kubernetes";
@@ -65,7 +64,7 @@ impl Namespaces {
         let resources =
             resources.iter().filter(|(_, resource)| resource.namespaced && resource.can("delete"));
         let contents = resources.map(|(of, resource)| Content::new(&self.client, of, resource, name));
-        found.delete(contents.collect(), now().seconds.saturating_sub(deleted.seconds)).await;
+        found.delete(contents.collect(), Timestamp::now().seconds.saturating_sub(deleted.seconds)).await;
         let namespace = self.say(namespace, &found).await;
         if !found.errors.is_empty() {
             return Err(Failure::retry(found.errors.join(", ")));
@@ -100,7 +99,7 @@ impl Namespaces {
     /// Has the namespace say what was found. That it cannot be said is no reason to stop.
     async fn say(&self, mut namespace: DynamicObject, found: &Found) -> DynamicObject {
         let conditions = namespace.get(&["status", "conditions"]).cloned().unwrap_or_default();
-        let Some(conditions) = found.conditions.update(conditions, &found.totals, now()) else {
+        let Some(conditions) = found.conditions.update(conditions, &found.totals, Timestamp::now()) else {
             return namespace;
         };
         namespace.set(&["status", "conditions"], conditions);

@@ -12,7 +12,8 @@ use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::{PatchKind, RequestError};
 
 use super::{Fleet, LEASE_NAMESPACE, Machine, Node, registration};
-use crate::clock;
+use watchkeeper_core::Timestamp;
+
 use crate::pace::Pace;
 use crate::plane::Plane;
 use crate::resource::{LEASES, NODES};
@@ -91,7 +92,7 @@ impl Heart {
 
     /// A server that was there before may know the machine already.
     async fn register(&self, machine: &Machine) -> Result<(), RequestError> {
-        let object = registration::node(machine, &self.version, clock::now());
+        let object = registration::node(machine, &self.version, Timestamp::now());
         let Ok(node) = DynamicObject::try_from(object) else { return Ok(()) };
         match self.node_api.create(&node, &WriteOptions::default()).await {
             Err(error) if error.is_already_exists() => self.report(machine).await,
@@ -105,7 +106,7 @@ impl Heart {
 
     async fn report(&self, machine: &Machine) -> Result<(), RequestError> {
         let known = self.nodes.get(&machine.name).ok().flatten();
-        let status = registration::status(machine, &self.version, known.as_deref(), clock::now());
+        let status = registration::status(machine, &self.version, known.as_deref(), Timestamp::now());
         let patch = json!({"status": status});
         let written = self
             .node_api
@@ -116,7 +117,7 @@ impl Heart {
 
     async fn renew(&self, machine: &Machine) -> Result<(), RequestError> {
         let Ok(Some(node)) = self.nodes.get(&machine.name) else { return Ok(()) };
-        let now = clock::now();
+        let now = Timestamp::now();
         let patch = json!({"spec": {"renewTime": now.display_micro().to_string()}});
         let options = WriteOptions::default();
         match self.lease_api.patch(&machine.name, PatchKind::Merge, &patch, &options).await {

@@ -12,12 +12,11 @@ use watchkeeper_client::dynamic::{DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_controller::events::{EventApi, Occurrence, Recorder};
 use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
-use watchkeeper_core::{Object, ObjectKey};
+use watchkeeper_core::{Object, ObjectKey, Timestamp};
 
 use super::pods::Pods;
 use super::view::NodeCondition;
 use super::{LEASE_NAMESPACE, Node, Taint};
-use crate::clock;
 use crate::pace::Pace;
 use crate::plane::Plane;
 use crate::resource::{LEASES, NODES, PODS};
@@ -134,7 +133,7 @@ impl Lifecycle {
         for pod in self.pods.on(node) {
             let is_ready = pod.status.conditions.iter().any(|it| it.kind == "Ready" && it.is_true());
             if is_ready {
-                let since = clock::now().to_string();
+                let since = Timestamp::now().to_string();
                 let condition = json!({"type": "Ready", "status": "False", "lastTransitionTime": since});
                 self.pods.say(&pod, json!({"conditions": [condition]})).await?;
                 let about = pod.metadata.reference(PODS);
@@ -164,7 +163,7 @@ impl Lifecycle {
 
 /// Whether anything was still said of a node of which nothing is known any more.
 fn lose(conditions: &mut Vec<NodeCondition>) -> bool {
-    let now = clock::now().to_string();
+    let now = Timestamp::now().to_string();
     let mut is_news = false;
     for kind in HEARD {
         match conditions.iter_mut().find(|condition| condition.kind == kind) {
@@ -211,7 +210,7 @@ fn taints(node: &Node, conditions: &[NodeCondition]) -> Vec<Taint> {
         let at = taints.iter().position(|it| it.is_same(&taint));
         match (at, is_wanted) {
             (Some(at), false) => drop(taints.remove(at)),
-            (None, true) => taints.push(Taint { time_added: Some(clock::now().to_string()), ..taint }),
+            (None, true) => taints.push(Taint { time_added: Some(Timestamp::now().to_string()), ..taint }),
             _ => {}
         }
     }

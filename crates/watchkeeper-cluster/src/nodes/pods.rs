@@ -7,7 +7,8 @@ use watchkeeper_client::dynamic::{DeleteOptions, DynamicApi, WriteOptions};
 use watchkeeper_client::rest::{PatchKind, RequestError};
 
 use super::Toleration;
-use crate::clock;
+use watchkeeper_core::Timestamp;
+
 use crate::kubelet::BY_NODE;
 use crate::plane::Plane;
 use crate::resource::PODS;
@@ -80,7 +81,7 @@ impl Pods {
             "status": "True",
             "reason": reason,
             "message": message,
-            "lastTransitionTime": clock::now().to_string(),
+            "lastTransitionTime": Timestamp::now().to_string(),
         }]});
         if let Some(phase) = phase {
             status["phase"] = phase.into();

@@ -7,13 +7,12 @@ use std::sync::Arc;
 use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::DynamicApi;
 use watchkeeper_controller::{Action, Failure, Reconcile, Request};
-use watchkeeper_core::LabelSelector;
+use watchkeeper_core::{LabelSelector, Timestamp};
 
 use super::pods::{Pods, PodsError};
 use super::ranking::{Crowd, rank};
 use super::status::{next_available, status};
 use crate::claim::Claim;
-use crate::clock::now;
 use crate::plane::Plane;
 use crate::resource::{PODS, REPLICA_SETS};
 use crate::telling::Telling;
@@ -63,7 +62,7 @@ impl Reconcile for ReplicaSets {
             }
         };
 
-        let now = now();
+        let now = Timestamp::now();
         let is_mine = |pod: &&Arc<Pod>| {
             let controller = pod.metadata.controller();
             controller.is_some_and(|controller| controller.uid == set.metadata.uid)
@@ -133,7 +132,7 @@ impl ReplicaSets {
             Ordering::Greater => {
                 let surplus = active.len() - wanted;
                 if surplus < active.len() {
-                    rank(active, &self.crowd(set), now());
+                    rank(active, &self.crowd(set), Timestamp::now());
                 }
                 pods.delete(&active[..surplus.min(BURST)]).await?;
             }

@@ -31,10 +31,9 @@ use watchkeeper_client::dynamic::{DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_controller::events::{EventApi, Occurrence, Recorder};
 use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
-use watchkeeper_core::{LabelSelector, Object, ObjectKey};
+use watchkeeper_core::{LabelSelector, Object, ObjectKey, Timestamp};
 use watchkeeper_wire::{FieldPath, Kind, read_field};
 
-use crate::clock;
 use crate::nodes::Node;
 use crate::pace::Pace;
 use crate::plane::Plane;
@@ -155,7 +154,7 @@ impl Scheduler {
             "status": "False",
             "reason": "Unschedulable",
             "message": message,
-            "lastTransitionTime": pod.refused_since().unwrap_or_else(|| clock::now().to_string()),
+            "lastTransitionTime": pod.refused_since().unwrap_or_else(|| Timestamp::now().to_string()),
             "observedGeneration": pod.metadata.generation,
         });
         let patch = json!({"metadata": {"uid": pod.metadata.uid}, "status": {"conditions": [condition]}});

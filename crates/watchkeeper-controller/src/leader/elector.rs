@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use watchkeeper_core::{Check, Timestamp};
@@ -229,14 +229,14 @@ impl<S: LeaseStore> Elector<S> {
         if let Some((held, _)) = self.observed.clone().filter(|(held, _)| held.record.holder == self.identity)
         {
             // Ours, as far as is known: without looking first.
-            let record = Record { renewed: Some(now()), lasts: self.timing.lease, ..held.record };
+            let record = Record { renewed: Some(Timestamp::now()), lasts: self.timing.lease, ..held.record };
             if let Ok(held) = self.store.replace(&held.version, &record).await {
                 self.observe(held);
                 return Ok(true);
             }
         }
         let Some(held) = self.store.read().await? else {
-            let record = self.record(Some(now()), 0);
+            let record = self.record(Some(Timestamp::now()), 0);
             let held = self.store.create(&record).await?;
             self.observe(held);
             return Ok(true);
@@ -251,7 +251,7 @@ impl<S: LeaseStore> Elector<S> {
         }
         let next = match is_ours {
             true => self.record(record.acquired, record.transitions),
-            false => self.record(Some(now()), record.transitions.saturating_add(1)),
+            false => self.record(Some(Timestamp::now()), record.transitions.saturating_add(1)),
         };
         let held = self.store.replace(&held.version, &next).await?;
         self.observe(held);
@@ -274,8 +274,8 @@ impl<S: LeaseStore> Elector<S> {
                 let record = Record {
                     holder: String::new(),
                     lasts: Duration::from_secs(1),
-                    acquired: Some(now()),
-                    renewed: Some(now()),
+                    acquired: Some(Timestamp::now()),
+                    renewed: Some(Timestamp::now()),
                     transitions: held.record.transitions,
                 };
                 match self.store.replace(&held.version, &record).await {
@@ -305,17 +305,11 @@ impl<S: LeaseStore> Elector<S> {
 
     fn record(&self, acquired: Option<Timestamp>, transitions: u32) -> Record {
         let (holder, lasts) = (self.identity.clone(), self.timing.lease);
-        Record { holder, lasts, acquired, renewed: Some(now()), transitions }
+        Record { holder, lasts, acquired, renewed: Some(Timestamp::now()), transitions }
     }
 
     fn warn(&self, error: &LeaseError) {
         let source = std::error::Error::source(error).map(ToString::to_string);
         tracing::warn!(identity = self.identity, %error, source, "the lease is tried again");
     }
-}
-
-/// For others to read; nobody compares it with his own clock (L1).
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_nanos() }
 }

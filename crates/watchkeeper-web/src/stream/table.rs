@@ -1,7 +1,6 @@
 //! Table: what columns a resource has, and how an object becomes a row of them.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -82,7 +81,7 @@ impl Table {
     pub(super) fn row(&self, object: &Object) -> Arc<str> {
         let head = &object.head;
         let value: Value = decode(&object.encoded, &self.kind).unwrap_or_default();
-        let mut cells = self.columns().row(&value, Times::Moments { now: now() });
+        let mut cells = self.columns().row(&value, Times::Moments { now: Timestamp::now() });
         cells.truncate(self.columns().definitions().len());
         let created = head.created().map(|created| created.to_string()).unwrap_or_default();
         let row = (head.key().as_str(), head.uid(), head.version(), created, Labels(head), cells);
@@ -100,11 +99,6 @@ async fn defined(resource: &GroupVersionResource, client: &Client) -> Vec<Printe
     let definition: Definition = serde_json::from_value(spec).unwrap_or_default();
     let version = definition.versions.into_iter().find(|version| version.name == resource.version);
     version.map(|version| version.additional_printer_columns).unwrap_or_default()
-}
-
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: 0 }
 }
 
 struct Labels<'a>(&'a Head);

@@ -1,7 +1,5 @@
 //! A row of `kubectl events`.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use serde_json::Value;
 use watchkeeper_core::{Timestamp, elapsed};
 
@@ -19,7 +17,7 @@ pub(super) fn write_row(event: &Value, with_namespace: bool, out: &mut TabWriter
         out.write("\t");
     }
     let cells = [
-        interval(event, now()),
+        interval(event, Timestamp::now()),
         escaped(text("/type")),
         escaped(text("/reason")),
         format!("{}/{}", escaped(text("/involvedObject/kind")), escaped(text("/involvedObject/name"))),
@@ -63,11 +61,6 @@ fn moment(of: &Value, field: &str) -> Option<Timestamp> {
 /// Without anything that a terminal would take for an order.
 fn escaped(text: &str) -> String {
     text.replace('\u{1b}', "^[").replace('\r', "\\r")
-}
-
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_nanos() }
 }
 
 #[cfg(test)]

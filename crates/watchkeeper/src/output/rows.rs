@@ -3,8 +3,6 @@
 //! From: [`Table`]s of one resource: the pages of a list, or the events of a watch.
 //! To:   a [`TabWriter`]. Headers are written once, and again where the columns change.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use serde_json::Value;
 use watchkeeper_core::{GroupVersionKind, Timestamp, elapsed};
 use watchkeeper_wire::json_path::go_value;
@@ -76,7 +74,7 @@ impl RowPrinter {
     pub(crate) fn print_object(&mut self, object: &Value, event: Option<&str>, out: &mut TabWriter) {
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
         let age = match text("creationTimestamp").parse::<Timestamp>() {
-            Ok(created) => elapsed(created, now()),
+            Ok(created) => elapsed(created, Timestamp::now()),
             Err(_) => "<unknown>".to_owned(),
         };
         let name = Column { format: "name".to_owned(), ..Column::named("Name") };
@@ -180,11 +178,6 @@ impl RowPrinter {
             }
         }
     }
-}
-
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_nanos() }
 }
 
 /// Whether the cells of a column say how an object is.

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::Value;
@@ -13,7 +12,6 @@ use watchkeeper_client::rest::{Content, NoWarnings};
 use watchkeeper_client::source::RestSource;
 use watchkeeper_core::{
     GroupVersionResource, HeadBuilder, ListAt, ListError, ListPart, ListRequest, ListWatch as _, Object,
-    Timestamp,
 };
 use watchkeeper_web::tree::Member;
 use watchkeeper_wire::{Intake, Kind, decode, json};
@@ -189,10 +187,4 @@ async fn list(
 
 fn is_among(which: &[(&str, &str)], resource: &GroupVersionResource) -> bool {
     which.contains(&(&*resource.group, &*resource.resource))
-}
-
-/// This moment.
-pub(super) fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_nanos() }
 }

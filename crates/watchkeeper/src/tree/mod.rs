@@ -16,7 +16,7 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::Value;
 use watchkeeper_client::discovery::Mapping;
-use watchkeeper_core::{GroupKind, GroupVersion, Object};
+use watchkeeper_core::{GroupKind, GroupVersion, Object, Timestamp};
 use watchkeeper_web::tree::{Condition, Family, MAX_DEPTH, Member, Node, Place, assess};
 
 use crate::connect::{Connection, Flags};
@@ -135,7 +135,7 @@ async fn assessed(connection: &Connection, family: &Family, roots: Vec<Place>) -
 
 fn show(nodes: &[Node], format: Option<Format>) -> Result<(), Failure> {
     let text = match format {
-        None => draw(nodes, Lines::of_locale(), Colours::of_stdout(), gather::now()),
+        None => draw(nodes, Lines::of_locale(), Colours::of_stdout(), Timestamp::now()),
         Some(format) => {
             let value = match nodes {
                 [node] => serde_json::to_value(node),
