@@ -5,6 +5,7 @@
 //! - [`Binaries`] are those two, kubectl, kube-controller-manager and the Go programs under `cmd/`, at the
 //!   versions that `go.mod` pins; they are built when they are first needed and cached outside the checkout.
 //! - [`testdata()`] and [`random_objects`] are objects in the forms that Go gives them, for the codecs.
+//! - [`seed()`] is what everything random in a test is made of; the same each time, unless one asks for another.
 //! - [`words()`] are texts and what Go reads in them, for everything that is read from text.
 //!
 //! Nothing here is a part of the product, and nothing here imitates a server: what these say is what is true.
@@ -19,6 +20,7 @@ mod objects;
 mod process;
 mod readiness;
 mod records;
+mod seed;
 mod server;
 mod testdata;
 mod words;
@@ -30,5 +32,6 @@ pub use etcd::{EtcdBuilder, EtcdServer};
 pub use objects::{OfJson, RandomObject, RandomObjects, random_objects};
 pub use readiness::StartError;
 pub use records::RecordError;
+pub use seed::seed;
 pub use testdata::{Sample, Testdata, TestdataError, testdata};
 pub use words::{Word, Words, words};

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use watchkeeper_apiserver::print::{IncludeObject, ListMeta, Printer, TableVersion, columns};
 use watchkeeper_apiserver::registry::{self, Resource, Verb};
 use watchkeeper_core::{FieldSelector, Timestamp};
-use watchkeeper_oracle::Cluster;
+use watchkeeper_oracle::{Cluster, seed};
 
 #[path = "printed_tables/objects.rs"]
 mod objects;
@@ -27,9 +27,7 @@ const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/plain/scale";
 async fn what_is_printed_is_what_the_real_server_prints() -> Outcome {
     let cluster = Cluster::start().await?;
     let mut refused = Vec::new();
-    let seed = Timestamp::now().seconds.unsigned_abs();
-    println!("seed {seed}");
-    let mut random = Random(seed);
+    let mut random = Random(seed());
     let mut taken = 0;
     for number in 0..RANDOM_PODS {
         // Not every status that can be written down is one that the real server takes.
