@@ -47,6 +47,7 @@ pub mod expiry;
 pub mod faults;
 mod first_objects;
 pub mod http;
+mod keyring;
 mod kubelet;
 pub mod patch;
 pub mod print;

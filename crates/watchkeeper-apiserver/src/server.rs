@@ -5,7 +5,7 @@
 //! - S2: every task belongs to the server: [`stop`](ApiServer::stop) returns once all have ended, and
 //!   dropping the server cuts them off.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +14,10 @@ use crate::custom::Definitions;
 use crate::expiry::{EVENT_TTL, expire_events};
 use crate::faults::{self, CompactError, Faults};
 use crate::http::{
-    Anonymous, Authenticator, Authority, CertificateError, Credentials, Front, Kubeconfig, ListenError,
-    Listener, MASTERS, NoRandomness, Security, TokenIssuer, User, random_token,
+    Anonymous, Authenticator, Authority, CertificateError, Credentials, Front, Identity, Kubeconfig,
+    ListenError, MASTERS, NoRandomness, Security, Socket, User,
 };
+use crate::keyring::Keyring;
 use crate::kubelet::Kubelets;
 use crate::registry::{self, SharedRegistry};
 use crate::store::disk::{DiskStore, OpenError, Recovery};
@@ -54,6 +55,18 @@ pub enum StartError {
     /// See what the data directory needs.
     #[error(transparent)]
     Data(#[from] OpenError),
+    /// Nothing was changed. Bring the file back, or give up what was given out.
+    #[error(
+        "{} cannot be used: {what}; restore it from a copy, or remove it: the next start makes a new one, by which \
+         neither the kubeconfigs nor the tokens of before are known",
+        path.display()
+    )]
+    Keyring {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+    },
     /// The store does not take what every cluster has.
     #[error("the first objects cannot be written")]
     Store(#[from] WriteError),
@@ -98,7 +111,7 @@ impl Builder {
         self
     }
 
-    /// The token of the administrator; by default a random one.
+    /// The token of the administrator; by default a random one, which a data directory keeps.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
         self
@@ -122,8 +135,8 @@ impl Builder {
         self
     }
 
-    /// Keeps objects in this directory, where the next server finds them again: see [`DiskStore`]. The
-    /// certificates and tokens of a server are not kept.
+    /// Keeps objects in this directory, where the next server finds them again: see [`DiskStore`]. It keeps what
+    /// clients know the server by and are known by too: kubeconfigs and tokens are good after every start.
     pub fn data_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.keeping = Keeping::Directory(directory.into());
         self
@@ -151,22 +164,12 @@ impl Builder {
     pub async fn start(self) -> Result<ApiServer, StartError> {
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
-        let (security, ca_pem, identity) = match self.plain {
-            true => (Security::Plain, None, None),
-            false => {
-                let authority = Authority::generate()?;
-                let ip = self.address.ip();
-                let names =
-                    if ip.is_loopback() || ip.is_unspecified() { Vec::new() } else { vec![ip.to_string()] };
-                let identity = authority.vouch_for_server(&names)?;
-                let own = authority.vouch_for_client(KUBELET_CLIENT, &[MASTERS])?;
-                let security = Security::Tls(authority.serve(&identity)?);
-                (security, Some(authority.certificate().to_owned()), Some(own))
-            }
-        };
+        if self.plain {
+            Security::Plain.suits(self.address)?;
+        }
         // Before the directory is opened: whoever finds the port taken has not taken the directory.
-        let listener = Listener::bind(self.address, security).await?;
-        let (mut recovery, mut health) = (None, Health::default());
+        let socket = Socket::bind(self.address).await?;
+        let (mut kept, mut recovery, mut health) = (None, None, Health::default());
         let store: Arc<dyn Store> = match self.keeping {
             Keeping::Elsewhere(store) => store,
             Keeping::Memory => {
@@ -176,7 +179,9 @@ impl Builder {
                 memory
             }
             Keeping::Directory(directory) => {
-                let disk = Arc::new(open_disk(directory, self.history).await?);
+                let (disk, keyring) = open_disk(directory, self.history).await?;
+                let disk = Arc::new(disk);
+                kept = Some(keyring);
                 recovery = Some(disk.recovery().clone());
                 health = health.check(disk.check());
                 let trimmed = disk.clone();
@@ -187,16 +192,23 @@ impl Builder {
         if !self.event_ttl.is_zero() {
             tasks.spawn(expire_events(store.clone(), self.event_ttl, stop.clone()));
         }
+        let keyring = match kept {
+            Some(keyring) => keyring,
+            None => Keyring::generate()?,
+        };
+        let (security, own) = match self.plain {
+            true => (Security::Plain, None),
+            false => secure(&keyring.authority, self.address.ip()).map(|(tls, own)| (tls, Some(own)))?,
+        };
+        let ca_pem = (!self.plain).then(|| keyring.authority.certificate().to_owned());
+        let listener = socket.listen(security)?;
         let (address, url) = (listener.address(), listener.url());
         first_objects::create(&*store, address.port()).await?;
-        let token = match self.token {
-            Some(token) => token,
-            None => random_token()?,
-        };
+        let token = self.token.unwrap_or_else(|| keyring.token.clone());
         let admin = User::new("kubernetes-admin", [MASTERS]);
         let authenticator = Authenticator::default()
             .token(&token, admin)
-            .issuer(TokenIssuer::generate()?, Arc::new(StoredAccounts::new(store.clone())))
+            .issuer(keyring.issuer(), Arc::new(StoredAccounts::new(store.clone())))
             .anonymous(self.anonymous);
         let registry = SharedRegistry::from(Arc::new(registry::builtin().clone()));
         let definitions = Arc::new(Definitions::new(registry.clone(), store.clone()));
@@ -205,7 +217,7 @@ impl Builder {
         let api = Api::new(registry.clone(), store.clone(), address.to_string())
             .definitions(definitions)
             .authenticator(authenticator.clone())
-            .kubelets(Kubelets::new(identity.as_ref())?);
+            .kubelets(Kubelets::new(own.as_ref())?);
         let faults = Faults::default();
         let api = api.faults(faults.clone(), self.fault_endpoint);
         let messages = api.messages().clone();
@@ -323,10 +335,23 @@ impl ApiServer {
     }
 }
 
-/// Opens a store without keeping others from their work.
-async fn open_disk(directory: PathBuf, limits: HistoryLimits) -> Result<DiskStore, OpenError> {
-    let opened = tokio::task::spawn_blocking(move || DiskStore::open(directory, limits)).await;
-    opened.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
+/// TLS by a certificate for this address, and what kubelets know the server by.
+fn secure(authority: &Authority, address: IpAddr) -> Result<(Security, Identity), CertificateError> {
+    let is_named = !address.is_loopback() && !address.is_unspecified();
+    let names = is_named.then(|| address.to_string());
+    let server = authority.vouch_for_server(names.as_slice())?;
+    let own = authority.vouch_for_client(KUBELET_CLIENT, &[MASTERS])?;
+    Ok((Security::Tls(authority.serve(&server)?), own))
+}
+
+/// Opens a store and its keyring without keeping others from their work.
+async fn open_disk(directory: PathBuf, limits: HistoryLimits) -> Result<(DiskStore, Keyring), StartError> {
+    let opened = tokio::task::spawn_blocking(move || {
+        let disk = DiskStore::open(directory, limits)?;
+        let keyring = Keyring::open(&disk)?;
+        Ok((disk, keyring))
+    });
+    opened.await.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
 }
 
 async fn every_minute(stop: CancellationToken, work: impl Fn()) {

@@ -27,7 +27,34 @@ async fn start_on(port: u16, directory: &Path) -> World {
     World { server: builder.data_dir(directory).start().await.unwrap() }
 }
 
+/// A server whose tokens are those of its directory.
+async fn start_known(directory: &Path) -> World {
+    World { server: ApiServer::builder().plain_http().data_dir(directory).start().await.unwrap() }
+}
+
+/// Why a server does not start.
+async fn refused(directory: &Path) -> String {
+    match ApiServer::builder().plain_http().data_dir(directory).start().await {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("it has started"),
+    }
+}
+
 impl World {
+    /// Who a token is known as, or the code of the refusal.
+    async fn knows(&self, token: &str) -> Result<Value, u16> {
+        let review = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+        let headers = [("content-type", "application/json")];
+        let text = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}).to_string();
+        let (head, body) = self.send_as(token, "POST", review, &headers, text).await.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        let answer: Value = serde_json::from_slice(&body).unwrap();
+        match head.status.as_u16() {
+            201 => Ok(answer["status"]["userInfo"]["username"].clone()),
+            code => Err(code),
+        }
+    }
+
     async fn ask(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
         let text = if body.is_null() { String::new() } else { body.to_string() };
         let headers = [("content-type", "application/json")];
@@ -189,4 +216,101 @@ async fn readiness_asks_the_disk_where_there_is_one() {
     let (_, text) = in_memory.ask("GET", "/readyz?verbose", Value::Null).await;
     assert_eq!(text, json!("[+]ping ok\nreadyz check passed\n"));
     in_memory.server.stop().await;
+}
+
+#[tokio::test]
+async fn the_next_server_knows_the_tokens_of_the_last_one() {
+    let home = tempfile::tempdir().unwrap();
+    let world = start_known(home.path()).await;
+    let admin = world.server.token().to_owned();
+    let headers = [("content-type", "application/json")];
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    let account = json!({"metadata": {"name": "robot"}}).to_string();
+    assert_eq!(world.send_as(&admin, "POST", accounts, &headers, account).await.status(), 201);
+    let asked =
+        json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}).to_string();
+    let path = format!("{accounts}/robot/token");
+    let answer = world.send_as(&admin, "POST", &path, &headers, asked).await;
+    let answer = answer.into_body().collect().await.unwrap().to_bytes();
+    let answer: Value = serde_json::from_slice(&answer).unwrap();
+    let robot = answer["status"]["token"].as_str().unwrap().to_owned();
+    world.server.stop().await;
+
+    let world = start_known(home.path()).await;
+    assert_eq!(world.server.token(), admin);
+    assert_eq!(world.knows(&admin).await, Ok(json!("kubernetes-admin")));
+    assert_eq!(world.knows(&robot).await, Ok(json!("system:serviceaccount:default:robot")));
+    world.server.stop().await;
+
+    // A token that is given is for that start alone.
+    let world = start(home.path()).await;
+    assert_eq!((world.server.token(), world.knows(&admin).await), ("t", Err(401)));
+    assert_eq!(world.knows(&robot).await, Ok(json!("system:serviceaccount:default:robot")));
+    world.server.stop().await;
+    let world = start_known(home.path()).await;
+    assert_eq!((world.server.token(), world.knows("t").await), (admin.as_str(), Err(401)));
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_keyring_that_cannot_be_read_is_named_and_left_as_it_is() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("keyring");
+    let world = start_known(home.path()).await;
+    let admin = world.server.token().to_owned();
+    world.server.stop().await;
+    let whole = std::fs::read(&path).unwrap();
+    let mut changed = whole.clone();
+    changed[200] ^= 1;
+    for (bytes, what) in [
+        (Vec::new(), "it is empty"),
+        (whole[..40].to_vec(), "it is no keyring"),
+        (whole[..whole.len() / 2].to_vec(), "it is damaged, as its checksum tells"),
+        (changed, "it is damaged, as its checksum tells"),
+        (b"watchkeeper-keyring 2 x\n".to_vec(), "it is of a version that this program does not read"),
+    ] {
+        std::fs::write(&path, &bytes).unwrap();
+        let said = format!(
+            "{} cannot be used: {what}; restore it from a copy, or remove it: the next start makes a new one, by \
+             which neither the kubeconfigs nor the tokens of before are known",
+            path.display()
+        );
+        assert_eq!(refused(home.path()).await, said);
+        assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    }
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    assert_eq!(refused(home.path()).await, format!("cannot use {}", path.display()));
+    std::fs::remove_dir(&path).unwrap();
+
+    std::fs::write(&path, &whole).unwrap();
+    let world = start_known(home.path()).await;
+    assert_eq!(world.server.token(), admin);
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_directory_without_a_keyring_gets_one_that_only_its_owner_can_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = tempfile::tempdir().unwrap();
+    let (directory, mode) =
+        (home.path().join("data"), |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777);
+    let world = start_known(&directory).await;
+    let first = world.server.token().to_owned();
+    let revision = world.server.store().current().await.unwrap();
+    world.server.stop().await;
+    // As the version before has left it, which kept objects alone.
+    let path = directory.join("keyring");
+    std::fs::remove_file(&path).unwrap();
+
+    let world = start_known(&directory).await;
+    let second = world.server.token().to_owned();
+    assert_ne!(first, second);
+    assert_eq!(world.server.recovery().unwrap().revision, revision);
+    assert_eq!((mode(&path), mode(&directory)), (0o600, 0o700));
+    world.server.stop().await;
+    let world = start_known(&directory).await;
+    assert_eq!(world.knows(&second).await, Ok(json!("kubernetes-admin")));
+    assert_eq!(world.knows(&first).await, Err(401));
+    world.server.stop().await;
 }

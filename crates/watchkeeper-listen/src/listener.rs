@@ -138,6 +138,51 @@ pub enum ListenError {
     },
 }
 
+impl Security {
+    /// Whether connections to this address may be as this says.
+    ///
+    /// # Errors
+    /// [`ListenError::PlainBeyondLoopback`].
+    pub fn suits(&self, address: SocketAddr) -> Result<(), ListenError> {
+        match self {
+            Self::Plain if !address.ip().is_loopback() => Err(ListenError::PlainBeyondLoopback { address }),
+            Self::Plain | Self::Tls(_) => Ok(()),
+        }
+    }
+}
+
+/// An address that is taken, for those who must have it before they know how connections are secured.
+#[derive(Debug)]
+pub struct Socket {
+    socket: TcpListener,
+    address: SocketAddr,
+}
+
+impl Socket {
+    /// Takes an address; port 0 is any that is free. From here on clients can connect, and wait.
+    ///
+    /// # Errors
+    /// Where the address cannot be had.
+    pub async fn bind(address: SocketAddr) -> Result<Self, ListenError> {
+        let bound = async {
+            let socket = TcpListener::bind(address).await?;
+            let address = socket.local_addr()?;
+            Ok(Self { socket, address })
+        };
+        bound.await.map_err(|source| ListenError::Bind { address, source })
+    }
+
+    /// Secures connections like this.
+    ///
+    /// # Errors
+    /// Where the address is not on loopback and connections would be plain.
+    pub fn listen(self, security: Security) -> Result<Listener, ListenError> {
+        security.suits(self.address)?;
+        let Self { socket, address } = self;
+        Ok(Listener { socket, address, security, limits: ConnectionLimits::DEFAULT })
+    }
+}
+
 /// A socket that nobody is accepted from yet.
 #[derive(Debug)]
 pub struct Listener {
@@ -153,16 +198,8 @@ impl Listener {
     /// # Errors
     /// Where the address cannot be had, or is not on loopback and connections would be plain.
     pub async fn bind(address: SocketAddr, security: Security) -> Result<Self, ListenError> {
-        if matches!(security, Security::Plain) && !address.ip().is_loopback() {
-            return Err(ListenError::PlainBeyondLoopback { address });
-        }
-        let bound = async {
-            let socket = TcpListener::bind(address).await?;
-            let address = socket.local_addr()?;
-            Ok((socket, address))
-        };
-        let (socket, address) = bound.await.map_err(|source| ListenError::Bind { address, source })?;
-        Ok(Self { socket, address, security, limits: ConnectionLimits::DEFAULT })
+        security.suits(address)?;
+        Socket::bind(address).await?.listen(security)
     }
 
     /// What it takes on, and how long it waits; by default [`ConnectionLimits::DEFAULT`].

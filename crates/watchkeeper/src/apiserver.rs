@@ -22,7 +22,8 @@ pub(crate) struct Arguments {
     /// Keep everything in memory, which is the default
     #[arg(long)]
     memory: bool,
-    /// Keep everything in this directory, and go on from there at the next start
+    /// Keep everything in this directory, and go on from there at the next start: objects, and the authority and keys that
+    /// make kubeconfigs and tokens good
     #[arg(long, value_name = "DIR", conflicts_with = "memory")]
     data_dir: Option<PathBuf>,
     /// Run no controllers: nothing is made of what is written, and a deleted namespace stays until it is finalized

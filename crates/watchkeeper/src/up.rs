@@ -34,7 +34,8 @@ pub(crate) struct Arguments {
     /// Where the API server listens [default: 127.0.0.1:6443, or the next port that is free]
     #[arg(long, value_name = "ADDR", help_heading = "Cluster")]
     api_listen: Option<SocketAddr>,
-    /// Keep the cluster in this directory, and find it there again; without it everything is in memory
+    /// Keep the cluster in this directory, with the authority and keys that make kubeconfigs and tokens good, and find it
+    /// there again; without it everything is in memory
     #[arg(long, value_name = "DIR", help_heading = "Cluster")]
     data_dir: Option<PathBuf>,
     /// Where to write the kubeconfig [default: below ~/.local/state/watchkeeper]

@@ -23,11 +23,14 @@ const ANSWERS: usize = 200;
 fn command(home: &Path, more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_watchkeeper"));
     command
-        .args(["apiserver", "--no-controllers", "--listen", "127.0.0.1:0", "--data-dir"])
+        .args(["apiserver", "--no-controllers", "--data-dir"])
         .arg(home.join("data"))
         .arg("--write-kubeconfig")
         .arg(home.join("kubeconfig"))
         .args(more);
+    if !more.contains(&"--listen") {
+        command.args(["--listen", "127.0.0.1:0"]);
+    }
     command
 }
 
@@ -41,16 +44,23 @@ struct Server {
 
 impl Server {
     fn start(home: &Path) -> Self {
-        let mut process = command(home, &[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        Self::start_with(home, &[])
+    }
+
+    fn start_with(home: &Path, more: &[&str]) -> Self {
+        let mut process = command(home, more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
         let lines: Vec<String> = lines.take_while(|line| !line.starts_with("Stop it")).collect();
         Self { process, lines, kubeconfig: home.join("kubeconfig") }
     }
 
     fn client(&self) -> RestClient {
-        let sources = Sources::File(self.kubeconfig.clone());
-        let config = Config::load(&sources, &Overrides::default()).unwrap();
-        RestClient::new(Client::new(&config).unwrap().transport().clone(), "/", Content::json())
+        client(&self.kubeconfig, &Overrides::default())
+    }
+
+    /// `https://127.0.0.1:6443`.
+    fn url(&self) -> &str {
+        self.lines[0].split_whitespace().last().unwrap()
     }
 
     /// `kill -9`, or the end of the process by itself.
@@ -58,6 +68,12 @@ impl Server {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
+}
+
+/// A client as a kubeconfig says.
+fn client(kubeconfig: &Path, overrides: &Overrides) -> RestClient {
+    let config = Config::load(&Sources::File(kubeconfig.to_owned()), overrides).unwrap();
+    RestClient::new(Client::new(&config).unwrap().transport().clone(), "/", Content::json())
 }
 
 impl Drop for Server {
@@ -191,4 +207,51 @@ fn memory_and_a_directory_exclude_each_other() {
     let text = String::from_utf8(refused.stderr).unwrap();
     assert!(text.contains("--data-dir") && text.contains("cannot be used with"), "{text}");
     assert!(!home.path().join("data").exists());
+}
+
+#[tokio::test]
+async fn a_kubeconfig_and_a_token_of_one_start_are_good_at_the_next_on_the_same_port_and_on_another() {
+    let home = tempfile::tempdir().unwrap();
+    let mut server = Server::start(home.path());
+    let copy = home.path().join("copy");
+    fs::copy(&server.kubeconfig, &copy).unwrap();
+    let (accounts, address) = ("/api/v1/namespaces/default/serviceaccounts", server.url()[8..].to_owned());
+    let account = json!({"metadata": {"name": "robot"}});
+    server.client().post().abs_path(accounts).object(&account).raw().await.unwrap();
+    let asked = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+    let path = format!("{accounts}/robot/token");
+    let answer = server.client().post().abs_path(&path).object(&asked).raw().await.unwrap();
+    let answer: Value = serde_json::from_slice(&answer).unwrap();
+    let token = answer["status"]["token"].as_str().unwrap().to_owned();
+    server.kill();
+
+    let mut server = Server::start_with(home.path(), &["--listen", &address]);
+    assert_eq!(server.url(), format!("https://{address}"));
+    client(&copy, &Overrides::default()).get().abs_path("/api/v1/namespaces").raw().await.unwrap();
+    server.kill();
+
+    let server = Server::start(home.path());
+    let there = || Overrides { server: Some(server.url().to_owned()), ..Overrides::default() };
+    client(&copy, &there()).get().abs_path("/api/v1/namespaces").raw().await.unwrap();
+    let robot = client(&copy, &Overrides { token: Some(token.into()), ..there() });
+    let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+    let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let answer = robot.post().abs_path(path).object(&review).raw().await.unwrap();
+    let answer: Value = serde_json::from_slice(&answer).unwrap();
+    assert_eq!(answer["status"]["userInfo"]["username"], "system:serviceaccount:default:robot");
+}
+
+#[test]
+fn a_keyring_that_is_damaged_is_an_error_in_one_line() {
+    let home = tempfile::tempdir().unwrap();
+    Server::start(home.path()).kill();
+    let keyring = home.path().join("data/keyring");
+    let whole = fs::read(&keyring).unwrap();
+    fs::write(&keyring, &whole[..whole.len() - 5]).unwrap();
+    let refused = command(home.path(), &[]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    let text = String::from_utf8(refused.stderr).unwrap();
+    let said = format!("error: {} cannot be used: it is damaged, as its checksum tells; ", keyring.display());
+    assert!(text.starts_with(&said) && text.contains("; restore it from a copy, or remove it: "), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
 }

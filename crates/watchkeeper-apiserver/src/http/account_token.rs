@@ -133,8 +133,12 @@ impl TokenIssuer {
     /// # Errors
     /// Where the system has no random numbers.
     pub fn generate() -> Result<Self, NoRandomness> {
-        let secret = [random_token()?, random_token()?].concat();
-        Ok(Self { key: Arc::new(hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes())) })
+        Ok(Self::with_secret(&[random_token()?, random_token()?].concat()))
+    }
+
+    /// An issuer with this key, which nobody can guess: it knows the tokens of all that have it.
+    pub fn with_secret(secret: &str) -> Self {
+        Self { key: Arc::new(hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes())) }
     }
 
     /// A token for an account, good for so many seconds.

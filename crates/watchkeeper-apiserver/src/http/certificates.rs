@@ -1,6 +1,6 @@
 //! Certificates: an authority of the server's own, and what it vouches for.
 //!
-//! From: nothing: all of it is made anew by [`Authority::generate`].
+//! From: [`Authority::generate`], or what was kept of one that was made before.
 //! To:   a [`Listener`](crate::http::Listener), which serves by it and knows clients by it;
 //!       [`kubeconfig`](crate::http::Kubeconfig), which carries it to the clients.
 
@@ -12,8 +12,10 @@ use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, SanType,
 };
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier as _;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
 
@@ -89,14 +91,47 @@ impl Authority {
     /// # Errors
     /// Where the system has no random numbers.
     pub fn generate() -> Result<Self, CertificateError> {
+        let (params, key) = (Self::params(), KeyPair::generate()?);
+        let certificate = params.self_signed(&key)?.pem();
+        Ok(Self { certificate, issuer: Issuer::new(params, key) })
+    }
+
+    /// One that was made here before: what it vouched for and what it will vouch for are trusted alike.
+    ///
+    /// # Errors
+    /// Where that is no authority that was made here, or the key is that of another.
+    pub fn restore(kept: &Identity) -> Result<Self, CertificateError> {
+        let issuer = Issuer::new(Self::params(), KeyPair::from_pem(&kept.key)?);
+        let authority = Self { certificate: kept.certificate.clone(), issuer };
+        let vouched =
+            CertificateDer::from_pem_slice(authority.vouch_for_server(&[])?.certificate.as_bytes())?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let name = ServerName::from(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        WebPkiServerVerifier::builder_with_provider(Arc::new(authority.roots()?), provider)
+            .build()?
+            .verify_server_cert(&vouched, &[], &name, &[], UnixTime::now())?;
+        Ok(authority)
+    }
+
+    /// What of it is to be kept, to [restore](Self::restore) it from.
+    pub fn identity(&self) -> Identity {
+        Identity { certificate: self.certificate.clone(), key: self.issuer.key().serialize_pem() }
+    }
+
+    /// What every authority is, but for its key.
+    fn params() -> CertificateParams {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, "watchkeeper-ca");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages =
             vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign, KeyUsagePurpose::DigitalSignature];
-        let key = KeyPair::generate()?;
-        let certificate = params.self_signed(&key)?.pem();
-        Ok(Self { certificate, issuer: Issuer::new(params, key) })
+        params
+    }
+
+    fn roots(&self) -> Result<RootCertStore, CertificateError> {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(self.certificate.as_bytes())?)?;
+        Ok(roots)
     }
 
     /// Its certificate, in PEM: who trusts it trusts the server.
@@ -153,9 +188,7 @@ impl Authority {
     /// Where the identity cannot be served.
     pub fn serve(&self, server: &Identity) -> Result<Arc<ServerConfig>, CertificateError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_slice(self.certificate.as_bytes())?)?;
-        let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
+        let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(self.roots()?), provider.clone())
             .allow_unauthenticated()
             .build()?;
         let chain = vec![CertificateDer::from_pem_slice(server.certificate.as_bytes())?];
@@ -280,6 +313,23 @@ mod tests {
         );
         assert_eq!(subject.fingerprint.len(), 64);
         assert!(authority.vouch_for_client("jane", &["a", "b", "c"]).is_err());
+    }
+
+    #[test]
+    fn an_authority_that_is_restored_vouches_as_before_and_with_the_key_of_another_it_is_none() {
+        let (first, other) = (Authority::generate().unwrap(), Authority::generate().unwrap());
+        let restored = Authority::restore(&first.identity()).unwrap();
+        assert_eq!(restored.certificate(), first.certificate());
+        restored.serve(&restored.vouch_for_server(&[]).unwrap()).unwrap();
+        for (certificate, key) in [
+            (first.certificate(), other.identity().key.as_str()),
+            (other.certificate(), first.identity().key.as_str()),
+            (first.certificate(), "no key"),
+            ("no certificate", first.identity().key.as_str()),
+        ] {
+            let kept = Identity { certificate: certificate.to_owned(), key: key.to_owned() };
+            assert!(Authority::restore(&kept).is_err(), "{certificate}");
+        }
     }
 
     #[test]

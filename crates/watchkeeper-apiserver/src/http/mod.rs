@@ -86,6 +86,7 @@ pub use options::{
 };
 pub use query::Query;
 pub use random::{NoRandomness, random_token, random_uid};
+pub(crate) use random::{hex, sha256};
 pub use request::{ResourceRequest, Target, TargetError, Verb};
 pub use respond::{
     GZIP_BYTES, LONG_WARNING_BYTES, Response, WARNING_BYTES, method_not_allowed, no_such_resource,
@@ -93,6 +94,6 @@ pub use respond::{
 pub use strict::{FINDING_PATH_BYTES, Finding, STRICT_FINDINGS};
 pub use version::VersionInfo;
 pub use watchkeeper_core::{Check, Health};
-pub use watchkeeper_listen::{ConnectionLimits, ListenError, Listener, Security, Switch};
+pub use watchkeeper_listen::{ConnectionLimits, ListenError, Listener, Security, Socket, Switch};
 pub use watchkeeper_wire::document::DOCUMENT_DEPTH;
 pub use watchkeeper_wire::yaml::YAML_NODES;

@@ -24,6 +24,17 @@ impl World {
         headers: &[(&str, &str)],
         body: String,
     ) -> Response<Incoming> {
+        self.send_as("t", method, path, headers, body).await
+    }
+
+    pub(crate) async fn send_as(
+        &self,
+        token: &str,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> Response<Incoming> {
         let io = TokioIo::new(TcpStream::connect(self.server.address()).await.unwrap());
         let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.unwrap();
         tokio::spawn(connection);
@@ -31,7 +42,7 @@ impl World {
             .method(method)
             .uri(path)
             .header("host", "k")
-            .header("authorization", "Bearer t");
+            .header("authorization", format!("Bearer {token}"));
         for (name, value) in headers {
             request = request.header(*name, *value);
         }

@@ -8,6 +8,7 @@
 //! DIR/lock                            held while a process uses the directory
 //! DIR/log-00000000000000000042       the changes after revision 42, in order
 //! DIR/snapshot-00000000000000000042  all objects at revision 42
+//! DIR/keyring                        what the server is known by: see `beside`
 //! DIR/*.tmp                          files that were not finished: removed at the next start
 //! ```
 //!
@@ -38,6 +39,7 @@
 //!
 //! What is not kept: the history. Revisions from before a start answer as compacted ones do.
 
+mod beside;
 mod directory;
 mod error;
 mod files;
@@ -61,6 +63,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use watchkeeper_core::{Check, ObjectKey};
 
+pub(crate) use beside::Beside;
 pub use error::OpenError;
 pub use recover::{Cut, Damage, LogContents, Recovery, read_log};
 
@@ -83,6 +86,7 @@ pub struct DiskStore {
     memory: Arc<MemoryStore>,
     recovery: Recovery,
     trouble: Trouble,
+    beside: Beside,
     /// `None` while dropping.
     commands: Option<mpsc::Sender<Command>>,
     writer: Option<JoinHandle<()>>,
@@ -116,18 +120,24 @@ impl DiskStore {
         let memory = Arc::new(recovered.state.objects.finish(limits, recovery.revision));
         let trouble = Trouble::default();
         let snapshots = Snapshots::new(files.clone(), thresholds, live_bytes, recovered.log_bytes);
+        let beside = Beside::new(files.clone());
         let (commands, waiting) = mpsc::channel(WAITING);
         let writer = Writer::new(memory.clone(), log, snapshots, trouble.clone());
         let writer = std::thread::Builder::new()
             .name("watchkeeper-disk".to_owned())
             .spawn(move || writer.run(waiting))
             .map_err(|source| OpenError::Io { path: files.path(""), source })?;
-        Ok(Self { memory, recovery, trouble, commands: Some(commands), writer: Some(writer) })
+        Ok(Self { memory, recovery, trouble, beside, commands: Some(commands), writer: Some(writer) })
     }
 
     /// What was found when it was opened.
     pub fn recovery(&self) -> &Recovery {
         &self.recovery
+    }
+
+    /// What is kept in the directory beside the objects.
+    pub(crate) fn beside(&self) -> &Beside {
+        &self.beside
     }
 
     /// See [`MemoryStore::trim`].

@@ -1,5 +1,6 @@
 //! A store on disk: what it keeps, what it survives, and what it refuses.
 
+mod beside;
 mod crashes;
 mod directory;
 mod fake;
