@@ -12,6 +12,7 @@ pub mod dynamic;
 pub mod kubeconfig;
 pub mod metrics;
 pub mod pager;
+pub mod renewed;
 pub mod resource;
 pub mod rest;
 mod secret;

@@ -12,5 +12,5 @@ mod stall;
 mod switch;
 
 pub use answer::{Answer, Arrival, Departure};
-pub use listener::{ConnectionLimits, ListenError, Listener, Security, Socket};
+pub use listener::{Certificates, ConnectionLimits, CurrentConfig, ListenError, Listener, Security, Socket};
 pub use switch::Switch;

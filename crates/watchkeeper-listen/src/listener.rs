@@ -13,6 +13,7 @@
 //! When it is told to stop, a listener accepts nobody, ends every stream, lets requests in flight finish
 //! and idle connections go, and after [`ConnectionLimits::drain`] cuts off the rest.
 
+use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -114,6 +115,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub enum Security {
     /// By TLS.
     Tls(Arc<ServerConfig>),
+    /// By TLS, as it is to be when a connection begins. Connections stay as they began.
+    Renewed(Arc<dyn Certificates>),
     /// Not at all, and so on loopback only.
     Plain,
 }
@@ -138,7 +141,25 @@ pub enum ListenError {
     },
 }
 
+/// What TLS is to be, from one connection to the next.
+pub trait Certificates: fmt::Debug + Send + Sync {
+    /// What a connection is served by that begins now; `None` cuts it off. It counts as part of the handshake.
+    fn current(&self) -> CurrentConfig<'_>;
+}
+
+/// What a look for certificates does while it is awaited.
+pub type CurrentConfig<'a> = Pin<Box<dyn Future<Output = Option<Arc<ServerConfig>>> + Send + 'a>>;
+
 impl Security {
+    /// What a connection is served by that begins now, if it is encrypted.
+    async fn current(&self) -> Option<Arc<ServerConfig>> {
+        match self {
+            Self::Tls(config) => Some(config.clone()),
+            Self::Renewed(certificates) => certificates.current().await,
+            Self::Plain => None,
+        }
+    }
+
     /// Whether connections to this address may be as this says.
     ///
     /// # Errors
@@ -146,7 +167,7 @@ impl Security {
     pub fn suits(&self, address: SocketAddr) -> Result<(), ListenError> {
         match self {
             Self::Plain if !address.ip().is_loopback() => Err(ListenError::PlainBeyondLoopback { address }),
-            Self::Plain | Self::Tls(_) => Ok(()),
+            Self::Plain | Self::Tls(_) | Self::Renewed(_) => Ok(()),
         }
     }
 }
@@ -217,7 +238,7 @@ impl Listener {
     /// `https://127.0.0.1:6443`.
     pub fn url(&self) -> String {
         match self.security {
-            Security::Tls(_) => format!("https://{}", self.address),
+            Security::Tls(_) | Security::Renewed(_) => format!("https://{}", self.address),
             Security::Plain => format!("http://{}", self.address),
         }
     }
@@ -226,10 +247,6 @@ impl Listener {
     /// is dropped before that, connections are cut off.
     pub async fn run<A: Answer>(self, front: A, stop: CancellationToken) {
         let front = Arc::new(front);
-        let acceptor = match &self.security {
-            Security::Tls(config) => Some(TlsAcceptor::from(config.clone())),
-            Security::Plain => None,
-        };
         let permits = Arc::new(Semaphore::new(self.limits.connections.clamp(1, Semaphore::MAX_PERMITS)));
         let mut connections = JoinSet::new();
         let (cut, tracker) = (CancellationToken::new(), TaskTracker::new());
@@ -248,9 +265,9 @@ impl Listener {
                     stop: stop.clone(),
                     streams: Streams { tracker: tracker.clone(), cut: cut.clone() },
                 };
-                let acceptor = acceptor.clone();
+                let security = self.security.clone();
                 connections.spawn(async move {
-                    connection.accept(stream, acceptor).await;
+                    connection.accept(stream, security).await;
                     drop(permit);
                 });
             }
@@ -292,18 +309,21 @@ struct Connection<A> {
 }
 
 impl<A: Answer> Connection<A> {
-    async fn accept(self, stream: TcpStream, acceptor: Option<TlsAcceptor>) {
+    async fn accept(self, stream: TcpStream, security: Security) {
         let _ = stream.set_nodelay(true); // it is slower without, and not wrong
-        let Some(acceptor) = acceptor else {
+        if matches!(security, Security::Plain) {
             let Some(Ok(protocol)) =
                 self.stop.run_until_cancelled(timeout(self.limits.head, spoken(&stream))).await
             else {
                 return;
             };
             return self.serve(stream, None, protocol).await;
-        };
-        let handshake = timeout(self.limits.handshake, acceptor.accept(stream));
-        let Some(Ok(Ok(stream))) = self.stop.run_until_cancelled(handshake).await else { return };
+        }
+        let handshake = timeout(self.limits.handshake, async {
+            let acceptor = TlsAcceptor::from(security.current().await?);
+            acceptor.accept(stream).await.ok()
+        });
+        let Some(Ok(Some(stream))) = self.stop.run_until_cancelled(handshake).await else { return };
         let (_, session) = stream.get_ref();
         let certificate = session.peer_certificates().and_then(|chain| chain.first());
         let peer = certificate.and_then(|certificate| self.front.peer(certificate)).map(Arc::new);

@@ -32,7 +32,7 @@ pub(crate) struct Flags {
     /// Another host name to answer to; may be given several times
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
-    /// A file with the certificate to serve with
+    /// A file with the certificate to serve with. It may be renewed in place, with its key
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// A file with the key of the certificate

@@ -4,7 +4,6 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
@@ -17,6 +16,7 @@ use crate::Config;
 use crate::auth::{Credentials, Fixed, PemIdentity};
 use crate::config::{Authorities, ClientCertificate};
 use crate::metrics::{CaReload, Metrics, NoMetrics};
+use crate::renewed::Renewed;
 
 /// What a connection needs. Certificates that are in files are read again for every connection.
 #[derive(Debug)]
@@ -27,13 +27,12 @@ pub(super) struct Tls {
     metrics: Arc<dyn Metrics>,
     /// Whether those that this machine trusts count besides.
     and_system: bool,
-    built: Mutex<Option<Arc<Built>>>,
+    built: Renewed<Materials, Built>,
 }
 
 /// What was made of certificates and keys.
 #[derive(Debug)]
 pub(super) struct Built {
-    materials: Materials,
     config: Arc<ClientConfig>,
 }
 
@@ -60,7 +59,7 @@ impl Tls {
             credentials,
             metrics: config.metrics.clone(),
             and_system: false,
-            built: Mutex::default(),
+            built: Renewed::default(),
         }
     }
 
@@ -73,38 +72,18 @@ impl Tls {
             credentials: Arc::new(Fixed::none()),
             metrics: Arc::new(NoMetrics),
             and_system: true,
-            built: Mutex::default(),
+            built: Renewed::default(),
         }
     }
 
     /// What holds now. Where a file has become unreadable or broken, what it held before goes on to hold.
     pub(super) async fn current(&self) -> Result<Arc<Built>, ConnectError> {
-        let known = self.built.lock().clone();
-        let made = match self.materials(known.as_deref()).await {
-            Ok(materials) if known.as_ref().is_some_and(|known| known.materials == materials) => {
-                return Ok(known.expect("it was compared just now"));
-            }
-            Ok(materials) => self.build(materials).await,
-            Err(error) => Err(error),
-        };
-        match (made, known) {
-            (Ok(built), _) => {
-                let mut newest = self.built.lock();
-                match &*newest {
-                    // Somebody else has made the same meanwhile: connections compare by identity.
-                    Some(other) if other.materials == built.materials => Ok(other.clone()),
-                    _ => Ok(newest.insert(Arc::new(built)).clone()),
-                }
-            }
-            (Err(error), Some(known)) => {
-                tracing::warn!(%error, "certificates have changed and cannot be used: the old ones go on to hold");
-                Ok(known)
-            }
-            (Err(error), None) => Err(error),
-        }
+        let known = self.built.known();
+        let found = self.materials(known.as_ref().map(|(materials, _)| &**materials)).await;
+        self.built.current(found, |materials| async move { self.build(&materials).await }).await
     }
 
-    async fn materials(&self, known: Option<&Built>) -> Result<Materials, ConnectError> {
+    async fn materials(&self, known: Option<&Materials>) -> Result<Materials, ConnectError> {
         let authorities = match &self.authorities {
             Authorities::System | Authorities::Anybody => None,
             Authorities::Pem(pem) => Some(pem.clone()),
@@ -129,7 +108,7 @@ impl Tls {
         Ok(Materials { authorities, identity })
     }
 
-    async fn build(&self, materials: Materials) -> Result<Built, ConnectError> {
+    async fn build(&self, materials: &Materials) -> Result<Built, ConnectError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
@@ -154,16 +133,16 @@ impl Tls {
                 builder.with_client_auth_cert(chain, key).map_err(|error| mismatched(&error))?
             }
         };
-        Ok(Built { materials, config: Arc::new(config) })
+        Ok(Built { config: Arc::new(config) })
     }
 }
 
 /// What came of reading the file of authorities again.
-fn reload(known: &Built, pem: Option<&str>) -> CaReload {
+fn reload(known: &Materials, pem: Option<&str>) -> CaReload {
     match pem {
         None => CaReload::Unreadable,
         Some("") => CaReload::Empty,
-        Some(pem) if known.materials.authorities.as_deref() == Some(pem) => CaReload::Unchanged,
+        Some(pem) if known.authorities.as_deref() == Some(pem) => CaReload::Unchanged,
         Some(pem) if roots(pem).is_err() => CaReload::Unparsable,
         Some(_) => CaReload::Updated,
     }

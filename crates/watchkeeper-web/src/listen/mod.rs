@@ -57,7 +57,7 @@ impl Server {
         }
         let secure = tls.is_some();
         let security = match tls {
-            Some(tls) => Security::Tls(tls::config(tls).await?),
+            Some(tls) => tls::security(tls).await?,
             None => Security::Plain,
         };
         let listener = Listener::bind(address, security).await?.limits(limits);

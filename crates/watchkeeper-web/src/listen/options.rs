@@ -43,7 +43,8 @@ pub enum Tls {
         /// Its key.
         key: Secret,
     },
-    /// In files, which are read when the server is bound.
+    /// In files, which are read when the server is bound, and again for every connection: they can be renewed in place. A
+    /// pair that cannot be used is logged, and the one before it goes on to be served.
     Files {
         /// The certificate, and those between it and its authority.
         certificate: PathBuf,

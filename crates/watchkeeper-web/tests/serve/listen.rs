@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Empty};
+use hyper::client::conn::http1::SendRequest;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -140,15 +143,22 @@ fn identity() -> (Authority, Identity) {
     (authority, identity)
 }
 
+/// A client that believes those for whom one of these vouches.
+fn trusting(authorities: &[&Authority]) -> ClientConfig {
+    let mut roots = RootCertStore::empty();
+    for authority in authorities {
+        roots.add(CertificateDer::from_pem_slice(authority.certificate().as_bytes()).unwrap()).unwrap();
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    config.with_root_certificates(roots).with_no_client_auth()
+}
+
 #[tokio::test]
 async fn tls_speaks_both_protocols() {
     let (authority, Identity { certificate, key, .. }) = identity();
     let world = World::start(Options::default().tls(Tls::Pem { certificate, key: key.into() })).await;
-    let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_slice(authority.certificate().as_bytes()).unwrap()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let config = config.with_root_certificates(roots).with_no_client_auth();
+    let config = trusting(&[&authority]);
     for protocol in [&b"h2"[..], b"http/1.1"] {
         let mut config = config.clone();
         config.alpn_protocols = vec![protocol.to_vec()];
@@ -181,10 +191,80 @@ async fn http_2_is_known_by_its_first_words_without_tls() {
     .unwrap();
     let connection = tokio::spawn(connection);
     for (uri, expected) in [("http://localhost/ping", 200), ("http://evil.example/ping", 421)] {
-        let request = http::Request::get(uri).body(http_body_util::Empty::<bytes::Bytes>::new()).unwrap();
+        let request = http::Request::get(uri).body(Empty::<Bytes>::new()).unwrap();
         assert_eq!(send.send_request(request).await.unwrap().status(), expected, "{uri}");
     }
     drop(send);
     timeout(LONG, connection).await.unwrap().unwrap().unwrap();
+    world.stop().await;
+}
+
+/// A connection over TLS that stays open.
+struct Open {
+    certificate: CertificateDer<'static>,
+    sender: SendRequest<Empty<Bytes>>,
+}
+
+impl Open {
+    async fn to(world: &World, config: ClientConfig) -> Self {
+        let stream = TcpStream::connect(world.address()).await.unwrap();
+        let name = ServerName::try_from("localhost").unwrap();
+        let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
+        let certificate = stream.get_ref().1.peer_certificates().unwrap()[0].clone();
+        let (sender, connection) =
+            hyper::client::conn::http1::handshake(hyper_util::rt::TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        Self { certificate, sender }
+    }
+
+    /// Whether it was served by this certificate.
+    fn is_by(&self, identity: &Identity) -> bool {
+        self.certificate == CertificateDer::from_pem_slice(identity.certificate.as_bytes()).unwrap()
+    }
+
+    async fn ping(&mut self) {
+        let request = http::Request::get("/ping").header("host", "localhost").body(Empty::new()).unwrap();
+        let answer = self.sender.send_request(request).await.unwrap();
+        assert_eq!(answer.status(), 200);
+        answer.into_body().collect().await.unwrap();
+        self.sender.ready().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_pair_that_is_renewed_in_its_files_is_served_and_a_broken_one_is_not() {
+    let home = tempfile::tempdir().unwrap();
+    let (certificate, key) = (home.path().join("tls.crt"), home.path().join("tls.key"));
+    let write = |identity: &Identity| {
+        std::fs::write(&certificate, &identity.certificate).unwrap();
+        std::fs::write(&key, &identity.key).unwrap();
+    };
+    let ((old_authority, old), (new_authority, new)) = (identity(), identity());
+    write(&old);
+    let files = Tls::Files { certificate: certificate.clone(), key: key.clone() };
+    let world = World::start(Options::default().tls(files)).await;
+    // A client that resumes a session is given no certificate: each begins anew.
+    let connect = async || Open::to(&world, trusting(&[&old_authority, &new_authority])).await;
+    let mut before = connect().await;
+    assert!(before.is_by(&old));
+    before.ping().await;
+
+    std::fs::write(&certificate, &new.certificate).unwrap(); // and the key is that of the old one
+    assert!(connect().await.is_by(&old));
+    std::fs::write(&key, "half a k").unwrap();
+    assert!(connect().await.is_by(&old));
+    std::fs::remove_file(&key).unwrap();
+    let mut during = connect().await;
+    assert!(during.is_by(&old));
+    during.ping().await;
+
+    write(&new);
+    let mut after = connect().await;
+    assert!(after.is_by(&new));
+    for connection in [&mut before, &mut during, &mut after] {
+        connection.ping().await;
+    }
+    std::fs::write(&certificate, "").unwrap();
+    assert!(connect().await.is_by(&new));
     world.stop().await;
 }
