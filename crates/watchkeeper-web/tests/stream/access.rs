@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::time::timeout;
 use watchkeeper_web::listen::Options;
 use watchkeeper_web::stream::{CHECK, Limits};
 
-use crate::reader::{Reader, View};
+use crate::reader::{PATIENCE, Reader, View};
 use crate::world::{World, escaped, maps};
 
 const NOTHING: &str = r#"{"subscriptions":[]}"#;
@@ -76,4 +77,54 @@ async fn who_is_not_known_any_more_sees_nothing_more() {
     let (status, _) = Reader::ask(world.address, "", &gone).await.err().unwrap();
     assert_eq!(status, 401);
     world.stop().await;
+}
+
+#[tokio::test]
+async fn who_may_not_any_more_is_told_and_sees_nothing_more_of_it() {
+    let (world, judge) = World::judged(Options::default().require_tokens(true)).await;
+    let (visitor, admin) = (world.account("visitor").await, bearer(world.cluster.token()));
+    let accounts = json!({"id": "accounts", "resource": "serviceaccounts", "group": "core", "version": "v1",
+        "namespace": world.namespace()});
+    let [maps, accounts] = [maps(&world, "maps", ""), accounts].map(|sub| escaped(&sub.to_string()));
+    let mut reader =
+        Reader::ask(world.address, &format!("?sub={maps}&sub={accounts}"), &visitor).await.unwrap();
+    let mut others = Reader::ask(world.address, &format!("?sub={maps}"), &admin).await.unwrap();
+    let (mut view, mut seen) = (View::default(), View::default());
+    reader.until_seen(&mut view, |view| view.synced.len() == 2).await;
+    others.until("synced", &mut seen).await;
+
+    // What was found out lately holds (A2).
+    judge.withdraw(":visitor", "configmaps");
+    world.create("one", "web").await;
+    reader.until_seen(&mut view, |view| view.keys("maps").len() == 1).await;
+    tokio::time::pause();
+    tokio::time::advance(CHECK + Duration::from_secs(1)).await;
+    tokio::time::resume();
+    world.create("two", "web").await;
+    let told = reader.until_seen(&mut view, |view| !view.failed.is_empty());
+    timeout(PATIENCE, told).await.expect("they are not told");
+    let (status, message) = &view.failed["maps"];
+    let said = format!(
+        "configmaps is forbidden: User \"system:serviceaccount:{0}:visitor\" cannot watch resource \"configmaps\" \
+         in API group \"\" in the namespace \"{0}\"",
+        world.namespace()
+    );
+    assert_eq!((*status, message), (403, &said));
+
+    // Others see more, and they themselves of what they still may.
+    world.create("three", "web").await;
+    others.until_seen(&mut seen, |seen| seen.keys("maps").len() == 3).await;
+    let known = view.keys("accounts").len();
+    world.account("late").await;
+    reader.until_seen(&mut view, |view| view.keys("accounts").len() > known).await;
+    assert!(!view.keys("maps").contains(&world.key("three").as_str()), "{view:?}");
+    assert_eq!(view.failed.len(), 1, "{view:?}");
+
+    // Nor does it help to ask again.
+    let mut again = Reader::ask(world.address, &format!("?sub={maps}"), &visitor).await.unwrap();
+    let mut view = View::default();
+    again.until("failed", &mut view).await;
+    assert_eq!(view.failed["maps"], (403, said));
+    world.stop().await;
+    judge.stop().await;
 }

@@ -3,6 +3,7 @@
 
 mod access;
 mod content;
+mod judge;
 mod limits;
 mod model;
 mod reader;

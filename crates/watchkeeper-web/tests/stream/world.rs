@@ -18,6 +18,7 @@ use watchkeeper_web::Service;
 use watchkeeper_web::listen::{Options, Server};
 use watchkeeper_web::stream::Limits;
 
+use crate::judge::Judge;
 use crate::reader::Reader;
 
 pub(crate) struct World {
@@ -39,10 +40,33 @@ impl World {
     }
 
     pub(crate) async fn of(limits: Limits, options: Options) -> Self {
+        let (cluster, client) = Self::cluster().await;
+        Self::over(cluster, client.clone(), client, limits, options).await
+    }
+
+    /// As one in which somebody else says who may read what.
+    pub(crate) async fn judged(options: Options) -> (Self, Judge) {
+        let (cluster, client) = Self::cluster().await;
+        let (judge, judged) = Judge::before(&client, cluster.token()).await;
+        (Self::over(cluster, client, judged, Limits::default(), options).await, judge)
+    }
+
+    async fn cluster() -> (TestCluster, Client) {
         let cluster = TestCluster::start().await.unwrap();
         let file = Sources::File(cluster.kubeconfig_path().to_owned());
         let client = Client::new(&Config::load(&file, &Overrides::default()).unwrap()).unwrap();
-        let service = Service::new(&client);
+        (cluster, client)
+    }
+
+    /// With a service that reads by a client of its own.
+    async fn over(
+        cluster: TestCluster,
+        client: Client,
+        served: Client,
+        limits: Limits,
+        options: Options,
+    ) -> Self {
+        let service = Service::new(&served);
         service.streams().limit(limits);
         service.start();
         let server = Server::bind(&service, options).await.unwrap();
