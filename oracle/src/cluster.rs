@@ -7,10 +7,8 @@
 //! - C2: a cluster that has been dropped has left no process and no file behind; nor has one whose owner was
 //!   killed, a moment later.
 
-use std::ffi::OsStr;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -22,6 +20,7 @@ use tokio::process::Command;
 use crate::binaries::Binaries;
 use crate::certificates::Certificates;
 use crate::client::{Client, RequestError};
+use crate::kubectl::Kubectl;
 use crate::process::Process;
 use crate::readiness::{StartError, until};
 use crate::server::{self, Ports};
@@ -42,7 +41,7 @@ pub struct Cluster {
     apiserver_arguments: Vec<String>,
     authority: String,
     token: String,
-    kubeconfig: PathBuf,
+    kubectl: Kubectl,
     ready_after: Duration,
     directory: TempDir,
 }
@@ -125,7 +124,7 @@ impl Builder {
             apiserver_arguments,
             authority: secrets.authority,
             token: secrets.token,
-            kubeconfig: path.join("kubeconfig"),
+            kubectl: Kubectl::new(&path.join("kubeconfig"), path)?,
             ready_after,
             directory,
         })
@@ -172,7 +171,7 @@ impl Cluster {
     /// A kubeconfig with two contexts that may do everything: `certificate` (the current one) and `token`.
     #[must_use]
     pub fn kubeconfig(&self) -> &Path {
-        &self.kubeconfig
+        self.kubectl.kubeconfig()
     }
 
     /// Where the cluster keeps its data, its secrets and its logs. Tests may put files of their own there.
@@ -254,21 +253,17 @@ impl Cluster {
         &self.client
     }
 
-    /// Runs kubectl to its end.
-    pub async fn kubectl(&self, args: impl IntoIterator<Item: AsRef<OsStr>>) -> io::Result<Output> {
-        self.program("kubectl").args(args).output().await
+    /// kubectl, which finds this cluster and may do everything.
+    #[must_use]
+    pub fn kubectl(&self) -> &Kubectl {
+        &self.kubectl
     }
 
     /// A command for one of the [`Binaries`] that finds this cluster by its environment. It is killed when the
     /// child is dropped.
     #[must_use]
     pub fn program(&self, name: &str) -> Command {
-        let mut command = Command::new(self.binaries.path(name));
-        command
-            .env("KUBECONFIG", &self.kubeconfig)
-            .env("KUBECACHEDIR", self.directory().join("kubectl-cache"))
-            .kill_on_drop(true);
-        command
+        self.kubectl.replaced_by(self.binaries.path(name)).command(None::<&str>)
     }
 }
 

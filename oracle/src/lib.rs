@@ -2,6 +2,7 @@
 //!
 //! - [`Cluster`] is a real kube-apiserver on a real etcd, gone with the test that started it.
 //! - [`EtcdServer`] is a real etcd alone, which can be killed and started again.
+//! - [`Kubectl`] is the real kubectl at a server of either sort.
 //! - [`Binaries`] are those two, kubectl, kube-controller-manager and the Go programs under `cmd/`, at the
 //!   versions that `go.mod` pins; they are built when they are first needed and cached outside the checkout.
 //! - [`testdata()`] and [`random_objects`] are objects in the forms that Go gives them, for the codecs.
@@ -16,6 +17,7 @@ mod client;
 mod cluster;
 mod etcd;
 mod kubeconfig;
+mod kubectl;
 mod objects;
 mod process;
 mod readiness;
@@ -29,6 +31,7 @@ pub use binaries::{Binaries, BuildError};
 pub use client::{Client, RequestError};
 pub use cluster::{Builder, Cluster};
 pub use etcd::{EtcdBuilder, EtcdServer};
+pub use kubectl::{Kubectl, Said};
 pub use objects::{OfJson, RandomObject, RandomObjects, random_objects};
 pub use readiness::StartError;
 pub use records::RecordError;

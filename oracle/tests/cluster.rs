@@ -21,10 +21,9 @@ async fn it_is_a_real_server_that_real_clients_speak_to() -> Outcome {
     assert!(version.contains(r#""minor": "37""#), "{version}");
 
     for context in ["certificate", "token"] {
-        let listed = cluster.kubectl(["--context", context, "get", "namespaces", "-o", "name"]).await?;
-        let (names, errors) =
-            (String::from_utf8_lossy(&listed.stdout), String::from_utf8_lossy(&listed.stderr));
-        assert!(listed.status.success() && names.contains("namespace/default"), "{names}{errors}");
+        let names = ["--context", context, "get", "namespaces", "-o", "name"];
+        let names = cluster.kubectl().says(names, "").await?;
+        assert!(names.contains("namespace/default"), "{names}");
     }
 
     let list =
@@ -51,8 +50,7 @@ async fn it_turns_away_who_is_nobody() -> Outcome {
 #[tokio::test]
 async fn a_server_that_was_killed_starts_again_with_its_data() -> Outcome {
     let mut cluster = Cluster::start().await?;
-    let created = cluster.kubectl(["create", "namespace", "lasting"]).await?;
-    assert!(created.status.success(), "{created:?}");
+    cluster.kubectl().says(["create", "namespace", "lasting"], "").await?;
     let (url, before) = (cluster.url(), cluster.processes()?);
     cluster.kill_apiserver()?;
     cluster.start_apiserver().await?;
@@ -67,8 +65,7 @@ async fn a_server_that_was_killed_starts_again_with_its_data() -> Outcome {
 #[tokio::test]
 async fn with_a_controller_manager_namespaces_are_furnished() -> Outcome {
     let cluster = Cluster::builder().controller_manager(true).start().await?;
-    let created = cluster.kubectl(["create", "namespace", "furnished"]).await?;
-    assert!(created.status.success(), "{created:?}");
+    cluster.kubectl().says(["create", "namespace", "furnished"], "").await?;
     let waited = [
         "wait",
         "--namespace=furnished",
@@ -77,8 +74,8 @@ async fn with_a_controller_manager_namespaces_are_furnished() -> Outcome {
         "serviceaccount/default",
         "configmap/kube-root-ca.crt",
     ];
-    let furnished = cluster.kubectl(waited).await?;
-    assert!(furnished.status.success(), "{furnished:?}\n{}", cluster.logs());
+    let furnished = cluster.kubectl().run(waited, "").await?;
+    assert_eq!(furnished.code, Some(0), "{furnished:?}\n{}", cluster.logs());
     Ok(())
 }
 

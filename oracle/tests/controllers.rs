@@ -156,8 +156,8 @@ async fn the_real_server_takes_finalizers_leases_and_events() {
     let lease = objects(&client, "coordination.k8s.io", "leases", "Lease").get("shops").await.unwrap();
     assert_eq!(lease["metadata"]["labels"], json!({"one": "yes", "two": "yes"}));
     assert_eq!(lease["spec"]["leaseTransitions"], 1);
-    let described = cluster.kubectl(&["describe", "lease", "shops", "-n", NAMESPACE]).await.unwrap();
-    let described = String::from_utf8(described.stdout).unwrap();
+    let describe = ["describe", "lease", "shops", "-n", NAMESPACE];
+    let described = cluster.kubectl().says(describe, "").await.unwrap();
     assert!(described.contains("one became leader"), "{described}");
 
     records(&client, &Reference::of_object(&lease).unwrap()).await;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::thread;
 
 use http::Method;
@@ -11,7 +12,7 @@ use serde_json::Value;
 use watchkeeper_apiserver::discovery::{self, Aggregated, Document, Root};
 use watchkeeper_apiserver::registry::{Verb, builtin};
 use watchkeeper_core::FieldSelector;
-use watchkeeper_oracle::Cluster;
+use watchkeeper_oracle::{Cluster, Kubectl};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -179,16 +180,10 @@ fn answer(stream: TcpStream) -> Outcome {
 async fn real_kubectl_finds_its_way_by_our_documents_alone() -> Outcome {
     let cluster = Cluster::start().await?;
     let url = serve_documents()?;
-    let kubectl = async |arguments: &[&str], ours: bool| -> Outcome<String> {
-        let mut command = cluster.program("kubectl");
-        if ours {
-            command.env("KUBECONFIG", "/dev/null").arg("--server").arg(&url);
-            command.env("KUBECACHEDIR", cluster.directory().join("cache-of-ours"));
-        }
-        let output = command.args(arguments).output().await?;
-        let said = String::from_utf8(output.stdout)?;
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        Ok(said)
+    let nowhere = Kubectl::new(Path::new("/dev/null"), &cluster.directory().join("home-of-ours"))?;
+    let kubectl = async |arguments: &[&str], ours: bool| match ours {
+        false => cluster.kubectl().says(arguments, "").await,
+        true => nowhere.says(["--server", &url].iter().chain(arguments), "").await,
     };
     let served: BTreeSet<String> = builtin().iter().map(|row| row.group_version().to_string()).collect();
     for arguments in [&["api-resources", "-o", "wide", "--no-headers"][..], &["api-versions"][..]] {

@@ -12,7 +12,7 @@ use watchkeeper_client::discovery::{
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::rest::Content;
 use watchkeeper_client::{Config, DiscoveryClient, RestClient, Transport};
-use watchkeeper_oracle::Cluster;
+use watchkeeper_oracle::{Cluster, Said};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -63,17 +63,11 @@ impl World {
 
     /// What kubectl prints, with the caches of this name: its answer, and what it logs.
     async fn kubectl(&self, caches: &str, args: &[&str]) -> Outcome<(String, String)> {
-        let output = self
-            .cluster
-            .program("kubectl")
-            .arg(format!("--cache-dir={}", self.root(caches).display()))
-            .args(args)
-            .output()
-            .await?;
-        let (out, log) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
-        match output.status.success() {
-            true => Ok((out, log)),
-            false => Err(format!("kubectl {args:?}: {log}").into()),
+        let mut command = self.cluster.kubectl().command(args);
+        command.arg(format!("--cache-dir={}", self.root(caches).display()));
+        match Said::of(command, "").await? {
+            Said { code: Some(0), out, error } => Ok((out, error)),
+            Said { error, .. } => Err(format!("kubectl {args:?}: {error}").into()),
         }
     }
 }

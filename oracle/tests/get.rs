@@ -15,17 +15,17 @@ use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::rest::Content;
 use watchkeeper_client::{Client, Config, RestClient};
-use watchkeeper_oracle::{Binaries, Cluster};
+use watchkeeper_oracle::{Cluster, Kubectl, Said};
 
+#[path = "get/going.rs"]
+mod going;
 #[path = "printed_tables/objects.rs"]
 #[allow(dead_code, reason = "another test makes random pods of it as well")]
 mod objects;
 #[path = "get/program.rs"]
 mod program;
-#[path = "get/side.rs"]
-mod side;
 
-use side::{Said, Side};
+use going::Going;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -79,8 +79,8 @@ const DIFFERENCES: [(&str, &str, &str); 7] = [
 
 /// Both programs at one server, and who writes to it.
 struct Stage {
-    theirs: Side,
-    ours: Side,
+    theirs: Kubectl,
+    ours: Kubectl,
     rest: RestClient,
     _home: TempDir,
 }
@@ -163,7 +163,8 @@ async fn what_a_watch_prints_is_what_kubectl_prints() -> Outcome {
     .enumerate()
     {
         let arguments = split(command);
-        let mut going = [stage.theirs.start(&arguments)?, stage.ours.start(&arguments)?];
+        let start = |side: &Kubectl| Going::start(side.command(&arguments));
+        let mut going = [start(&stage.theirs)?, start(&stage.ours)?];
         let mut lines = [Vec::new(), Vec::new()];
         for (going, lines) in going.iter_mut().zip(&mut lines) {
             match before {
@@ -206,22 +207,19 @@ async fn kubectl_runs_it_as_its_plugin() -> Outcome {
     std::fs::create_dir(&plugins)?;
     std::os::unix::fs::symlink(program::build()?, plugins.join("kubectl-watchkeeper"))?;
     let stage = Stage::set(home, &kubeconfig)?;
-    let plugged = |line: &str| {
-        let mut command = stage.theirs.command(&split(line));
+    let plugged = async |line: &str| {
+        let mut command = stage.theirs.command(split(line));
         command.env("PATH", &plugins);
-        command
+        Said::of(command, "").await
     };
-    let get = plugged("watchkeeper get namespaces -o name").output().await?;
-    let theirs = stage.theirs.run(&split("get namespaces -o name")).await?;
-    assert_eq!((String::from_utf8(get.stdout)?, get.status.code()), (theirs.out, Some(0)));
-    let help = String::from_utf8(plugged("watchkeeper get --help").output().await?.stdout)?;
+    let get = plugged("watchkeeper get namespaces -o name").await?;
+    let theirs = stage.theirs.says(split("get namespaces -o name"), "").await?;
+    assert_eq!((get.out, get.code), (theirs, Some(0)));
+    let help = plugged("watchkeeper get --help").await?.out;
     assert!(help.contains("Usage: kubectl watchkeeper get "), "{help}");
-    let lost = plugged("watchkeeper get").output().await?;
-    let told = String::from_utf8(lost.stderr)?;
-    assert!(
-        told.contains("Use \"kubectl watchkeeper api-resources\"") && lost.status.code() == Some(1),
-        "{told}"
-    );
+    let lost = plugged("watchkeeper get").await?;
+    assert!(lost.error.contains("Use \"kubectl watchkeeper api-resources\""), "{lost:?}");
+    assert_eq!(lost.code, Some(1));
     server.stop().await;
     Ok(())
 }
@@ -230,28 +228,27 @@ impl Stage {
     fn set(home: TempDir, kubeconfig: &Path) -> Outcome<Self> {
         let config = Config::load(&Sources::File(kubeconfig.to_owned()), &Overrides::default())?;
         let rest = RestClient::new(Client::new(&config)?.transport().clone(), "/", Content::json());
-        let kubectl = Binaries::get()?.path("kubectl");
-        let theirs = Side::new(&kubectl, home.path().join("theirs"), kubeconfig)?;
-        let ours = Side::new(&program::build()?, home.path().join("ours"), kubeconfig)?;
+        let theirs = Kubectl::new(kubeconfig, &home.path().join("theirs"))?;
+        let ours = Kubectl::new(kubeconfig, &home.path().join("ours"))?.replaced_by(program::build()?);
         Ok(Self { theirs, ours, rest, _home: home })
     }
 
     /// What both say, once they say the same; or what they said last.
     async fn both(&self, command: &str) -> Outcome<[Said; 2]> {
         let arguments = split(command);
-        let mut said = [self.theirs.run(&arguments).await?, self.ours.run(&arguments).await?];
+        let mut said = [self.theirs.run(&arguments, "").await?, self.ours.run(&arguments, "").await?];
         for _ in 1..ATTEMPTS {
             if said[0] == said[1] || DIFFERENCES.iter().any(|(listed, ..)| *listed == command) {
                 break;
             }
-            said = [self.theirs.run(&arguments).await?, self.ours.run(&arguments).await?];
+            said = [self.theirs.run(&arguments, "").await?, self.ours.run(&arguments, "").await?];
         }
         Ok(said)
     }
 
     async fn context(&self) -> Outcome<String> {
-        let said = self.theirs.run(&split("config get-contexts -o name")).await?;
-        Ok(said.out.lines().collect::<Vec<_>>().join(", "))
+        let names = self.theirs.says(split("config get-contexts -o name"), "").await?;
+        Ok(names.lines().collect::<Vec<_>>().join(", "))
     }
 
     /// Objects of every kind. Returns what the server would not take.

@@ -3,15 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::path::Path;
-use std::process::Output;
 
 use http::{Method, StatusCode};
 use serde_json::Value;
-use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 use watchkeeper_apiserver::http::*;
 use watchkeeper_core::Status;
-use watchkeeper_oracle::{Binaries, Cluster};
+use watchkeeper_oracle::{Cluster, Kubectl, Said};
 
 struct Whoami;
 
@@ -25,21 +23,15 @@ impl Handler for Whoami {
     }
 }
 
-async fn kubectl(kubeconfig: &Path, arguments: &[&str]) -> Output {
-    let kubectl = tokio::task::spawn_blocking(|| Binaries::get().unwrap().path("kubectl")).await.unwrap();
-    let mut command = Command::new(kubectl);
-    command.arg("--kubeconfig").arg(kubeconfig).args(arguments);
-    command.env("KUBECACHEDIR", kubeconfig.with_file_name("cache")).kill_on_drop(true);
-    command.output().await.unwrap()
+async fn kubectl(kubeconfig: &Path, arguments: &[&str]) -> Said {
+    Kubectl::new(kubeconfig, kubeconfig.parent().unwrap()).unwrap().run(arguments, "").await.unwrap()
 }
 
 /// What kubectl says, if it is content.
 async fn said(kubeconfig: &Path, arguments: &[&str]) -> String {
-    let output = kubectl(kubeconfig, arguments).await;
-    let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{arguments:?}: {error}");
-    assert_eq!(error, "", "{arguments:?}");
-    String::from_utf8(output.stdout).unwrap()
+    let Said { code, out, error } = kubectl(kubeconfig, arguments).await;
+    assert_eq!((code, &*error), (Some(0), ""), "{arguments:?}");
+    out
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -75,8 +67,7 @@ async fn kubectl_takes_the_kubeconfig_by_token_and_by_certificate() {
         assert_eq!(said(kubeconfig, &["get", "--raw", "/whoami"]).await, name);
     }
     let refused = kubectl(&by_nothing, &["get", "--raw", "/whoami"]).await;
-    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(error.contains("You must be logged in to the server"), "{error}");
+    assert!(refused.error.contains("You must be logged in to the server"), "{refused:?}");
     stop.cancel();
     run.await.unwrap();
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use watchkeeper_apiserver::http::{Credentials, Kubeconfig};
 use watchkeeper_apiserver::server::ApiServer;
-use watchkeeper_oracle::{Binaries, Cluster};
+use watchkeeper_oracle::Cluster;
 
 #[path = "kubectl/differences.rs"]
 mod differences;
@@ -110,15 +110,14 @@ async fn play_once(recorded: &[Recorded]) -> Outcome<[Vec<Transcript>; 2]> {
     let cluster = Cluster::start().await?;
     let server = ApiServer::builder().start().await?;
     let home = TempDir::new()?;
-    let kubectl = Binaries::get()?.path("kubectl");
     let kubeconfig = Kubeconfig {
         server: cluster.url(),
         authority: Some(cluster.certificate_authority().to_owned()),
         credentials: Credentials::Token(cluster.token().to_owned()),
         namespace: None,
     };
-    let theirs = Session::new(&kubectl, &home.path().join("theirs"), &kubeconfig.render())?;
-    let ours = Session::new(&kubectl, &home.path().join("ours"), &server.kubeconfig().render())?;
+    let theirs = Session::new(&home.path().join("theirs"), &kubeconfig.render())?;
+    let ours = Session::new(&home.path().join("ours"), &server.kubeconfig().render())?;
     let play = async |session: &Session| {
         let mut played = Vec::new();
         for script in recorded {

@@ -13,7 +13,7 @@ use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::config::{Authorities, Authorization};
 use watchkeeper_client::{Client, Config};
 use watchkeeper_cluster::Cluster as Living;
-use watchkeeper_oracle::{Binaries, Cluster};
+use watchkeeper_oracle::Cluster;
 
 #[path = "kubectl/normal.rs"]
 mod normal;
@@ -56,10 +56,8 @@ impl World {
             credentials: Credentials::Token(cluster.token().to_owned()),
             namespace: None,
         };
-        let kubectl = Binaries::get()?.path("kubectl");
-        let session = |name: &str, config: &Kubeconfig| {
-            Session::new(&kubectl, &self.home.path().join(name), &config.render())
-        };
+        let session =
+            |name: &str, config: &Kubeconfig| Session::new(&self.home.path().join(name), &config.render());
         Ok([session("theirs", &theirs)?, session("ours", &self.ours.0.kubeconfig())?])
     }
 

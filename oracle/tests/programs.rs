@@ -31,8 +31,7 @@ async fn the_informer_counts_the_pods_and_then_their_updates() -> Outcome {
     let steady = lines.next_line().await?.unwrap_or_default();
     assert!(steady.starts_with("client-go steady VmHWM: ") && steady.contains(" kB VmRSS: "), "{steady}");
 
-    let labelled = cluster.kubectl(["label", "pod", "a", "b", "seen=yes"]).await?;
-    assert!(labelled.status.success(), "{labelled:?}");
+    cluster.kubectl().says(["label", "pod", "a", "b", "seen=yes"], "").await?;
     let events = lines.next_line().await?.unwrap_or_default();
     assert!(events.starts_with("client-go events=2 wall="), "{events}");
     assert!(informer.wait().await?.success());

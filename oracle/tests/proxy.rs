@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::process::{Output, Stdio};
 use std::time::Duration;
 
 use http::Request;
@@ -15,7 +14,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::{Client, Config};
-use watchkeeper_oracle::Binaries;
+use watchkeeper_oracle::{Kubectl, Said};
 use watchkeeper_testkit::TestCluster;
 use watchkeeper_web::{Options, Server, Service};
 
@@ -48,26 +47,14 @@ impl Town {
 
     /// kubectl that knows nothing but the service's address.
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(Binaries::get().unwrap().path("kubectl"));
-        command
-            .env("KUBECONFIG", self.cluster.directory().join("none"))
-            .env("KUBECACHEDIR", self.cluster.directory().join("kubectl-cache"))
-            .args(["--server", &self.url, "--namespace", "default"])
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
-        command
+        let home = self.cluster.directory();
+        let kubectl = Kubectl::new(&home.join("none"), home).unwrap();
+        kubectl.command(["--server", &self.url, "--namespace", "default"].iter().chain(arguments))
     }
 
     async fn kubectl(&self, arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
-        let mut child = self.command(arguments).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).await.unwrap();
-        let Output { status, stdout, stderr } =
-            timeout(LONG, child.wait_with_output()).await.unwrap().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        (status.code(), text(stdout), text(stderr))
+        let Said { code, out, error } = Said::of(self.command(arguments), input).await.unwrap();
+        (code, out, error)
     }
 
     async fn create(&self, object: Value) {

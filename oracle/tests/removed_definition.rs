@@ -56,25 +56,22 @@ impl ListWatch for Counted {
     }
 }
 
-async fn kubectl(cluster: &Cluster, args: &[&str]) {
-    let output = cluster.kubectl(args).await.unwrap();
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
 /// Has the definition, and an object of it.
 async fn define(cluster: &Cluster, gadget: &str) {
     let definition = cluster.directory().join("definition.json");
     fs::write(&definition, DEFINITION).unwrap();
     let definition = definition.to_str().unwrap();
-    kubectl(cluster, &["create", "-f", definition]).await;
-    kubectl(cluster, &["wait", "--for=condition=Established", "--timeout=30s", "-f", definition]).await;
+    cluster.kubectl().says(["create", "-f", definition], "").await.unwrap();
+    let wait = ["wait", "--for=condition=Established", "--timeout=30s", "-f", definition];
+    cluster.kubectl().says(wait, "").await.unwrap();
     let file = cluster.directory().join("gadget.json");
     let object =
         format!(r#"{{"apiVersion":"shop.example.com/v1","kind":"Gadget","metadata":{{"name":"{gadget}"}}}}"#);
     fs::write(&file, object).unwrap();
     // It is established before all of the server knows.
     timeout(PATIENCE, async {
-        while !cluster.kubectl(["create", "-f", file.to_str().unwrap()]).await.unwrap().status.success() {}
+        let create = ["create", "-f", file.to_str().unwrap()];
+        while cluster.kubectl().run(create, "").await.unwrap().code != Some(0) {}
     })
     .await
     .unwrap();
@@ -98,7 +95,7 @@ async fn an_informer_of_a_removed_definition_ends_and_one_of_its_successor_begin
     assert!(matches!(changes.next().await, Some(Notification::Added { new, .. }) if new["kind"] == "Gadget"));
 
     let before = requests.load(Ordering::SeqCst);
-    kubectl(&cluster, &["delete", "crd", "gadgets.shop.example.com"]).await;
+    cluster.kubectl().says(["delete", "crd", "gadgets.shop.example.com"], "").await.unwrap();
     let ending = timeout(PATIENCE, endings.next()).await.unwrap().unwrap();
     assert_eq!(ending.collection, gadgets);
     assert!(matches!(&ending.why, Why::Gone(status) if status.is_not_found()), "{}", ending.why);

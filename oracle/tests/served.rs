@@ -1,51 +1,38 @@
 //! Real clients against our server.
 
-use std::process::{Output, Stdio};
-
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::process::Command;
 use watchkeeper_apiserver::server::ApiServer;
-use watchkeeper_oracle::Binaries;
+use watchkeeper_oracle::{Binaries, Kubectl};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
-/// Our server, and a directory with its kubeconfig.
+/// Our server, and kubectl in a directory with its kubeconfig.
 struct Served {
     server: ApiServer,
-    directory: TempDir,
-    binaries: &'static Binaries,
+    kubectl: Kubectl,
+    _directory: TempDir,
 }
 
 impl Served {
     async fn start() -> Outcome<Self> {
-        let served = Self {
-            server: ApiServer::builder().start().await?,
-            directory: tempfile::tempdir()?,
-            binaries: Binaries::get()?,
-        };
-        served.server.kubeconfig().write(&served.directory.path().join("kubeconfig"))?;
-        Ok(served)
-    }
-
-    fn program(&self, name: &str) -> Command {
-        let mut command = Command::new(self.binaries.path(name));
-        command
-            .env("KUBECONFIG", self.directory.path().join("kubeconfig"))
-            .env("HOME", self.directory.path());
-        command.kill_on_drop(true);
-        command
-    }
-
-    async fn kubectl(&self, line: &str) -> Outcome<Output> {
-        Ok(self.program("kubectl").args(line.split(' ')).output().await?)
+        let (server, directory) = (ApiServer::builder().start().await?, tempfile::tempdir()?);
+        let kubeconfig = directory.path().join("kubeconfig");
+        server.kubeconfig().write(&kubeconfig)?;
+        let kubectl = Kubectl::new(&kubeconfig, directory.path())?;
+        Ok(Self { server, kubectl, _directory: directory })
     }
 
     /// What kubectl prints, which must succeed.
     async fn says(&self, line: &str) -> Outcome<String> {
-        let output = self.kubectl(line).await?;
-        assert!(output.status.success(), "kubectl {line}: {}", String::from_utf8_lossy(&output.stderr));
-        Ok(String::from_utf8(output.stdout)?)
+        Ok(self.kubectl.says(line.split(' '), "").await?)
+    }
+
+    /// What kubectl complains of.
+    async fn refuses(&self, line: &str) -> Outcome<String> {
+        let said = self.kubectl.run(line.split(' '), "").await?;
+        assert_eq!((said.code, &*said.out), (Some(1), ""), "{line}");
+        Ok(said.error)
     }
 }
 
@@ -73,15 +60,13 @@ async fn kubectl_creates_shows_changes_and_deletes() -> Outcome {
     );
     assert_eq!(served.says("get deployment web -n shop -o jsonpath={.spec.replicas}").await?, "3");
 
-    let again = served.kubectl("create namespace shop").await?;
     assert_eq!(
-        String::from_utf8(again.stderr)?,
+        served.refuses("create namespace shop").await?,
         "Error from server (AlreadyExists): namespaces \"shop\" already exists\n"
     );
     assert!(served.says("delete configmap settings -n shop").await?.contains("\"settings\" deleted"));
-    let gone = served.kubectl("get configmap settings -n shop").await?;
     assert_eq!(
-        String::from_utf8(gone.stderr)?,
+        served.refuses("get configmap settings -n shop").await?,
         "Error from server (NotFound): configmaps \"settings\" not found\n"
     );
     assert!(served.says("api-resources").await?.contains("deployments"));
@@ -96,8 +81,8 @@ async fn a_client_go_informer_lists_and_follows() -> Outcome {
     for name in ["a", "b", "c"] {
         served.says(&format!("run {name} --image=nginx")).await?;
     }
-    let mut informer =
-        served.program("informer").args(["--resource=pods", "--events=2"]).stdout(Stdio::piped()).spawn()?;
+    let informer = served.kubectl.replaced_by(Binaries::get()?.path("informer"));
+    let mut informer = informer.command(["--resource=pods", "--events=2"]).spawn()?;
     let mut lines = BufReader::new(informer.stdout.take().ok_or("its stdout is a pipe")?).lines();
     let sync = lines.next_line().await?.unwrap_or_default();
     assert!(sync.starts_with("client-go sync objects=3 wall="), "{sync}");

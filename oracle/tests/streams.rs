@@ -3,12 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::process::{Output, Stdio};
-
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
-use tokio::process::Command;
 use watchkeeper_client::config::{Authorities, Authorization, Proxy};
 use watchkeeper_client::dynamic::DynamicObject;
 use watchkeeper_client::rest::RequestError;
@@ -16,7 +13,7 @@ use watchkeeper_client::streams::{
     ExecOptions, Exit, LogOptions, LogSince, PodStreams, Protocol, StreamError, TerminalSize,
 };
 use watchkeeper_client::{Client, Config};
-use watchkeeper_oracle::{Binaries, Cluster};
+use watchkeeper_oracle::{Cluster, Kubectl, Said};
 use watchkeeper_testkit::TestCluster;
 
 #[path = "kubelet/mod.rs"]
@@ -229,58 +226,33 @@ async fn streams_through_our_server_are_those_through_the_real_one() {
     cluster.stop().await;
 }
 
-/// kubectl against our server.
-struct Kubectl<'a> {
-    cluster: &'a TestCluster,
-}
-
-impl Kubectl<'_> {
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(Binaries::get().unwrap().path("kubectl"));
-        command
-            .env("KUBECONFIG", self.cluster.kubeconfig_path())
-            .env("KUBECACHEDIR", self.cluster.directory().join("kubectl-cache"))
-            .args(["--namespace", "default"])
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
-        command
-    }
-
-    async fn run(&self, arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
-        let mut child = self.command(arguments).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).await.unwrap();
-        let Output { status, stdout, stderr } = child.wait_with_output().await.unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        (status.code(), text(stdout), text(stderr))
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn kubectl_logs_exec_attach_and_port_forward_work_through_our_server() {
     let kubelet = Kubelet::start().await;
     let cluster = TestCluster::start().await.unwrap();
     let _ours = Place::new(cluster.url(), cluster.ca_pem().unwrap(), cluster.token(), &kubelet).await;
-    let kubectl = Kubectl { cluster: &cluster };
+    let kubectl = Kubectl::new(cluster.kubeconfig_path(), cluster.directory()).unwrap();
+    let command = |arguments: &[&str]| kubectl.command(["--namespace", "default"].iter().chain(arguments));
+    let run = async |arguments: &[&str], input: &str| {
+        let Said { code, out, error } = Said::of(command(arguments), input).await.unwrap();
+        (code, out, error)
+    };
 
-    let (code, stdout, stderr) = kubectl.run(&["logs", "web", "--tail=2"], "").await;
+    let (code, stdout, stderr) = run(&["logs", "web", "--tail=2"], "").await;
     assert_eq!((code, stdout.as_str(), stderr.as_str()), (Some(0), "two\nthree\n", ""));
-    let (code, stdout, _) = kubectl.run(&["logs", "web", "--follow", "--tail=1"], "").await;
+    let (code, stdout, _) = run(&["logs", "web", "--follow", "--tail=1"], "").await;
     assert_eq!((code, stdout.as_str()), (Some(0), "three\nfour\n"));
 
-    let (code, stdout, stderr) = kubectl.run(&["exec", "web", "--", "echo", "hello"], "").await;
+    let (code, stdout, stderr) = run(&["exec", "web", "--", "echo", "hello"], "").await;
     assert_eq!((code, stdout.as_str(), stderr.as_str()), (Some(0), "hello\n", ""));
-    let (code, stdout, stderr) = kubectl.run(&["exec", "-i", "web", "--", "cat"], "to and fro").await;
+    let (code, stdout, stderr) = run(&["exec", "-i", "web", "--", "cat"], "to and fro").await;
     assert_eq!((code, stdout.as_str(), stderr.as_str()), (Some(0), "to and fro", ""));
-    let (code, _, stderr) = kubectl.run(&["exec", "web", "--", "exit", "3"], "").await;
+    let (code, _, stderr) = run(&["exec", "web", "--", "exit", "3"], "").await;
     assert_eq!((code, stderr.as_str()), (Some(3), "command terminated with exit code 3\n"));
-    let (code, stdout, _) = kubectl.run(&["attach", "-i", "web"], "hello").await;
+    let (code, stdout, _) = run(&["attach", "-i", "web"], "hello").await;
     assert_eq!((code, stdout.as_str()), (Some(0), "hello"));
 
-    let mut forward =
-        kubectl.command(&["port-forward", "pod/web", "--address=127.0.0.1", ":80"]).spawn().unwrap();
+    let mut forward = command(&["port-forward", "pod/web", "--address=127.0.0.1", ":80"]).spawn().unwrap();
     let mut said = String::new();
     let mut stdout = BufReader::new(forward.stdout.take().unwrap()); // which it goes on to write to
     stdout.read_line(&mut said).await.unwrap();

@@ -1,13 +1,10 @@
 //! Site: the embedded cluster with our service before it, and kubectl for whoever changes something.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::process::Stdio;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::json;
 use tempfile::TempDir;
-use tokio::io::AsyncWriteExt as _;
-use tokio::process::Command;
 use tokio::task::JoinHandle;
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
@@ -15,7 +12,7 @@ use watchkeeper_client::rest::Content;
 use watchkeeper_client::{Client, Config};
 use watchkeeper_cluster::Cluster as Living;
 use watchkeeper_core::GroupVersion;
-use watchkeeper_oracle::Binaries;
+use watchkeeper_oracle::Kubectl;
 use watchkeeper_web::{Options, Server, Service};
 
 use crate::Outcome;
@@ -27,7 +24,8 @@ pub(crate) struct Site {
     client: Client,
     web: Option<(Service, JoinHandle<()>)>,
     address: SocketAddr,
-    home: TempDir,
+    kubectl: Kubectl,
+    _home: TempDir,
 }
 
 impl Site {
@@ -38,9 +36,10 @@ impl Site {
         let home = TempDir::new()?;
         let config = home.path().join("config");
         std::fs::write(&config, api.kubeconfig().render())?;
+        let kubectl = Kubectl::new(&config, home.path())?;
         let client = Client::new(&Config::load(&Sources::File(config), &Overrides::default())?)?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let mut site = Self { api, living, client, web: None, address, home };
+        let mut site = Self { api, living, client, web: None, address, kubectl, _home: home };
         site.serve().await?;
         Ok(site)
     }
@@ -76,23 +75,7 @@ impl Site {
 
     /// Runs kubectl with something to read.
     pub(crate) async fn kubectl_with(&self, arguments: &str, input: &str) -> Outcome<String> {
-        let mut child = Command::new(Binaries::get()?.path("kubectl"))
-            .args(arguments.split(' '))
-            .env("KUBECONFIG", self.home.path().join("config"))
-            .env("HOME", self.home.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()?;
-        let mut stdin = child.stdin.take().ok_or("its stdin is a pipe")?;
-        stdin.write_all(input.as_bytes()).await?;
-        drop(stdin);
-        let ended = child.wait_with_output().await?;
-        if !ended.status.success() {
-            return Err(format!("kubectl {arguments}: {}", String::from_utf8_lossy(&ended.stderr)).into());
-        }
-        Ok(String::from_utf8(ended.stdout)?)
+        Ok(self.kubectl.says(arguments.split(' '), input).await?)
     }
 
     /// Creates so many pods in a namespace `many`, a few at a time. No node runs them.

@@ -172,9 +172,8 @@ async fn install_widgets(cluster: &Cluster) {
     let answer = cluster.send(request.body(Bytes::from_static(WIDGETS.as_bytes())).unwrap()).await.unwrap();
     assert_eq!(answer.status(), StatusCode::CREATED, "{answer:?}");
     let crd = "--for=condition=Established";
-    let waited =
-        cluster.kubectl(["wait", crd, "--timeout=30s", "crd/widgets.chaos.example.com"]).await.unwrap();
-    assert!(waited.status.success(), "{waited:?}");
+    let wait = ["wait", crd, "--timeout=30s", "crd/widgets.chaos.example.com"];
+    cluster.kubectl().says(wait, "").await.unwrap();
     // It is established before it is served.
     let widgets = "/apis/chaos.example.com/v1/widgets";
     while cluster.request(Method::GET, widgets, "application/json").await.unwrap().status() != StatusCode::OK

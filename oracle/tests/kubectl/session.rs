@@ -1,13 +1,15 @@
 //! Session: somebody at a terminal with kubectl and one server.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
+use watchkeeper_oracle::{Kubectl, Said};
 
 use crate::Outcome;
 use crate::normal::{normal, without_descriptions};
@@ -18,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server, as kubectl knows it.
 pub(crate) struct Session {
-    kubectl: PathBuf,
+    kubectl: Kubectl,
     home: PathBuf,
 }
 
@@ -30,10 +32,11 @@ pub(crate) struct Background {
 
 impl Session {
     /// A session in a directory of its own.
-    pub(crate) fn new(kubectl: &Path, home: &Path, kubeconfig: &str) -> Outcome<Self> {
+    pub(crate) fn new(home: &Path, kubeconfig: &str) -> Outcome<Self> {
         fs::create_dir_all(home)?;
-        fs::write(home.join("config"), kubeconfig)?;
-        Ok(Self { kubectl: kubectl.to_owned(), home: home.to_owned() })
+        let config = home.join("config");
+        fs::write(&config, kubeconfig)?;
+        Ok(Self { kubectl: Kubectl::new(&config, home)?, home: home.to_owned() })
     }
 
     /// Runs the commands of a transcript. What is returned says what they printed.
@@ -63,19 +66,13 @@ impl Session {
         if program != "kubectl" {
             return Err(format!("{program:?} is not kubectl").into());
         }
-        let mut command = Command::new(&self.kubectl);
+        let mut command = self.kubectl.command(words);
         command
-            .args(words)
-            .env("KUBECONFIG", self.home.join("config"))
-            .env("HOME", &self.home)
             .env("TZ", "UTC")
             .env("TMPDIR", "/tmp") // it stands in what `diff` prints
             .env("KUBE_EDITOR", "sed -i s/before/after/")
             .current_dir(&self.home)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
+            .stderr(Stdio::piped());
         Ok(command)
     }
 
@@ -85,21 +82,15 @@ impl Session {
         if let Some(file) = words(line)?.into_iter().find(|word| word.ends_with(".yaml")) {
             fs::write(self.home.join(file), std::mem::take(&mut input))?;
         }
-        let mut child = self.command(line)?.spawn()?;
-        let mut stdin = child.stdin.take().ok_or("its stdin is a pipe")?;
-        let Ok(ended) = timeout(PATIENCE, async {
-            let _ = stdin.write_all(input.as_bytes()).await; // it may not want to read
-            drop(stdin);
-            child.wait_with_output().await
-        })
-        .await
-        else {
-            return Ok(vec!["= it does not end".to_owned()]);
+        let ended = match Said::of(self.command(line)?, &input).await {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                return Ok(vec!["= it does not end".to_owned()]);
+            }
+            ended => ended?,
         };
-        let ended = ended?;
-        let mut said = lines("  ", &ended.stdout);
-        said.extend(lines("! ", &ended.stderr));
-        said.extend(code(ended.status));
+        let mut said = lines("  ", &ended.out);
+        said.extend(lines("! ", &ended.error));
+        said.extend(code(ended.code));
         Ok(said)
     }
 
@@ -136,14 +127,14 @@ impl Background {
             Some(_) => None,
         };
         self.child.kill().await?;
-        let mut errors = Vec::new();
+        let mut errors = String::new();
         if let Some(mut stderr) = self.child.stderr.take() {
-            stderr.read_to_end(&mut errors).await?;
+            stderr.read_to_string(&mut errors).await?;
         }
-        let mut said = lines("  ", self.lines.join("\n").as_bytes());
+        let mut said = lines("  ", &self.lines.join("\n"));
         said.extend(lines("! ", &errors));
         match (count, ended) {
-            (None, Some(status)) => said.extend(code(status)),
+            (None, Some(status)) => said.extend(code(status.code())),
             (None, None) => said.push("= it does not end".to_owned()),
             (Some(_), _) => {}
         }
@@ -152,8 +143,8 @@ impl Background {
 }
 
 /// How a command ended, if not well.
-fn code(status: ExitStatus) -> Option<String> {
-    match status.code() {
+fn code(code: Option<i32>) -> Option<String> {
+    match code {
         Some(0) => None,
         Some(code) => Some(format!("= {code}")),
         None => Some("= killed".to_owned()),
@@ -161,7 +152,7 @@ fn code(status: ExitStatus) -> Option<String> {
 }
 
 /// The next line, and not a byte more.
-async fn line(from: &mut (impl AsyncRead + Unpin)) -> std::io::Result<Option<String>> {
+async fn line(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<String>> {
     let mut line = Vec::new();
     BufReader::with_capacity(1, from).read_until(b'\n', &mut line).await?;
     let ended = line.is_empty();
@@ -169,8 +160,8 @@ async fn line(from: &mut (impl AsyncRead + Unpin)) -> std::io::Result<Option<Str
 }
 
 /// What was printed, as lines of the transcript.
-fn lines(mark: &str, printed: &[u8]) -> Vec<String> {
-    let printed = without_descriptions(&String::from_utf8_lossy(printed));
+fn lines(mark: &str, printed: &str) -> Vec<String> {
+    let printed = without_descriptions(printed);
     printed.lines().map(|line| format!("{mark}{}", normal(line)).trim_end().to_owned()).map(marked).collect()
 }
 
