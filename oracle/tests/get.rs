@@ -10,7 +10,7 @@ use http::Method;
 use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use watchkeeper_apiserver::registry::{self, Resource, Verb};
+use watchkeeper_apiserver::registry::{self, Verb};
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::rest::Content;
@@ -26,6 +26,7 @@ mod objects;
 mod program;
 
 use going::Going;
+use objects::{creation, find};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -282,15 +283,11 @@ impl Stage {
     }
 
     async fn create(&self, names: &str, object: &Value) -> Outcome<Result<(), String>> {
-        let resource = find(names);
-        let scope = if resource.is_namespaced() { "/namespaces/default" } else { "" };
-        let all = format!("{}{scope}/{}", resource.group_version().path(), resource.name);
-        let mut body = object.clone();
-        body["apiVersion"] = json!(resource.group_version().to_string());
-        body["kind"] = json!(resource.kind);
+        let (all, body) = creation(names, object.clone());
         let created = self.send(Method::POST, &all, &body).await?;
         let one = format!("{all}/{}", object["metadata"]["name"].as_str().unwrap_or_default());
-        match object.get("status").filter(|_| created.is_ok() && resource.subresource("status").is_some()) {
+        match object.get("status").filter(|_| created.is_ok() && find(names).subresource("status").is_some())
+        {
             Some(status) => {
                 self.send(Method::PATCH, &format!("{one}/status"), &json!({ "status": status })).await
             }
@@ -369,9 +366,4 @@ fn split(line: &str) -> Vec<String> {
 fn ageless(line: &str) -> String {
     let is_age = |word: &str| word.strip_suffix('s').is_some_and(|number| number.parse::<u64>().is_ok());
     line.split(' ').map(|word| if is_age(word) { "AGE" } else { word }).collect::<Vec<_>>().join(" ")
-}
-
-fn find(names: &str) -> &'static Resource {
-    let [group, version, resource] = names.split('/').collect::<Vec<_>>()[..] else { panic!("{names}") };
-    registry::builtin().get(group, version, resource).unwrap_or_else(|| panic!("no resource {names}"))
 }

@@ -15,7 +15,7 @@ use watchkeeper_oracle::{Cluster, seed};
 #[path = "printed_tables/objects.rs"]
 mod objects;
 
-use objects::{Random, objects};
+use objects::{Random, creation, find, objects};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -289,18 +289,13 @@ fn every_kind_that_kubectl_users_look_at_has_columns_of_its_own() {
 
 /// Creates an object, then gives it its status, then deletes it if it is annotated so.
 async fn create(cluster: &Cluster, names: &str, object: &Value) -> Outcome<Result<Value, String>> {
-    let resource = find(names);
-    let scope = if resource.is_namespaced() { "/namespaces/default" } else { "" };
-    let all = format!("{}{scope}/{}", resource.group_version().path(), resource.name);
-    let mut body = object.clone();
-    body["apiVersion"] = json!(resource.group_version().to_string());
-    body["kind"] = json!(resource.kind);
+    let (all, body) = creation(names, object.clone());
     let created = match send(cluster, Method::POST, &all, "application/json", &body).await? {
         Ok(created) => created,
         Err(refusal) => return Ok(Err(refusal)),
     };
     let one = format!("{all}/{}", object["metadata"]["name"].as_str().unwrap_or_default());
-    if let Some(status) = object.get("status").filter(|_| resource.subresource("status").is_some()) {
+    if let Some(status) = object.get("status").filter(|_| find(names).subresource("status").is_some()) {
         let patch = json!({"status": status});
         let merge = "application/merge-patch+json";
         if let Err(refusal) = send(cluster, Method::PATCH, &format!("{one}/status"), merge, &patch).await? {
@@ -334,9 +329,4 @@ async fn get(cluster: &Cluster, path: &str, accept: &str) -> Outcome<Value> {
     let answer = cluster.request(Method::GET, path, accept).await?;
     assert!(answer.status().is_success(), "{path}: {}", String::from_utf8_lossy(answer.body()));
     Ok(serde_json::from_slice(answer.body())?)
-}
-
-fn find(names: &str) -> &'static Resource {
-    let [group, version, resource] = names.split('/').collect::<Vec<_>>()[..] else { panic!("{names}") };
-    registry::builtin().get(group, version, resource).unwrap_or_else(|| panic!("no resource {names}"))
 }

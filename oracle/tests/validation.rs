@@ -17,7 +17,6 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
-use watchkeeper_apiserver::registry;
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_oracle::{Cluster, seed};
 
@@ -281,13 +280,8 @@ async fn what_the_real_server_takes_is_taken() -> Outcome {
     let mut random = printed::Random(seed());
     let pods = (0..RANDOM_PODS).map(|number| ("/v1/pods", random.pod(number)));
     let mut questions = Vec::new();
-    for (names, mut object) in printed::objects().into_iter().chain(pods) {
-        let [group, version, name] = names.split('/').collect::<Vec<_>>()[..] else { panic!("{names}") };
-        let resource = registry::builtin().get(group, version, name).ok_or(names)?;
-        let scope = if resource.is_namespaced() { "/namespaces/default" } else { "" };
-        object["apiVersion"] = json!(resource.group_version().to_string());
-        object["kind"] = json!(resource.kind);
-        let path = format!("{}{scope}/{}", resource.group_version().path(), resource.name);
+    for (names, object) in printed::objects().into_iter().chain(pods) {
+        let (path, object) = printed::creation(names, object);
         questions.push(Question::create(&path, Change::default(), &object));
     }
     Both::start().await?.ask_all(questions, &[]).await

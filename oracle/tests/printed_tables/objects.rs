@@ -6,6 +6,7 @@
 )]
 
 use serde_json::{Value, json};
+use watchkeeper_apiserver::registry::{self, Resource};
 use watchkeeper_core::Timestamp;
 
 /// That many seconds ago, as a `Time`.
@@ -16,6 +17,21 @@ fn ago(seconds: i64) -> String {
 /// That many seconds ago, as a `MicroTime`.
 fn micro_ago(seconds: i64) -> String {
     Timestamp { seconds: Timestamp::now().seconds - seconds, nanos: 0 }.display_micro().to_string()
+}
+
+/// The resource of these names: `apps/v1/deployments`.
+pub(crate) fn find(names: &str) -> &'static Resource {
+    let [group, version, resource] = names.split('/').collect::<Vec<_>>()[..] else { panic!("{names}") };
+    registry::builtin().get(group, version, resource).unwrap_or_else(|| panic!("no resource {names}"))
+}
+
+/// Where an object is created, and what is sent: the object with its type.
+pub(crate) fn creation(names: &str, mut object: Value) -> (String, Value) {
+    let resource = find(names);
+    let scope = if resource.is_namespaced() { "/namespaces/default" } else { "" };
+    object["apiVersion"] = json!(resource.group_version().to_string());
+    object["kind"] = json!(resource.kind);
+    (format!("{}{scope}/{}", resource.group_version().path(), resource.name), object)
 }
 
 const MINUTE: i64 = 60;
