@@ -10,7 +10,6 @@ use std::io::{self, BufWriter, Stdout, Write};
 use clap::Args;
 use serde_json::{Value, json};
 use watchkeeper_client::discovery::Mapping;
-use watchkeeper_client::pager::PAGE_SIZE;
 use watchkeeper_client::source::RestSource;
 use watchkeeper_core::{EventKind, FieldSelector, GroupVersion, Object};
 use watchkeeper_wire::{Intake, Kind, Paths, decode};
@@ -36,6 +35,9 @@ pub(crate) struct Arguments {
     /// Go on with those that come
     #[arg(short, long)]
     watch: bool,
+    /// How many events to ask for at a time; 0 for all of them
+    #[arg(long, value_name = "COUNT", default_value_t = 500)]
+    chunk_size: u32,
     /// How to print: json, yaml, name, jsonpath=... [default: a table]
     #[arg(short, long, value_name = "FORMAT", default_value = "", hide_default_value = true)]
     output: String,
@@ -58,12 +60,12 @@ async fn events(arguments: &Arguments, flags: &Flags) -> Result<(), Failure> {
         "" => FieldSelector::default(),
         about => about_object(&connection, about).await?,
     };
+    let printing = Printing::of(arguments)?;
     let is_known =
         |name: &String| name.eq_ignore_ascii_case("Normal") || name.eq_ignore_ascii_case("Warning");
-    if !arguments.types.iter().all(is_known) {
+    if !printing.types.iter().all(is_known) {
         return Err(Failure::error("valid --types are Normal or Warning"));
     }
-    let printing = Printing::of(arguments)?;
     let namespace = if arguments.all_namespaces { "" } else { &connection.namespace };
     if arguments.watch {
         let rest = connection.rest(&GroupVersion::new("", "v1"));
@@ -71,7 +73,7 @@ async fn events(arguments: &Arguments, flags: &Flags) -> Result<(), Failure> {
         let source = if namespace.is_empty() { source } else { source.namespace(namespace) };
         return follow(Box::new(source), "events", printing, None).await;
     }
-    let mut events = list(&connection, namespace, &fields).await?;
+    let mut events = list(&connection, namespace, &fields, arguments.chunk_size).await?;
     events.retain(|event| printing.is_wanted(event));
     if events.is_empty() {
         match arguments.all_namespaces {
@@ -94,6 +96,9 @@ async fn about_object(connection: &Connection, about: &str) -> Result<FieldSelec
             _ => "arguments in resource/name form may not have more than one slash",
         }));
     };
+    if name.is_empty() {
+        return Ok(FieldSelector::default()); // to kubectl any will do
+    }
     let Mapping { kind, .. } = connection.mapper.argument(&resource.to_lowercase()).await?;
     let fields = [
         ("involvedObject.kind", kind.kind.clone()),
@@ -108,13 +113,14 @@ async fn list(
     connection: &Connection,
     namespace: &str,
     fields: &FieldSelector,
+    chunk_size: u32,
 ) -> Result<Vec<Value>, Failure> {
     let rest = connection.rest(&GroupVersion::new("", "v1"));
     let mut events = Vec::new();
     let mut token = String::new();
     loop {
-        let request = rest.get().resource("events").param("limit", PAGE_SIZE.to_string());
-        let request = request.selecting(&Default::default(), fields);
+        let request = rest.get().resource("events").selecting(&Default::default(), fields);
+        let request = if chunk_size == 0 { request } else { request.param("limit", chunk_size.to_string()) };
         let request = if namespace.is_empty() { request } else { request.namespace(namespace) };
         let request = if token.is_empty() { request } else { request.param("continue", &*token) };
         let mut page: Value = request.send().await?.into()?;
@@ -151,18 +157,13 @@ impl Printing {
     fn of(arguments: &Arguments) -> Result<Self, Failure> {
         let objects = match &*arguments.output {
             "" => None,
-            output => match Format::parse(output)? {
-                Format::Table { .. } | Format::CustomColumns(_) => {
-                    return Err(Failure::error(format!(
-                        "unable to match a printer suitable for the output format {output:?}, allowed formats are: \
-                         json,jsonpath,jsonpath-as-json,jsonpath-file,name,yaml"
-                    )));
-                }
-                format => Some(ObjectPrinter::new(format, true, arguments.show_managed_fields)),
-            },
+            output => {
+                let format = Format::parse_objects(output)?;
+                Some(ObjectPrinter::new(format, true, arguments.show_managed_fields).by_type())
+            }
         };
         Ok(Self {
-            types: arguments.types.clone(),
+            types: arguments.types.iter().filter(|it| !it.is_empty()).cloned().collect(), // `--types=` is any
             no_headers: arguments.no_headers,
             with_namespace: arguments.all_namespaces,
             objects,

@@ -1,6 +1,6 @@
 //! Format: what `-o` asks for.
 
-use std::fs;
+use std::{fs, io};
 
 use watchkeeper_wire::json_path::Template;
 
@@ -28,6 +28,7 @@ pub(crate) enum Format {
 /// What there is, as it is said where something else was asked for.
 const KNOWN: &str =
     "custom-columns,custom-columns-file,json,jsonpath,jsonpath-as-json,jsonpath-file,name,wide,yaml";
+const OBJECTS: &str = "json,jsonpath,jsonpath-as-json,jsonpath-file,name,yaml";
 
 impl Format {
     /// What the value of `-o` stands for.
@@ -35,8 +36,22 @@ impl Format {
     /// # Errors
     /// If it stands for nothing, or a file cannot be read, or what is in it makes no sense.
     pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
+        Self::find(text)?.ok_or_else(|| unmatched(text, KNOWN))
+    }
+
+    /// As [`parse`](Self::parse), for a command that has no columns but its own.
+    ///
+    /// # Errors
+    /// As there, and where columns are asked for.
+    pub(crate) fn parse_objects(text: &str) -> Result<Self, Failure> {
+        let columns = text.starts_with("custom-columns") || text == "wide";
+        let format = if columns { None } else { Self::find(text)? };
+        format.ok_or_else(|| unmatched(text, OBJECTS))
+    }
+
+    fn find(text: &str) -> Result<Option<Self>, Failure> {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
-        match (name, value) {
+        let format = match (name, value) {
             ("", _) if text.is_empty() => Ok(Self::Table { wide: false }),
             ("wide", _) if text == "wide" => Ok(Self::Table { wide: true }),
             _ if text.eq_ignore_ascii_case("json") => Ok(Self::Json),
@@ -48,29 +63,45 @@ impl Format {
             ("jsonpath", value) => Ok(Self::JsonPath(template(value)?)),
             ("jsonpath-as-json", value) => Ok(Self::JsonPathAsJson(template(value)?)),
             ("jsonpath-file", file) => {
-                let text = fs::read_to_string(file);
+                let text = read(file);
                 let text = text
                     .map_err(|error| Failure::error(format!("error reading --template {file}, {error}")))?;
                 Ok(Self::JsonPath(template(&text)?))
             }
             ("custom-columns", value) => Ok(Self::CustomColumns(CustomColumns::parse(value)?)),
             ("custom-columns-file", file) if !file.is_empty() => {
-                let text = fs::read_to_string(file);
+                let text = read(file);
                 let text =
                     text.map_err(|error| Failure::error(format!("error reading template {file}, {error}")))?;
                 Ok(Self::CustomColumns(CustomColumns::parse_file(&text)?))
             }
             ("custom-columns-file", _) => CustomColumns::parse("").map(Self::CustomColumns),
-            _ => Err(Failure::error(format!(
-                "unable to match a printer suitable for the output format {text:?}, allowed formats are: {KNOWN}"
-            ))),
-        }
+            _ => return Ok(None),
+        };
+        format.map(Some)
     }
 
     /// Whether rows are what is asked of the server, rather than objects.
     pub(crate) fn is_table(&self) -> bool {
         matches!(self, Self::Table { .. })
     }
+}
+
+fn unmatched(text: &str, known: &str) -> Failure {
+    Failure::error(format!(
+        "unable to match a printer suitable for the output format {text:?}, allowed formats are: {known}"
+    ))
+}
+
+/// What is in a file, or why it cannot be read, in Go's words.
+fn read(file: &str) -> Result<String, String> {
+    fs::read_to_string(file).map_err(|error| {
+        let call = if error.kind() == io::ErrorKind::IsADirectory { "read" } else { "open" };
+        let why = error.to_string();
+        let why = why.split(" (os error").next().unwrap_or_default();
+        let (first, rest) = why.split_at(why.chars().next().map_or(0, char::len_utf8));
+        format!("{call} {file}: {}{rest}", first.to_lowercase())
+    })
 }
 
 fn template(text: &str) -> Result<Template, Failure> {
@@ -99,10 +130,19 @@ mod tests {
             )
         );
         assert!(refused("json=x").contains("unable to match"));
+        for columns in ["wide", "custom-columns", "custom-columns=A:.a", "xml"] {
+            let refused = Format::parse_objects(columns).unwrap_err().to_string();
+            assert!(refused.ends_with(&format!("allowed formats are: {OBJECTS}")), "{refused}");
+        }
+        assert_eq!(Format::parse_objects("yaml").unwrap(), Format::Yaml);
         assert_eq!(refused("jsonpath="), "error: template format specified but no template given");
-        assert!(
-            refused("jsonpath-file=no-such-file")
-                .starts_with("error: error reading --template no-such-file, ")
+        assert_eq!(
+            refused("jsonpath-file=no-such-file"),
+            "error: error reading --template no-such-file, open no-such-file: no such file or directory"
+        );
+        assert_eq!(
+            refused("custom-columns-file=/"),
+            "error: error reading template /, read /: is a directory"
         );
         assert!(refused("jsonpath={.a[").starts_with("error: error parsing jsonpath {.a[, "));
     }

@@ -1,22 +1,32 @@
 //! JSON as Go writes it: names in order, and nothing in texts that would mean something in HTML.
+//!
+//! The order is that of the alphabet, as in a map; or that of the fields of a type, as in a struct.
 
 use serde_json::{Number, Value};
+use watchkeeper_wire::schema::{self, Form, Message, Shape};
 
 /// On several lines, indented by four spaces, as kubectl prints it; without a line break at the end.
 pub(crate) fn indented(value: &Value) -> String {
     let mut text = String::new();
-    write(value, Some(0), &mut text);
+    write(value, None, Some(0), &mut text);
+    text
+}
+
+/// As [`indented`], with the fields of an object of this type in its order.
+pub(crate) fn indented_as(value: &Value, of: &Message) -> String {
+    let mut text = String::new();
+    write(value, Some(of), Some(0), &mut text);
     text
 }
 
 /// On one line.
 pub(crate) fn compact(value: &Value) -> String {
     let mut text = String::new();
-    write(value, None, &mut text);
+    write(value, None, None, &mut text);
     text
 }
 
-fn write(value: &Value, indent: Option<usize>, text: &mut String) {
+fn write(value: &Value, of: Option<&Message>, indent: Option<usize>, text: &mut String) {
     match value {
         Value::Null => text.push_str("null"),
         Value::Bool(value) => text.push_str(if *value { "true" } else { "false" }),
@@ -28,7 +38,7 @@ fn write(value: &Value, indent: Option<usize>, text: &mut String) {
             let inner = indent.map(|indent| indent + 4);
             for (position, item) in items.iter().enumerate() {
                 between(position, inner, text);
-                write(item, inner, text);
+                write(item, of, inner, text);
             }
             line_break(indent, text);
             text.push(']');
@@ -36,18 +46,38 @@ fn write(value: &Value, indent: Option<usize>, text: &mut String) {
         Value::Object(fields) if fields.is_empty() => text.push_str("{}"),
         Value::Object(fields) => {
             let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
-            fields.sort_unstable_by_key(|(name, _)| *name);
+            fields.sort_unstable_by_key(|(name, _)| (of.map(|of| rank(of, name)), *name));
             text.push('{');
             let inner = indent.map(|indent| indent + 4);
             for (position, (name, value)) in fields.into_iter().enumerate() {
                 between(position, inner, text);
                 quoted(name, text);
                 text.push_str(if inner.is_some() { ": " } else { ":" });
-                write(value, inner, text);
+                write(value, of.and_then(|of| type_of(of, name)), inner, text);
             }
             line_break(indent, text);
             text.push('}');
         }
+    }
+}
+
+/// The place of a field in its struct, before which every object has its type.
+fn rank(of: &Message, name: &str) -> u32 {
+    match (of.name(), name, of.field(name)) {
+        ("meta.v1.OwnerReference", "apiVersion", _) => 0, // protobuf has it behind others
+        (_, _, Some(field)) => field.number() + 1,
+        (_, "kind", None) => 0,
+        (_, "apiVersion", None) => 1,
+        (_, _, None) => u32::MAX,
+    }
+}
+
+/// The type of what is in a field, if that is a struct, or of each in a list of them.
+fn type_of(of: &Message, name: &str) -> Option<&'static Message> {
+    let field = of.field(name).filter(|field| field.shape() != Shape::Map)?;
+    match field.form() {
+        Form::Message(id) => Some(schema::builtin().get(id)),
+        _ => None,
     }
 }
 
@@ -101,6 +131,24 @@ mod tests {
                         \x20               \"y\": null\n            }\n        ]\n    },\n    \"b\": []\n}";
         assert_eq!(indented(&value), expected);
         assert_eq!(compact(&value), r#"{"a":{"e":{},"x":[1,{"y":null}]},"b":[]}"#);
+    }
+
+    #[test]
+    fn the_fields_of_a_type_are_in_its_order() {
+        let metadata = json!({"namespace": "b", "name": "a", "labels": {"name": "x", "kind": "y"},
+            "ownerReferences": [{"name": "c", "kind": "Pod", "apiVersion": "v1"}]});
+        let about = json!({"name": "c", "namespace": "b", "kind": "Pod", "apiVersion": "v1"});
+        let event = json!({"apiVersion": "v1", "kind": "Event", "new": 1, "count": 1, "metadata": metadata,
+            "involvedObject": about});
+        let message = schema::builtin().message("", "v1", "Event").unwrap();
+        let text = indented_as(&event, message);
+        let words: Vec<&str> =
+            text.split(['"', ':', ' ', '\n', ',', '{', '}']).filter(|it| it.len() > 1).collect();
+        assert_eq!(
+            words.join(" "),
+            "kind Event apiVersion v1 metadata name namespace labels kind name ownerReferences apiVersion v1 kind \
+             Pod name involvedObject kind Pod namespace name apiVersion v1 count new"
+        );
     }
 
     #[test]

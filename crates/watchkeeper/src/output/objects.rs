@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use watchkeeper_core::GroupVersion;
-use watchkeeper_wire::yaml;
+use watchkeeper_wire::{schema, yaml};
 
 use super::format::Format;
 use super::json;
@@ -15,6 +15,7 @@ pub(crate) struct ObjectPrinter {
     format: Format,
     no_headers: bool,
     managed_fields: bool,
+    by_type: bool,
     printed: usize,
     out: TabWriter,
 }
@@ -22,7 +23,14 @@ pub(crate) struct ObjectPrinter {
 impl ObjectPrinter {
     /// For any format but tables.
     pub(crate) fn new(format: Format, no_headers: bool, managed_fields: bool) -> Self {
-        Self { format, no_headers, managed_fields, printed: 0, out: TabWriter::default() }
+        Self { format, no_headers, managed_fields, by_type: false, printed: 0, out: TabWriter::default() }
+    }
+
+    /// JSON has the fields of built-in kinds in the order of their types, as kubectl prints what it does not have
+    /// from the server as it is.
+    pub(crate) fn by_type(mut self) -> Self {
+        self.by_type = true;
+        self
     }
 
     /// The text for an object, or for a list, whose items are objects.
@@ -33,6 +41,7 @@ impl ObjectPrinter {
         self.hide(&mut object);
         self.printed += 1;
         Ok(match &self.format {
+            Format::Json if self.by_type => by_type(&object) + "\n",
             Format::Json => json::indented(&object) + "\n",
             Format::Yaml => self.separator() + &yaml::write(&object),
             Format::Name => items(&object).map(name).collect(),
@@ -104,6 +113,15 @@ pub(crate) fn list(items: Vec<Value>) -> Value {
     let mut list = json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}});
     list["items"] = Value::Array(items); // as they are: they may be many
     list
+}
+
+fn by_type(object: &Value) -> String {
+    let kind = object["kind"].as_str().unwrap_or_default();
+    let version = object["apiVersion"].as_str().unwrap_or_default().parse::<GroupVersion>();
+    match version.ok().and_then(|it| schema::builtin().message(&it.group, &it.version, kind)) {
+        Some(message) => json::indented_as(object, message),
+        None => json::indented(object),
+    }
 }
 
 fn items(object: &Value) -> impl Iterator<Item = &Value> {
