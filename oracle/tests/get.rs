@@ -3,18 +3,13 @@
 //!
 //! `get/commands.txt` has the commands. What is different on purpose is in [`DIFFERENCES`].
 
-use std::path::Path;
 use std::time::SystemTime;
 
 use http::Method;
-use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use watchkeeper_apiserver::registry::{self, Verb};
 use watchkeeper_apiserver::server::ApiServer;
-use watchkeeper_client::kubeconfig::{Overrides, Sources};
-use watchkeeper_client::rest::Content;
-use watchkeeper_client::{Client, Config, RestClient};
 use watchkeeper_oracle::{Cluster, Kubectl, Said};
 
 #[path = "get/going.rs"]
@@ -24,16 +19,16 @@ mod going;
 mod objects;
 #[path = "get/program.rs"]
 mod program;
+#[path = "get/stage.rs"]
+mod stage;
 
-use going::Going;
+use going::{Going, ageless};
 use objects::{creation, find};
+use stage::{Stage, split};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 const COMMANDS: &str = include_str!("get/commands.txt");
-
-/// How often a command is run, at most: ages change while it runs.
-const ATTEMPTS: usize = 8;
 
 /// A command of which both say something else on standard error: kubectl, and ours.
 const DIFFERENCES: [(&str, &str, &str); 7] = [
@@ -78,21 +73,10 @@ const DIFFERENCES: [(&str, &str, &str); 7] = [
     ),
 ];
 
-/// Both programs at one server, and who writes to it.
-struct Stage {
-    theirs: Kubectl,
-    ours: Kubectl,
-    rest: RestClient,
-    _home: TempDir,
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn what_get_says_is_what_kubectl_says_of_the_embedded_server() -> Outcome {
     let server = ApiServer::builder().start().await?;
-    let home = TempDir::new()?;
-    let kubeconfig = home.path().join("kubeconfig");
-    server.kubeconfig().write(&kubeconfig)?;
-    compare(&Stage::set(home, &kubeconfig)?).await?;
+    compare(&Stage::embedded(&server)?).await?;
     server.stop().await;
     Ok(())
 }
@@ -128,7 +112,7 @@ async fn compare(stage: &Stage) -> Outcome {
         }
     }
     for (command, theirs, ours) in DIFFERENCES {
-        let [kubectl, watchkeeper] = stage.both(command).await?;
+        let [kubectl, watchkeeper] = stage.once(command).await?;
         let ours = ours.replace("CONTEXT", &stage.context().await?);
         assert_eq!(
             (kubectl.error.as_str(), watchkeeper.error.as_str()),
@@ -144,10 +128,7 @@ async fn compare(stage: &Stage) -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_watch_prints_is_what_kubectl_prints() -> Outcome {
     let server = ApiServer::builder().start().await?;
-    let home = TempDir::new()?;
-    let kubeconfig = home.path().join("kubeconfig");
-    server.kubeconfig().write(&kubeconfig)?;
-    let stage = Stage::set(home, &kubeconfig)?;
+    let stage = Stage::embedded(&server)?;
     let path = "/api/v1/namespaces/default/configmaps";
     let map = |name: &str, data: Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data});
     stage.send(Method::POST, path, &map("first", json!({}))).await??;
@@ -201,16 +182,12 @@ async fn what_a_watch_prints_is_what_kubectl_prints() -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn kubectl_runs_it_as_its_plugin() -> Outcome {
     let server = ApiServer::builder().start().await?;
-    let home = TempDir::new()?;
-    let kubeconfig = home.path().join("kubeconfig");
-    server.kubeconfig().write(&kubeconfig)?;
-    let plugins = home.path().join("plugins");
-    std::fs::create_dir(&plugins)?;
-    std::os::unix::fs::symlink(program::build()?, plugins.join("kubectl-watchkeeper"))?;
-    let stage = Stage::set(home, &kubeconfig)?;
+    let stage = Stage::embedded(&server)?;
+    let plugins = TempDir::new()?;
+    std::os::unix::fs::symlink(program::build()?, plugins.path().join("kubectl-watchkeeper"))?;
     let plugged = async |line: &str| {
         let mut command = stage.theirs.command(split(line));
-        command.env("PATH", &plugins);
+        command.env("PATH", plugins.path());
         Said::of(command, "").await
     };
     let get = plugged("watchkeeper get namespaces -o name").await?;
@@ -226,27 +203,6 @@ async fn kubectl_runs_it_as_its_plugin() -> Outcome {
 }
 
 impl Stage {
-    fn set(home: TempDir, kubeconfig: &Path) -> Outcome<Self> {
-        let config = Config::load(&Sources::File(kubeconfig.to_owned()), &Overrides::default())?;
-        let rest = RestClient::new(Client::new(&config)?.transport().clone(), "/", Content::json());
-        let theirs = Kubectl::new(kubeconfig, &home.path().join("theirs"))?;
-        let ours = Kubectl::new(kubeconfig, &home.path().join("ours"))?.replaced_by(program::build()?);
-        Ok(Self { theirs, ours, rest, _home: home })
-    }
-
-    /// What both say, once they say the same; or what they said last.
-    async fn both(&self, command: &str) -> Outcome<[Said; 2]> {
-        let arguments = split(command);
-        let mut said = [self.theirs.run(&arguments, "").await?, self.ours.run(&arguments, "").await?];
-        for _ in 1..ATTEMPTS {
-            if said[0] == said[1] || DIFFERENCES.iter().any(|(listed, ..)| *listed == command) {
-                break;
-            }
-            said = [self.theirs.run(&arguments, "").await?, self.ours.run(&arguments, "").await?];
-        }
-        Ok(said)
-    }
-
     async fn context(&self) -> Outcome<String> {
         let names = self.theirs.says(split("config get-contexts -o name"), "").await?;
         Ok(names.lines().collect::<Vec<_>>().join(", "))
@@ -294,16 +250,6 @@ impl Stage {
             None => Ok(created),
         }
     }
-
-    async fn send(&self, method: Method, path: &str, body: &Value) -> Outcome<Result<(), String>> {
-        let content_type = match method {
-            Method::PATCH => "application/merge-patch+json",
-            _ => "application/json",
-        };
-        let body = if method == Method::DELETE { Vec::new() } else { serde_json::to_vec(body)? };
-        let request = self.rest.request(method).abs_path(path).header(CONTENT_TYPE, content_type).body(body);
-        Ok(request.send().await.map(|_| ()).map_err(|error| error.to_string()))
-    }
 }
 
 /// Texts that YAML, JSON and terminals have trouble with.
@@ -348,22 +294,4 @@ fn widget() -> Value {
     let spec = json!({"half": 0.5, "large": 1e23, "small": 1e-7, "million": 1234567.5, "whole": 3, "list": [], "map": {},
         "text": "a\nb", "nested": [[1, 2], [{"a": []}]]});
     json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": spec})
-}
-
-/// Words, as a shell splits them: what stands in single quotes is one.
-fn split(line: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    for (position, part) in line.split('\'').enumerate() {
-        match position % 2 {
-            0 => words.extend(part.split_whitespace().map(str::to_owned)),
-            _ => words.push(part.to_owned()),
-        }
-    }
-    words
-}
-
-/// A line of a watch without its age, which is told by another clock.
-fn ageless(line: &str) -> String {
-    let is_age = |word: &str| word.strip_suffix('s').is_some_and(|number| number.parse::<u64>().is_ok());
-    line.split(' ').map(|word| if is_age(word) { "AGE" } else { word }).collect::<Vec<_>>().join(" ")
 }

@@ -49,3 +49,9 @@ impl Going {
         Ok(lines)
     }
 }
+
+/// A line of a watch without its age, which is told by another clock.
+pub(crate) fn ageless(line: &str) -> String {
+    let is_age = |word: &str| word.strip_suffix('s').is_some_and(|number| number.parse::<u64>().is_ok());
+    line.split(' ').map(|word| if is_age(word) { "AGE" } else { word }).collect::<Vec<_>>().join(" ")
+}
