@@ -31,6 +31,9 @@ events --namespace=few --no-headers
 events -n empty
 events -n nowhere
 events -n empty --no-headers
+events --no-headers=true
+events --no-headers --no-headers=false
+events -A=false --show-managed-fields=false
 events -n empty -o json
 events -A --types=Warning
 events -A --types=Normal --no-headers

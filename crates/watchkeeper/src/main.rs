@@ -18,6 +18,7 @@ mod serve;
 mod signal;
 mod site;
 mod stdout;
+mod switches;
 mod transcode;
 mod tree;
 mod up;
@@ -89,7 +90,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let parsed = command().try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));
+    let words = switches::plain(std::env::args_os(), &command());
+    let parsed = command().try_get_matches_from(words);
+    let parsed = parsed.and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) => {
