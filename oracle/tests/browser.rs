@@ -34,8 +34,12 @@ struct Stage {
 
 impl Stage {
     async fn set() -> Outcome<Self> {
+        Self::with(Site::start()).await
+    }
+
+    async fn with(site: impl Future<Output = Outcome<Site>>) -> Outcome<Self> {
         let turn = TURN.lock().await;
-        Ok(Self { site: Site::start().await?, browser: Browser::start().await?, _turn: turn })
+        Ok(Self { site: site.await?, browser: Browser::start().await?, _turn: turn })
     }
 
     /// Opens an address of the page.
@@ -459,6 +463,51 @@ async fn light_and_dark_wide_and_narrow() -> Outcome {
         .map((each) => each.outerHTML)";
     assert_eq!(stage.browser.run(nameless).await?, json!([]));
     stage.end(&[]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_signs_in_sees_what_there_is_and_the_token_is_nowhere_to_be_read() -> Outcome {
+    let stage = Stage::with(Site::guarded()).await?;
+    stage.site.kubectl("create namespace shop").await?;
+    stage.site.kubectl_with("create -n shop -f -", &config_map("apple", "{}", "{}")).await?;
+    stage.site.kubectl("create serviceaccount visitor").await?;
+    let token = stage.site.kubectl("create token visitor").await?.trim().to_owned();
+    stage.open("#/r/core/v1/configmaps?ns=shop").await?;
+    stage.text("dialog[open]", "The server wants to know who you are").await?;
+    stage.browser.until("document.activeElement.type === 'password'").await?;
+    stage.rows(&[]).await?;
+
+    stage.browser.press(&format!("guessed{ENTER}")).await?;
+    let refused =
+        "The server does not take this token. the API server does not know this token: invalid bearer token";
+    stage.text("dialog[open] [role=alert]:not([hidden])", refused).await?;
+    stage.rows(&[]).await?;
+
+    stage.browser.run("document.activeElement.select()").await?;
+    stage.browser.press(&format!("{token}{ENTER}")).await?;
+    stage.rows(&["apple"]).await?;
+    stage.text("#state", "Live").await?;
+    stage.browser.until("document.querySelector('dialog[open]') === null").await?;
+    stage.site.kubectl_with("create -n shop -f -", &config_map("bread", "{}", "{}")).await?;
+    stage.rows(&["apple", "bread"]).await?;
+
+    // Neither in an address, of the page or of anything it has asked for, nor where scripts could read it.
+    let readable =
+        "return [location.href, ...performance.getEntries().map((entry) => entry.name), document.cookie,
+        JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.documentElement.outerHTML]";
+    let readable = stage.browser.run(readable).await?;
+    let readable: Vec<&str> =
+        readable.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
+    assert!(readable.iter().any(|text| text.ends_with("/v1/login")), "{readable:?}");
+    for text in readable {
+        assert!(!text.contains(&token), "{text}");
+    }
+
+    // Who comes back is still known.
+    stage.open("?again#/r/core/v1/configmaps?ns=shop").await?;
+    stage.rows(&["apple", "bread"]).await?;
+    assert_eq!(stage.browser.run("return document.querySelector('dialog[open]')").await?, Value::Null);
+    stage.end(&["401"]).await
 }
 
 /// A few deployments, of which one cannot run; returns how many pods they have.

@@ -6,6 +6,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
+use watchkeeper_apiserver::http::{Authority, Identity};
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::rest::Content;
@@ -13,6 +14,7 @@ use watchkeeper_client::{Client, Config};
 use watchkeeper_cluster::Cluster as Living;
 use watchkeeper_core::GroupVersion;
 use watchkeeper_oracle::Kubectl;
+use watchkeeper_web::listen::Tls;
 use watchkeeper_web::{Options, Server, Service};
 
 use crate::Outcome;
@@ -24,13 +26,25 @@ pub(crate) struct Site {
     client: Client,
     web: Option<(Service, JoinHandle<()>)>,
     address: SocketAddr,
+    /// With it, everybody needs a token.
+    tls: Option<Tls>,
     kubectl: Kubectl,
     _home: TempDir,
 }
 
 impl Site {
-    /// Starts everything.
+    /// Starts everything, open to everybody on this machine.
     pub(crate) async fn start() -> Outcome<Self> {
+        Self::secured_by(None).await
+    }
+
+    /// Starts everything with TLS, for those who bring a token.
+    pub(crate) async fn guarded() -> Outcome<Self> {
+        let Identity { certificate, key, .. } = Authority::generate()?.vouch_for_server(&[])?;
+        Self::secured_by(Some(Tls::Pem { certificate, key: key.into() })).await
+    }
+
+    async fn secured_by(tls: Option<Tls>) -> Outcome<Self> {
         let api = ApiServer::builder().start().await?;
         let living = Living::builder().start(&api).await?;
         let home = TempDir::new()?;
@@ -39,7 +53,7 @@ impl Site {
         let kubectl = Kubectl::new(&config, home.path())?;
         let client = Client::new(&Config::load(&Sources::File(config), &Overrides::default())?)?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let mut site = Self { api, living, client, web: None, address, kubectl, _home: home };
+        let mut site = Self { api, living, client, web: None, address, tls, kubectl, _home: home };
         site.serve().await?;
         Ok(site)
     }
@@ -48,7 +62,11 @@ impl Site {
     pub(crate) async fn serve(&mut self) -> Outcome {
         let service = Service::new(&self.client);
         service.start();
-        let server = Server::bind(&service, Options::new(self.address)).await?;
+        let mut options = Options::new(self.address);
+        if let Some(tls) = &self.tls {
+            options = options.tls(tls.clone()).require_tokens(true);
+        }
+        let server = Server::bind(&service, options).await?;
         self.address = server.address();
         self.web = Some((service, tokio::spawn(server.run(std::future::pending()))));
         Ok(())
@@ -65,7 +83,8 @@ impl Site {
 
     /// An address of the page.
     pub(crate) fn url(&self, fragment: &str) -> String {
-        format!("http://{}/{fragment}", self.address)
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}/{fragment}", self.address)
     }
 
     /// Runs kubectl, which must succeed; what it prints is returned.
