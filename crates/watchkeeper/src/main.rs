@@ -110,9 +110,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// The command under the name that the user knows it by.
+/// The command under the name that the user knows it by. Of what is said twice the last counts, as with kubectl.
 fn command() -> clap::Command {
-    Arguments::command().bin_name(program::name())
+    Arguments::command().bin_name(program::name()).args_override_self(true)
 }
 
 fn run(arguments: &Arguments) -> Result<(), Failure> {

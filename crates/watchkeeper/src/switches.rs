@@ -2,45 +2,143 @@
 //!
 //! From: the words of the command line.
 //! To:   words that mean the same to clap: `--no-headers`, or nothing. What is not clear is left to clap to refuse.
+//!
+//! - S1: of a switch that is said several times, in whatever spelling, the last counts.
+//! - S2: the value of an option stays as it is, whatever it looks like.
 
 use std::ffi::OsString;
 
-use clap::{ArgAction, Command};
+use clap::{Arg, ArgAction, Command};
 
-/// The words with every switch as clap knows it. Of several the last one counts.
+/// The words with every switch as clap knows it.
 pub(crate) fn plain(words: impl IntoIterator<Item = OsString>, program: &Command) -> Vec<OsString> {
     let mut words = words.into_iter();
-    let mut plain: Vec<OsString> = words.next().into_iter().collect();
-    let mut command = program;
+    let mut line = Line { program, command: program, words: Vec::new() };
+    line.words.extend(words.next().map(Word::Value));
     while let Some(word) = words.next() {
         let text = word.to_str().unwrap_or_default();
         if text == "--" {
-            plain.push(word);
-            plain.extend(words);
-            break;
-        }
-        match text.split_once('=').filter(|(flag, _)| is_switch(flag, command) || is_switch(flag, program)) {
-            Some((flag, "true" | "True" | "TRUE" | "t" | "T" | "1")) => plain.push(flag.into()),
-            Some((flag, "false" | "False" | "FALSE" | "f" | "F" | "0")) => plain.retain(|word| word != flag),
-            _ => {
-                if std::ptr::eq(command, program) {
-                    command = program.find_subcommand(text).unwrap_or(program);
-                }
-                plain.push(word);
+            line.words.push(Word::Value(word));
+            line.words.extend(words.by_ref().map(Word::Value));
+        } else if let Some((switch, flag, is_on)) = line.said(text) {
+            line.turn_off(switch);
+            line.words.extend(is_on.then(|| Word::Flag(flag.to_owned())));
+        } else if text.starts_with('-') {
+            let wants_value = line.wants_value(text);
+            line.words.push(Word::Flag(text.to_owned()));
+            if wants_value {
+                line.words.extend(words.next().map(Word::Value));
             }
+        } else {
+            line.enter(text);
+            line.words.push(Word::Value(word));
         }
     }
-    plain
+    line.words.into_iter().map(Word::into_inner).collect()
 }
 
-/// Whether a command has a flag, `-A` or `--all-namespaces`, that is on or off.
-fn is_switch(flag: &str, command: &Command) -> bool {
-    command.get_arguments().filter(|arg| matches!(arg.get_action(), ArgAction::SetTrue)).any(|arg| match flag
-        .strip_prefix("--")
-    {
-        Some(long) => arg.get_long() == Some(long),
-        None => arg.get_short().is_some_and(|short| flag.strip_prefix('-') == Some(&*short.to_string())),
-    })
+/// What has been read of a command line.
+struct Line<'a> {
+    program: &'a Command,
+    /// The subcommand, once it was named.
+    command: &'a Command,
+    words: Vec<Word>,
+}
+
+enum Word {
+    /// A flag, or several with one letter each; a value may hang on the last of them.
+    Flag(String),
+    /// What stays as it is.
+    Value(OsString),
+}
+
+impl Word {
+    fn into_inner(self) -> OsString {
+        match self {
+            Self::Flag(text) => text.into(),
+            Self::Value(word) => word,
+        }
+    }
+}
+
+impl<'a> Line<'a> {
+    /// What is said of a switch, with its flag as it was spelled.
+    fn said<'t>(&self, text: &'t str) -> Option<(&'a Arg, &'t str, bool)> {
+        let (flag, value) = text.split_once('=')?;
+        let is_on = match value {
+            "true" | "True" | "TRUE" | "t" | "T" | "1" => true,
+            "false" | "False" | "FALSE" | "f" | "F" | "0" => false,
+            _ => return None,
+        };
+        let switch = match flag.strip_prefix("--") {
+            Some(long) => self.long(long),
+            None => only(flag.strip_prefix('-')?).and_then(|short| self.short(short)),
+        };
+        switch.filter(|arg| matches!(arg.get_action(), ArgAction::SetTrue)).map(|arg| (arg, flag, is_on))
+    }
+
+    /// Takes back a switch, wherever it was turned on.
+    fn turn_off(&mut self, switch: &Arg) {
+        let mut words = std::mem::take(&mut self.words);
+        words.retain_mut(|word| {
+            let Word::Flag(text) = word else { return true };
+            if let Some(long) = text.strip_prefix("--") {
+                return switch.get_long() != Some(long);
+            }
+            let letters = text.strip_prefix('-').unwrap_or_default();
+            let own =
+                letters.chars().take_while(|letter| self.short(*letter).is_some_and(|arg| !takes_value(arg)));
+            let (own, rest) = letters.split_at(own.map(char::len_utf8).sum());
+            let kept: String = own.chars().filter(|letter| switch.get_short() != Some(*letter)).collect();
+            let is_left = kept.len() == own.len() || !(kept.is_empty() && rest.is_empty());
+            *text = format!("-{kept}{rest}");
+            is_left
+        });
+        self.words = words;
+    }
+
+    /// Whether the next word is the value of this one.
+    fn wants_value(&self, text: &str) -> bool {
+        if let Some(long) = text.strip_prefix("--") {
+            return self.long(long).is_some_and(takes_value);
+        }
+        let mut letters = text.chars().skip(1);
+        let taker = letters.find_map(|letter| match self.short(letter) {
+            Some(arg) => takes_value(arg).then_some(true),
+            None => Some(false),
+        });
+        taker == Some(true) && letters.next().is_none()
+    }
+
+    /// The first word that is no flag names the subcommand.
+    fn enter(&mut self, word: &str) {
+        if std::ptr::eq(self.command, self.program) {
+            self.command = self.program.find_subcommand(word).unwrap_or(self.program);
+        }
+    }
+
+    fn long(&self, long: &str) -> Option<&'a Arg> {
+        self.arguments().find(|arg| arg.get_long() == Some(long))
+    }
+
+    fn short(&self, short: char) -> Option<&'a Arg> {
+        self.arguments().find(|arg| arg.get_short() == Some(short))
+    }
+
+    fn arguments(&self) -> impl Iterator<Item = &'a Arg> + use<'a> {
+        self.command.get_arguments().chain(self.program.get_arguments())
+    }
+}
+
+/// Whether an option wants a value, in the next word if it is not in this.
+fn takes_value(arg: &Arg) -> bool {
+    arg.get_action().takes_values() && arg.get_num_args().is_none_or(|range| range.min_values() > 0)
+}
+
+/// The one letter of a text that has no other.
+fn only(text: &str) -> Option<char> {
+    let mut letters = text.chars();
+    letters.next().filter(|_| letters.next().is_none())
 }
 
 #[cfg(test)]
@@ -56,17 +154,37 @@ mod tests {
             ("get -A=true -w=false pods", "get -A pods"),
             ("events --no-headers=T", "events --no-headers"),
             ("--insecure-skip-tls-verify=true get pods", "--insecure-skip-tls-verify get pods"),
+            // In another spelling.
+            ("get pods -A --all-namespaces=false", "get pods"),
+            ("get pods --watch -w=false", "get pods"),
+            ("get pods -Aw -w=false", "get pods -A"),
+            ("get pods -wnshow -w=false", "get pods -nshow"),
+            ("get pods --watch=true -w=true", "get pods -w"),
+            // Values.
+            ("get pods -n --no-headers=false", "get pods -n --no-headers=false"),
+            ("get -wl --watch=false pods --watch=false", "get -l --watch=false pods"),
+            ("--namespace events get pods --show-labels=true", "--namespace events get pods --show-labels"),
             // Not a switch, not its value, not of this command, not a flag at all.
             ("api-resources --namespaced=false", "api-resources --namespaced=false"),
             ("get pods --no-headers=maybe", "get pods --no-headers=maybe"),
             ("get pods -o=true --output=true", "get pods -o=true --output=true"),
             ("events --show-labels=true", "events --show-labels=true"),
+            ("get pods - -w=false", "get pods -"),
             ("get -- --no-headers=true", "get -- --no-headers=true"),
         ] {
             let words = |line: &str| -> Vec<OsString> {
                 std::iter::once("watchkeeper").chain(line.split(' ')).map(Into::into).collect()
             };
             assert_eq!(plain(words(line), &crate::command()), words(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_twice_counts_once() {
+        for line in ["get pods -w -w --watch=true", "get pods -A --all-namespaces -n a -n b"] {
+            let words = std::iter::once("watchkeeper").chain(line.split(' ')).map(OsString::from);
+            let parsed = crate::command().try_get_matches_from(plain(words, &crate::command()));
+            assert!(parsed.is_ok(), "{line}: {parsed:?}");
         }
     }
 }
