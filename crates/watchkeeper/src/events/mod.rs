@@ -96,10 +96,10 @@ async fn about_object(connection: &Connection, about: &str) -> Result<FieldSelec
             _ => "arguments in resource/name form may not have more than one slash",
         }));
     };
+    let Mapping { kind, .. } = connection.mapper.argument(&resource.to_lowercase()).await?;
     if name.is_empty() {
         return Ok(FieldSelector::default()); // to kubectl any will do
     }
-    let Mapping { kind, .. } = connection.mapper.argument(&resource.to_lowercase()).await?;
     let fields = [
         ("involvedObject.kind", kind.kind.clone()),
         ("involvedObject.apiVersion", kind.group_version().to_string()),

@@ -26,8 +26,8 @@ impl ObjectPrinter {
         Self { format, no_headers, managed_fields, by_type: false, printed: 0, out: TabWriter::default() }
     }
 
-    /// JSON has the fields of built-in kinds in the order of their types, as kubectl prints what it does not have
-    /// from the server as it is.
+    /// JSON has the fields of events in the order of their type, as kubectl prints what it does not have from the
+    /// server as it is.
     pub(crate) fn by_type(mut self) -> Self {
         self.by_type = true;
         self
