@@ -6,6 +6,7 @@
 //! - N1: what cannot be read or used never takes the place of what could. That is said once, until something else is found.
 //! - N2: as long as the same is found, everybody gets the same.
 
+use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -53,7 +54,7 @@ impl<M: PartialEq, T> Renewed<M, T> {
         make: impl FnOnce(Arc<M>) -> F,
     ) -> Result<Arc<T>, E>
     where
-        E: fmt::Display,
+        E: Error,
         F: Future<Output = Result<T, E>>,
     {
         let known = self.known();
@@ -78,8 +79,12 @@ impl<M: PartialEq, T> Renewed<M, T> {
                 Ok(self.state.lock().take(made))
             }
             (Err(error), Some((_, known))) => {
-                if self.state.lock().complain(error.to_string()) {
-                    tracing::warn!(%error, "certificates have changed and cannot be used: the old ones go on to hold");
+                let complaint = told(&error);
+                if self.state.lock().complain(&complaint) {
+                    tracing::warn!(
+                        error = complaint,
+                        "certificates have changed and cannot be used: the old ones go on to hold"
+                    );
                 }
                 Ok(known)
             }
@@ -99,24 +104,32 @@ impl<M: PartialEq, T> State<M, T> {
     }
 
     /// Whether this is something new to say.
-    fn complain(&mut self, complaint: String) -> bool {
-        let is_new = self.complaint.as_ref() != Some(&complaint);
-        self.complaint = Some(complaint);
+    fn complain(&mut self, complaint: &str) -> bool {
+        let is_new = self.complaint.as_deref() != Some(complaint);
+        self.complaint = Some(complaint.to_owned());
         is_new
     }
+}
+
+/// An error with its causes.
+fn told(error: &dyn Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| (*error).source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io;
 
     /// Makes a text of a number that is even.
     async fn find(renewed: &Renewed<u32, String>, found: Result<u32, &str>) -> Result<Arc<String>, String> {
-        let found = found.map_err(str::to_owned);
+        let found = found.map_err(io::Error::other);
         let make = |number: Arc<u32>| async move {
-            if number.is_multiple_of(2) { Ok(number.to_string()) } else { Err(format!("{number} is odd")) }
+            let odd = || io::Error::other(format!("{number} is odd"));
+            number.is_multiple_of(2).then(|| number.to_string()).ok_or_else(odd)
         };
-        renewed.current(found, make).await
+        renewed.current(found, make).await.map_err(|error| error.to_string())
     }
 
     #[tokio::test]
@@ -145,6 +158,19 @@ mod tests {
             said.extend(after.filter(|after| before.as_ref() != Some(after)));
         }
         assert_eq!(said, ["3 is odd", "no file", "3 is odd"]);
+        let mut state = renewed.state.lock();
+        let news = ["no file", "no file", "no right", "no file"].map(|complaint| state.complain(complaint));
+        assert_eq!(news, [true, false, true, true]);
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("a.pem cannot be read")]
+    struct Unread(#[source] io::Error);
+
+    #[test]
+    fn a_complaint_says_why() {
+        let unread = Unread(io::Error::from(io::ErrorKind::PermissionDenied));
+        assert_eq!(told(&unread), "a.pem cannot be read: permission denied");
     }
 
     #[tokio::test]
@@ -152,11 +178,11 @@ mod tests {
         let (renewed, go) = (Renewed::<u32, ()>::default(), tokio::sync::Notify::new());
         let slow = async |_| {
             go.notified().await;
-            Ok::<_, String>(())
+            Ok::<_, io::Error>(())
         };
         let first = renewed.current(Ok(1), slow);
         let second = async {
-            let made = renewed.current(Ok(1), async |_| Ok::<_, String>(())).await;
+            let made = renewed.current(Ok(1), async |_| Ok::<_, io::Error>(())).await;
             go.notify_one();
             made
         };

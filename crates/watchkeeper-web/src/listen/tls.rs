@@ -3,8 +3,8 @@
 //! From: a certificate and its key, in PEM or in files that somebody else renews in place.
 //! To:   the [`Listener`](watchkeeper_listen::Listener), which asks for every connection.
 //!
-//! - T1: a pair that is renewed is served to whoever connects from then on; one that cannot be used is not, and the pair
-//!   before it goes on to be.
+//! - T1: a pair that is renewed is served to whoever connects once a reading has found it; one that cannot be used is
+//!   not, and the pair before it goes on to be.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
