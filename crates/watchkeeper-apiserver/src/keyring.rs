@@ -20,10 +20,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::http::{Authority, Identity, TokenIssuer, hex, random_token, sha256};
 use crate::server::StartError;
-use crate::store::disk::{Beside, DiskStore};
+use crate::store::disk::{Beside, DiskStore, KEYRING};
 
-/// What the file is called.
-const FILE: &str = "keyring";
 /// What its first line begins with.
 const FORM: &str = "watchkeeper-keyring";
 /// The version of the format.
@@ -70,11 +68,11 @@ impl Keyring {
             return Ok(kept);
         }
         if disk.recovery().objects > 0 {
-            let path = beside.path(FILE);
-            tracing::info!("{} is made anew: kubeconfigs and tokens of before are not known", path.display());
+            let path = beside.path(KEYRING);
+            tracing::warn!("{} is made anew: kubeconfigs and tokens of before are not known", path.display());
         }
         let made = Self::generate()?;
-        beside.write(FILE, made.render().as_bytes())?;
+        beside.write(KEYRING, made.render().as_bytes())?;
         Ok(made)
     }
 
@@ -84,9 +82,9 @@ impl Keyring {
     }
 
     fn read(beside: &Beside) -> Result<Option<Self>, StartError> {
-        let Some(bytes) = beside.read(FILE)? else { return Ok(None) };
+        let Some(bytes) = beside.read(KEYRING)? else { return Ok(None) };
         let kept = Self::parse(&bytes);
-        kept.map(Some).map_err(|what| StartError::Keyring { path: beside.path(FILE), what })
+        kept.map(Some).map_err(|what| StartError::Keyring { path: beside.path(KEYRING), what })
     }
 
     /// What a file says, or what is wrong with it (Y2).
@@ -101,13 +99,16 @@ impl Keyring {
             return Err("it is no keyring");
         }
         if words.next() != Some(VERSION) {
-            return Err("it is of a version that this program does not read");
+            return Err("another version of this program has written it, and can use it");
         }
         if words.next() != Some(&hex(&sha256(document.as_bytes()))) || words.next().is_some() {
             return Err("it is damaged, as its checksum tells");
         }
         let written: Written = serde_json::from_str(document).map_err(|_| "its document is none of ours")?;
         let Written { certificate, key, token, secret } = written;
+        if token.is_empty() || secret.is_empty() {
+            return Err("its document is none of ours");
+        }
         let authority = Authority::restore(&Identity { certificate, key });
         Ok(Self { authority: authority.map_err(|_| "its authority is none")?, token, secret })
     }
@@ -116,7 +117,7 @@ impl Keyring {
         let Identity { certificate, key } = self.authority.identity();
         let (token, secret) = (self.token.clone(), self.secret.clone());
         let document = serde_json::to_string_pretty(&Written { certificate, key, token, secret });
-        let document = document.unwrap_or_default() + "\n"; // texts: it does not fail
+        let document = document.expect("texts can be written") + "\n";
         format!("{FORM} {VERSION} {}\n{document}", hex(&sha256(document.as_bytes())))
     }
 }
@@ -150,7 +151,7 @@ mod tests {
         for (bytes, what) in [
             ("", "it is empty"),
             ("a", "it is no keyring"),
-            ("watchkeeper-keyring 2 x\n", "it is of a version that this program does not read"),
+            ("watchkeeper-keyring 2 x\n", "another version of this program has written it, and can use it"),
             ("watchkeeper-keyring 1 x\n", "it is damaged, as its checksum tells"),
         ] {
             assert_eq!(Keyring::parse(bytes.as_bytes()).unwrap_err(), what);
@@ -158,6 +159,8 @@ mod tests {
         let sum =
             |document: &str| format!("{FORM} {VERSION} {}\n{document}", hex(&sha256(document.as_bytes())));
         assert_eq!(Keyring::parse(sum("{}").as_bytes()).unwrap_err(), "its document is none of ours");
+        let empty = r#"{"certificate": "", "key": "", "token": "", "secret": "s"}"#;
+        assert_eq!(Keyring::parse(sum(empty).as_bytes()).unwrap_err(), "its document is none of ours");
         let none = r#"{"certificate": "", "key": "", "token": "t", "secret": "s"}"#;
         assert_eq!(Keyring::parse(sum(none).as_bytes()).unwrap_err(), "its authority is none");
     }

@@ -267,7 +267,10 @@ async fn a_keyring_that_cannot_be_read_is_named_and_left_as_it_is() {
         (whole[..40].to_vec(), "it is no keyring"),
         (whole[..whole.len() / 2].to_vec(), "it is damaged, as its checksum tells"),
         (changed, "it is damaged, as its checksum tells"),
-        (b"watchkeeper-keyring 2 x\n".to_vec(), "it is of a version that this program does not read"),
+        (
+            b"watchkeeper-keyring 2 x\n".to_vec(),
+            "another version of this program has written it, and can use it",
+        ),
     ] {
         std::fs::write(&path, &bytes).unwrap();
         let said = format!(

@@ -248,5 +248,8 @@ fn revision_in(name: &str, prefix: &str) -> Option<Revision> {
     is_number.then(|| digits.parse().ok().map(Revision::new))?
 }
 
+/// What the server is known by: see `beside`.
+pub(crate) const KEYRING: &str = "keyring";
+
 const LOG: &str = "log-";
 const SNAPSHOT: &str = "snapshot-";

@@ -15,7 +15,7 @@ use super::files::Files;
 use super::frame::{BadFrame, BadHeader, FILE_HEADER, Form, Frames, read_file_header};
 use super::log::Log;
 use super::replay::Replay;
-use super::{LOG, OpenError, SNAPSHOT, log_name, revision_in, snapshot_name};
+use super::{KEYRING, LOG, OpenError, SNAPSHOT, draft_name, log_name, revision_in, snapshot_name};
 use crate::store::Revision;
 
 /// What was found when a store was opened.
@@ -235,7 +235,9 @@ fn read_changes(
 fn remove_rest(files: &dyn Files, names: &[String], kept: &[String]) -> io::Result<()> {
     for name in names {
         let stem = name.strip_suffix(".tmp").unwrap_or(name);
-        let is_ours = [LOG, SNAPSHOT].iter().any(|prefix| revision_in(stem, prefix).is_some());
+        let is_draft_beside = *name == draft_name(KEYRING);
+        let is_ours =
+            is_draft_beside || [LOG, SNAPSHOT].iter().any(|prefix| revision_in(stem, prefix).is_some());
         if is_ours && !kept.contains(name) {
             files.remove(name)?;
         }

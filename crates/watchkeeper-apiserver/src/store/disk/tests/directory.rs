@@ -38,6 +38,7 @@ fn files_of_others_are_left_alone_and_drafts_of_ours_are_removed() {
     fs::write(home.path().join("notes.tmp"), "mine").unwrap();
     fs::write(home.path().join("log-1"), "mine").unwrap();
     fs::write(home.path().join("log-00000000000000000007.tmp"), "half").unwrap();
+    fs::write(home.path().join("keyring.tmp"), "half").unwrap();
     drop(open(home.path()).unwrap());
     let mut names: Vec<_> =
         fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
