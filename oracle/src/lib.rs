@@ -6,7 +6,7 @@
 //! - [`Binaries`] are those two, kubectl, kube-controller-manager and the Go programs under `cmd/`, at the
 //!   versions that `go.mod` pins; they are built when they are first needed and cached outside the checkout.
 //! - [`testdata()`] and [`random_objects`] are objects in the forms that Go gives them, for the codecs.
-//! - [`seed()`] is what everything random in a test is made of; the same each time, unless one asks for another.
+//! - [`seed()`] is what random objects are made of: the same each time, unless one asks for another.
 //! - [`words()`] are texts and what Go reads in them, for everything that is read from text.
 //!
 //! Nothing here is a part of the product, and nothing here imitates a server: what these say is what is true.

@@ -140,6 +140,7 @@ fn order_by_field(refusal: &mut serde_json::Map<String, Value>) {
         parts.collect::<Vec<_>>().join(", ")
     };
     let as_they_came = told(causes);
+    assert!(message.contains(&as_they_came), "{message} says something else than {as_they_came}");
     causes.sort_by_key(|cause| cause["field"].to_string());
     let message = message.replace(&as_they_came, &told(causes));
     refusal["message"] = message.into();
