@@ -1,7 +1,8 @@
 //! JSON of any kind to protobuf, to JSON, and again to protobuf: the same bytes.
 //!
 //! Except where Go's differ too: a pointer to a zero time, or to `items` of a schema that are neither a schema nor a list
-//! of them, is a message that says nothing. Its JSON is null, and null is read as no message.
+//! of them, is a message that says nothing. Its JSON is null, and null is read as no message. And null among the bytes of
+//! a map is written as none, which is read as empty ones, and these are written.
 
 #![no_main]
 
@@ -42,7 +43,7 @@ fuzz_target!(|data: &[u8]| {
         Ok(again) if again == message => {}
         Ok(again) => {
             let shorter = json_of(&again, kind);
-            assert!(shorter.len() < json.len(), "{message:?} has become {again:?}");
+            assert!(shorter.len() < json.len() || shorter == json, "{message:?} has become {again:?}");
             let third = transcode::to_protobuf(&Encoded::json(shorter.clone()), kind);
             assert_eq!(third.expect("our own JSON can be read"), again);
             let [Ok(before), Ok(after)] = [json, shorter].map(|json| serde_json::from_slice(&json)) else {
