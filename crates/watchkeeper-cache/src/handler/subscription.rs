@@ -12,7 +12,7 @@ use watchkeeper_core::{Object, ObjectKey};
 use super::{Figures, Filter};
 use crate::delta::{Delta, DeltaQueue};
 use crate::lock::Mutex;
-use crate::store::{Store, Subscriber};
+use crate::store::{Snapshot, Store, Subscriber};
 
 /// A resync is not asked for more often than this.
 const SHORTEST_RESYNC: Duration = Duration::from_secs(1);
@@ -138,6 +138,19 @@ impl Queue {
 impl Subscription {
     /// Of a store.
     pub fn new(store: &Store, options: SubscriptionOptions) -> Self {
+        let new = Self::of_nothing(store, options);
+        store.subscribe(&new.queue);
+        new
+    }
+
+    /// What there is now, and every change of it from now on. With the objects told one by one, one that goes before
+    /// that would not be told of.
+    pub(crate) fn since(store: &Store, options: SubscriptionOptions) -> (Snapshot, Self) {
+        let new = Self::of_nothing(store, options);
+        (store.subscribe_since(&new.queue), new)
+    }
+
+    fn of_nothing(store: &Store, options: SubscriptionOptions) -> Self {
         let queue = Arc::new(Queue {
             deltas: DeltaQueue::default(),
             filter: options.filter,
@@ -147,7 +160,6 @@ impl Subscription {
             synced: Notify::new(),
             waker: options.waker,
         });
-        store.subscribe(&queue);
         let resync = options.resync.period();
         let resync = resync.map(|period| Again { period, next: Instant::now() + period });
         Self { store: store.clone(), queue, resync, caught_up: watch::Sender::new(false) }

@@ -23,7 +23,7 @@ use crate::lock::Mutex;
 use crate::metrics::InformerMetrics;
 use crate::reader::{Keep, Reader};
 use crate::reflector::{Progress, Reflector, Why};
-use crate::store::{Dump, IndexBy, IndexExists, Store, Writer};
+use crate::store::{Dump, IndexBy, IndexExists, Snapshot, Store, Writer};
 
 pub use builder::FactoryBuilder;
 pub use ending::{Ending, Endings};
@@ -245,6 +245,12 @@ impl Informer {
     pub fn subscribe(&self, mut options: SubscriptionOptions) -> Subscription {
         options.resync = options.resync.or(self.shared.resync);
         Subscription::new(&self.shared.store, options)
+    }
+
+    /// All objects as they are now, and every change of them from now on.
+    pub(crate) fn subscribe_since(&self) -> (Snapshot, Subscription) {
+        let options = SubscriptionOptions { resync: self.shared.resync, ..Default::default() };
+        Subscription::since(&self.shared.store, options)
     }
 
     /// All objects, and then every single event.

@@ -188,14 +188,14 @@ impl Store {
     pub(crate) fn subscribe(&self, subscriber: &Arc<impl Subscriber + 'static>) {
         let mut telling = self.shared.telling.lock();
         subscriber.hear(&self.present(|new| Delta::Added { new, initial: true }));
-        if telling.is_synced {
-            subscriber.synced();
-        }
-        if telling.has_ended {
-            subscriber.ended();
-        }
-        let subscriber: Weak<dyn Subscriber> = Arc::downgrade(subscriber) as Weak<dyn Subscriber>;
-        telling.subscribers.push(subscriber);
+        telling.admit(subscriber);
+    }
+
+    /// Has somebody hear of what changes from now on, and returns what there is now.
+    pub(crate) fn subscribe_since(&self, subscriber: &Arc<impl Subscriber + 'static>) -> Snapshot {
+        let mut telling = self.shared.telling.lock();
+        telling.admit(subscriber);
+        self.snapshot()
     }
 
     /// Has somebody look again at everything that is there. Nothing changes meanwhile: what he is told of is what he
@@ -224,6 +224,17 @@ impl Store {
 }
 
 impl Telling {
+    fn admit(&mut self, subscriber: &Arc<impl Subscriber + 'static>) {
+        if self.is_synced {
+            subscriber.synced();
+        }
+        if self.has_ended {
+            subscriber.ended();
+        }
+        let subscriber: Weak<dyn Subscriber> = Arc::downgrade(subscriber) as Weak<dyn Subscriber>;
+        self.subscribers.push(subscriber);
+    }
+
     fn tell(&mut self, deltas: &[Delta<Arc<Object>>]) {
         self.subscribers.retain(|subscriber| match subscriber.upgrade() {
             Some(subscriber) => {

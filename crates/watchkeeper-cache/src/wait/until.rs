@@ -6,10 +6,9 @@ use std::time::Duration;
 use tokio::time::timeout;
 use watchkeeper_core::Object;
 
+use crate::Informer;
 use crate::delta::Delta;
-use crate::handler::SubscriptionOptions;
 use crate::store::Snapshot;
-use crate::{Informer, Store};
 
 /// What a condition is asked of.
 #[derive(Debug, Clone, Copy)]
@@ -73,18 +72,14 @@ pub async fn until<T, E>(
 ) -> Result<T, WaitError<E>> {
     informer.start();
     let waiting = async {
-        let mut changes = informer.subscribe(SubscriptionOptions::default());
         if !informer.synced().await {
             return Err(WaitError::Ended);
         }
-        let state = Store::snapshot(informer.store());
+        let (state, mut changes) = informer.subscribe_since();
         if let Some(answer) = condition(Seen::State(&state)).map_err(WaitError::Condition)? {
             return Ok(answer);
         }
         while let Some(change) = changes.next().await {
-            if is_in(&state, &change) {
-                continue;
-            }
             if let Some(answer) = condition(Seen::Change(&change)).map_err(WaitError::Condition)? {
                 return Ok(answer);
             }
@@ -94,14 +89,5 @@ pub async fn until<T, E>(
     match patience {
         None => waiting.await,
         Some(after) => timeout(after, waiting).await.unwrap_or(Err(WaitError::Timeout { after })),
-    }
-}
-
-/// Whether a change was made before the state was looked at.
-fn is_in(state: &Snapshot, change: &Delta<Arc<Object>>) -> bool {
-    let newest = change.newest();
-    match change {
-        Delta::Deleted { .. } => false,
-        _ => state.get(newest.head.key()).is_some_and(|known| Arc::ptr_eq(known, newest)),
     }
 }

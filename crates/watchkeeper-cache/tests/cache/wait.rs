@@ -63,6 +63,28 @@ async fn a_condition_sees_the_state_once_and_then_every_change_until_it_is_met()
     maps.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_goes_while_the_state_is_looked_at_is_told() {
+    let going = Watch::new().wait(SECOND / 10).deleted(object("b", 5)).stalls();
+    let list = List::at(2).items([object("a", 1), object("b", 2)]);
+    let maps = informer(&Script::new().without_initial_events().then(list).then(going));
+    let gone = until(&maps, Some(10 * SECOND), |seen| {
+        Ok::<_, Infallible>(match seen {
+            Seen::State(all) if all.len() == 1 => Some("b".to_owned()), // it was quicker
+            Seen::State(_) => {
+                while maps.store().snapshot().len() == 2 {
+                    std::thread::yield_now();
+                }
+                None
+            }
+            Seen::Change(Delta::Deleted { old, .. }) => Some(old.head.key().to_string()),
+            Seen::Change(_) => None,
+        })
+    });
+    assert_eq!(gone.await.unwrap(), "b");
+    maps.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn who_waits_too_long_or_is_told_that_it_is_in_vain_gets_an_error() {
     let maps = informer(&three_changes());
