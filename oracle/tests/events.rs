@@ -154,27 +154,15 @@ async fn what_events_says_is_what_kubectl_says_of_the_real_server() -> Outcome {
 
 async fn compare(stage: &Stage) -> Outcome {
     fill(stage).await?;
-    let mut wrong = Vec::new();
-    for command in COMMANDS.lines() {
-        same(stage, command, &mut wrong).await?;
-    }
+    let mut wrong = stage.differing(COMMANDS.lines()).await?;
     // Which was never seen.
     let about = json!({"kind": "Node", "name": "n1"});
     create(stage, "default", "bare", json!({"apiVersion": "v1", "involvedObject": about})).await?;
-    for command in ["events", "events -o json", "events -o yaml", "events --types=Normal"] {
-        same(stage, command, &mut wrong).await?;
-    }
+    let commands = ["events", "events -o json", "events -o yaml", "events --types=Normal"];
+    wrong.extend(stage.differing(commands).await?);
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
     for (command, theirs, ours) in differences() {
         assert_eq!(stage.once(command).await?, [theirs, ours], "{command}");
-    }
-    Ok(())
-}
-
-async fn same(stage: &Stage, command: &str, wrong: &mut Vec<String>) -> Outcome {
-    let [theirs, ours] = stage.both(command).await?;
-    if theirs != ours {
-        wrong.push(format!("$ {command}\nkubectl: {theirs:#?}\nours: {ours:#?}"));
     }
     Ok(())
 }

@@ -89,7 +89,6 @@ async fn what_get_says_is_what_kubectl_says_of_the_real_server() -> Outcome {
 
 async fn compare(stage: &Stage) -> Outcome {
     let refused = stage.fill().await?;
-    let mut wrong = Vec::new();
     let mut commands: Vec<String> =
         COMMANDS.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect();
     let listed: Vec<String> = registry::builtin()
@@ -105,12 +104,7 @@ async fn compare(stage: &Stage) -> Outcome {
     for format in ["wide", "json", "yaml", "name"] {
         commands.push(format!("get {} -A -o {format}", listed.join(",")));
     }
-    for command in &commands {
-        let [theirs, ours] = stage.both(command).await?;
-        if theirs != ours {
-            wrong.push(format!("$ {command}\nkubectl: {theirs:#?}\nours: {ours:#?}"));
-        }
-    }
+    let wrong = stage.differing(&commands).await?;
     for (command, theirs, ours) in DIFFERENCES {
         let [kubectl, watchkeeper] = stage.once(command).await?;
         let ours = ours.replace("CONTEXT", &stage.context().await?);

@@ -54,6 +54,22 @@ impl Stage {
         Ok(said)
     }
 
+    /// Of which of these commands they say something else, and what.
+    pub(crate) async fn differing(
+        &self,
+        commands: impl IntoIterator<Item: AsRef<str>>,
+    ) -> Outcome<Vec<String>> {
+        let mut differing = Vec::new();
+        for command in commands {
+            let command = command.as_ref();
+            let [theirs, ours] = self.both(command).await?;
+            if theirs != ours {
+                differing.push(format!("$ {command}\nkubectl: {theirs:#?}\nours: {ours:#?}"));
+            }
+        }
+        Ok(differing)
+    }
+
     /// What both say: kubectl, and ours.
     pub(crate) async fn once(&self, command: &str) -> Outcome<[Said; 2]> {
         let arguments = split(command);
