@@ -5,7 +5,8 @@ use watchkeeper_client::discovery::Mapping;
 use watchkeeper_core::GroupVersionKind;
 use watchkeeper_wire::{FieldPath, Kind};
 
-/// Where kubectl keeps what was applied, with everything that is secret in it.
+/// Annotations in which tools keep the whole object as it was applied, values included: kubectl's and Rancher's.
+const APPLIED: [&str; 2] = [LAST_APPLIED, "objectset.rio.cattle.io/applied"];
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Whether objects of this resource are Secrets.
@@ -33,7 +34,7 @@ pub(crate) fn may_compare(kind: &GroupVersionKind, path: &FieldPath) -> bool {
     }
 }
 
-/// Puts the sizes of a Secret's values in their place.
+/// Replaces a Secret's values by their sizes, and removes annotations that may hold a copy of them.
 pub(crate) fn redact(secret: &mut Value) {
     for (field, size) in [("data", decoded as fn(&str) -> usize), ("stringData", str::len)] {
         for value in secret.get_mut(field).and_then(Value::as_object_mut).into_iter().flatten() {
@@ -42,9 +43,16 @@ pub(crate) fn redact(secret: &mut Value) {
         }
     }
     let annotations = secret.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
-    if let Some(applied) = annotations.and_then(|all| all.get_mut(LAST_APPLIED)) {
-        *applied = "<redacted>".into();
+    for (name, value) in annotations.into_iter().flatten() {
+        if APPLIED.contains(&name.as_str()) || is_object(value) {
+            *value = "<redacted>".into();
+        }
     }
+}
+
+/// Whether an annotation looks like JSON: other tools keep what they have applied under names of their own.
+fn is_object(annotation: &Value) -> bool {
+    annotation.as_str().is_some_and(|text| text.trim_start().starts_with('{'))
 }
 
 /// How many bytes a text in base64 stands for.
@@ -61,13 +69,16 @@ mod tests {
     #[test]
     fn of_a_secret_only_the_sizes_are_shown() {
         let mut secret = json!({
-            "metadata": {"name": "s", "annotations": {LAST_APPLIED: "{\"data\":{\"a\":\"aHVudGVyMg==\"}}", "note": "n"}},
+            "metadata": {"name": "s", "annotations": {LAST_APPLIED: "{\"data\":{\"a\":\"aHVudGVyMg==\"}}",
+                "kapp.k14s.io/original": "{\"data\":{\"a\":\"aHVudGVyMg==\"}}", "objectset.rio.cattle.io/applied": "H4sI",
+                "note": "n"}},
             "data": {"a": "aHVudGVyMg==", "b": "", "c": "YWJj"},
             "stringData": {"d": "hunter2"}, "type": "Opaque",
         });
         redact(&mut secret);
         let expected = json!({
-            "metadata": {"name": "s", "annotations": {LAST_APPLIED: "<redacted>", "note": "n"}},
+            "metadata": {"name": "s", "annotations": {LAST_APPLIED: "<redacted>", "kapp.k14s.io/original": "<redacted>",
+                "objectset.rio.cattle.io/applied": "<redacted>", "note": "n"}},
             "data": {"a": "<redacted: 7 bytes>", "b": "<redacted: 0 bytes>", "c": "<redacted: 3 bytes>"},
             "stringData": {"d": "<redacted: 7 bytes>"}, "type": "Opaque",
         });

@@ -47,7 +47,10 @@ pub(crate) struct Flags {
     /// Let exec, attach, port-forward and WebSockets through to the API server
     #[arg(long)]
     proxy_upgrades: bool,
-    /// Let Secrets be cached and listed; what is in them is never shown
+    /// Let Secrets, and tokens of service accounts, through to the API server; without it the proxy refuses both
+    #[arg(long)]
+    proxy_secrets: bool,
+    /// List Secrets on the page and in the service, with their values redacted; the proxy is not affected
     #[arg(long)]
     cache_secrets: bool,
 }
@@ -63,7 +66,8 @@ impl Flags {
         let mut options = Options::new(self.listen)
             .require_tokens(self.require_token)
             .proxy_writes(self.proxy_writes)
-            .proxy_upgrades(self.proxy_upgrades);
+            .proxy_upgrades(self.proxy_upgrades)
+            .proxy_secrets(self.proxy_secrets);
         for host in &self.allow_host {
             options = options.allow_host(host);
         }

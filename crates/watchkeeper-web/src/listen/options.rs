@@ -21,7 +21,8 @@ pub const LIMITS: ConnectionLimits = ConnectionLimits {
     ..ConnectionLimits::DEFAULT
 };
 
-/// How the service is served. By default: on any free port of 127.0.0.1, plain, with a proxy that only reads.
+/// How the service is served. By default: on any free port of 127.0.0.1, plain, with a proxy that only reads, and
+/// no Secrets.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Options {
@@ -94,6 +95,12 @@ impl Options {
     /// (`--proxy-upgrades`).
     pub fn proxy_upgrades(mut self, open: bool) -> Self {
         self.opening.upgrades = open;
+        self
+    }
+
+    /// Whether the proxy passes Secrets and tokens of service accounts (`--proxy-secrets`).
+    pub fn proxy_secrets(mut self, open: bool) -> Self {
+        self.opening.secrets = open;
         self
     }
 

@@ -9,6 +9,8 @@
 //!   connection. Whoever brings none acts by ours, and cannot say that they are somebody else.
 //! - P3: what is between two parties on a connection stays there (RFC 9110, 7.6.1), and so do cookies.
 //! - P4: what is wrong is said as an API server says it, so that its clients can show it.
+//! - P5: Secrets and the tokens of service accounts pass only with [`Opening::secrets`], by whatever method and however
+//!   the path is written.
 
 mod headers;
 mod passing;
@@ -47,6 +49,8 @@ pub struct Opening {
     pub writes: bool,
     /// What opens a connection to a pod or a node, or changes the protocol: `--proxy-upgrades`.
     pub upgrades: bool,
+    /// Secrets, and tokens of service accounts: `--proxy-secrets`.
+    pub secrets: bool,
 }
 
 /// Sends requests on to the API server.
@@ -118,9 +122,15 @@ impl Proxy {
         Ok(response)
     }
 
-    /// P1.
+    /// P1, P5.
     fn check(&self, method: &Method, asked: &Asked, upgrade: bool) -> Result<(), Box<Status>> {
-        let Opening { writes, upgrades } = self.opening;
+        let Opening { writes, upgrades, secrets } = self.opening;
+        if asked.secret && !secrets {
+            return Err(refusal(
+                "reads or writes Secrets, or requests tokens of service accounts",
+                "--proxy-secrets",
+            ));
+        }
         if (upgrade || asked.connects) && !upgrades {
             return Err(refusal(
                 "opens connections to pods and nodes, or upgrades its own",

@@ -7,11 +7,16 @@ const CONNECTIONS: [&str; 4] = ["exec", "attach", "portforward", "proxy"];
 /// What has them.
 const CONNECTED: [&str; 3] = ["pods", "services", "nodes"];
 
+/// Follow a namespace's name without naming a resource in it.
+const OF_NAMESPACES: [&str; 2] = ["status", "finalize"];
+
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Asked {
     /// Whether a connection to a pod, a service or a node is opened.
     pub(super) connects: bool,
+    /// Whether it is about Secrets or a service account's token.
+    pub(super) secret: bool,
     /// Whether the answer goes on for as long as somebody reads it.
     pub(super) endless: bool,
 }
@@ -22,7 +27,8 @@ impl Asked {
     pub(super) fn read(path: &str, query: &str) -> Result<Self, Box<Status>> {
         let bad = || Box::new(Status::bad_request("the path is none that an API server has"));
         let path = decoded(path).ok_or_else(bad)?;
-        let segments: Vec<&[u8]> = path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()).collect();
+        let all: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+        let segments: Vec<&[u8]> = all.iter().copied().filter(|part| !part.is_empty()).collect();
         if segments.iter().any(|part| matches!(*part, b"." | b"..")) {
             return Err(bad());
         }
@@ -33,9 +39,32 @@ impl Asked {
                 || segments.starts_with(&[b"api", b"v1", b"proxy"]);
         Ok(Self {
             connects,
+            // The API server keeps empty segments (`/namespaces//secrets` lists all namespaces), a proxy in front of it
+            // may drop them.
+            secret: is_secret(&segments) || is_secret(&all[1.min(all.len())..]),
             endless: is_endless(query) || segments.get(2).is_some_and(|part| *part == b"watch"),
         })
     }
+}
+
+/// Whether the segments of a path name Secrets, or the token of a service account, as the API server's RequestInfo
+/// reads them: `api/v1/[watch/][namespaces/NAME/]RESOURCE[/NAME[/SUBRESOURCE]]`.
+fn is_secret(segments: &[&[u8]]) -> bool {
+    let is = |part: Option<&&[u8]>, word: &str| {
+        part.is_some_and(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    if !is(segments.first(), "api") {
+        return false;
+    }
+    let mut rest = segments.get(2..).unwrap_or_default();
+    if is(rest.first(), "watch") || is(rest.first(), "proxy") {
+        rest = &rest[1..];
+    }
+    let of_namespace = OF_NAMESPACES.iter().any(|word| is(rest.get(2), word));
+    if is(rest.first(), "namespaces") && rest.len() > 2 && !of_namespace {
+        rest = &rest[2..];
+    }
+    is(rest.first(), "secrets") || is(rest.first(), "serviceaccounts") && is(rest.get(2), "token")
 }
 
 /// A watch, or a log that is followed.
@@ -92,6 +121,56 @@ mod tests {
             ["/api/v1/namespaces/a/pods", "/api/v1/namespaces/a/pods/exec", "/api/v1/namespaces/a/pods/b/log"]
         {
             assert!(!connects(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn secrets_and_tokens_are_recognized_however_the_path_is_written() {
+        let secret = |path: &str| Asked::read(path, "").unwrap().secret;
+        for path in [
+            "/api/v1/secrets",
+            "/api/v1/secrets/",
+            "/api/v1//secrets",
+            "//api/v1/secrets",
+            "/api/v1/secrets/any",
+            "/api/v1/namespaces/a/secrets",
+            "/api/v1/namespaces/a/secrets/",
+            "/api/v1/namespaces/a/secrets/b",
+            "/api/v1/namespaces/a/secrets/b/status",
+            "/api/v1/namespaces//secrets",
+            "/api/v1/namespaces//secrets/b",
+            "/api/v1/namespaces//a/secrets",
+            "/api/v1/namespaces/a//secrets//b",
+            "/api/v1/namespaces/a/%73ecrets",
+            "/api/v1/namespaces/a/%73%65%63%72%65%74%73/b",
+            "/api/v1/namespaces/a%2fsecrets%2Fb",
+            "/api/v1%2Fsecrets",
+            "/api/v1/SECRETS",
+            "/api/v1/Namespaces/a/Secrets/b",
+            "/api/v1/watch/secrets",
+            "/api/v1/watch/namespaces/a/secrets",
+            "/api/v1/watch/namespaces/a/secrets/b",
+            "/api/v1/namespaces/status/secrets",
+            "/api/v1/namespaces/a/serviceaccounts/b/token",
+            "/api/v1/namespaces/a/serviceaccounts/b/%74oken/",
+            "/api/v1/namespaces/a//serviceaccounts/b/token",
+        ] {
+            assert!(secret(path), "{path}");
+        }
+        for path in [
+            "/api",
+            "/api/v1",
+            "/api/v1/pods",
+            "/api/v1/namespaces/secrets",
+            "/api/v1/namespaces/secrets/pods",
+            "/api/v1/namespaces/secrets/status",
+            "/api/v1/namespaces/a/configmaps/secrets",
+            "/api/v1/namespaces/a/serviceaccounts/token",
+            "/api/v1/namespaces/a/serviceaccounts/b",
+            "/apis/example.com/v1/secrets",
+            "/openapi/v3/api/v1",
+        ] {
+            assert!(!secret(path), "{path}");
         }
     }
 

@@ -213,6 +213,58 @@ async fn writes_are_refused_until_they_are_opened() {
 }
 
 #[tokio::test]
+async fn secrets_and_tokens_pass_only_with_their_flag() {
+    let opened = || Options::default().proxy_writes(true);
+    let world = World::start(opened()).await;
+    let open = Served::start(&world.service, opened().proxy_secrets(true)).await;
+    let here = world.cluster.namespace();
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "door"}, "data": {"key": "aHVudGVyMg=="}});
+    world.cluster.create(secret).await.unwrap();
+    let request = |method: &str, path: &str, body: &str| {
+        let head = "Host: localhost\r\nConnection: close\r\nContent-Type: application/merge-patch+json";
+        format!("{method} {path} HTTP/1.1\r\n{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+    };
+    let expected = "this proxy lets nothing through that reads or writes Secrets, or requests tokens of service accounts: \
+                    start the service with --proxy-secrets";
+    for path in [
+        "/api/v1/secrets".to_owned(),
+        "/api/v1/secrets/".to_owned(),
+        "/api/v1/secrets?watch=1&resourceVersion=0".to_owned(),
+        "/api/v1/watch/secrets".to_owned(),
+        "/api/v1/%73ecrets".to_owned(),
+        "/api/v1//secrets".to_owned(),
+        "/api/v1/namespaces//secrets".to_owned(),
+        format!("/api/v1/namespaces/{here}/secrets"),
+        format!("/api/v1/namespaces/{here}/secrets/door"),
+        format!("/api/v1/namespaces/{here}%2Fsecrets/door"),
+        format!("/api/v1/watch/namespaces/{here}/secrets/door"),
+        format!("/api/v1/namespaces/{here}/serviceaccounts/default/token"),
+    ] {
+        for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] {
+            let answer = ask(world.address(), request(method, &path, "{}")).await;
+            assert_eq!(answer.status, 403, "{method} {path}: {answer:?}");
+            assert!(!answer.body.contains("aHVudGVyMg"), "{method} {path}: {answer:?}");
+            if method != "HEAD" {
+                assert_eq!(message(&answer), expected, "{method} {path}");
+            }
+        }
+    }
+    // What only has such a name passes.
+    world.cluster.create(settings("secrets")).await.unwrap();
+    assert_eq!(world.get(&format!("/api/v1/namespaces/{here}/configmaps/secrets")).await.status, 200);
+
+    let path = format!("/api/v1/namespaces/{here}/secrets/door");
+    let read = ask(open.address, request("GET", &path, "")).await;
+    assert_eq!((read.status, read.body.contains("aHVudGVyMg")), (200, true), "{read:?}");
+    let token = format!("/api/v1/namespaces/{here}/serviceaccounts/default/token");
+    let body = r#"{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}}"#;
+    let issued = ask(open.address, request("POST", &token, body).replace("merge-patch+json", "json")).await;
+    assert_ne!(issued.status, 403, "{issued:?}");
+    open.stop().await;
+    world.stop().await;
+}
+
+#[tokio::test]
 async fn a_body_may_be_as_long_as_the_api_server_takes() {
     let world = World::start(Options::default().proxy_writes(true)).await;
     let path = format!("/api/v1/namespaces/{}/configmaps", world.cluster.namespace());

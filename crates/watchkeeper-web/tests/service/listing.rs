@@ -217,6 +217,33 @@ async fn who_is_not_known_reads_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_route_reads_secrets_unless_they_are_cached() {
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"password": "aHVudGVyMg=="}});
+    let world = World::with(&[secret], false).await;
+    let here = world.namespace();
+    for path in [
+        "/secrets/core/v1".to_owned(),
+        format!("/secrets/core/v1?namespace={here}&limit=1"),
+        "/%73ecrets/core/v1".to_owned(),
+        "/secrets//v1".to_owned(),
+        "/secrets/core/v1/".to_owned(),
+        format!("/v1/objects/core/v1/secrets/{here}/s"),
+        format!("/v1/objects/core/v1/secrets/{here}/s?format=yaml"),
+        format!("/v1/objects/core/v1/secrets/{here}/s?managedFields=true"),
+        format!("/v1/tree/core/v1/secrets/{here}/s"),
+        format!("/v1/tree/core/v1/secrets/{here}/s?up=true"),
+    ] {
+        let answer = world.get(&path).await;
+        assert!(answer.status.as_u16() >= 400, "{path}: {}", answer.text);
+        assert!(!answer.text.contains("aHVudGVyMg"), "{path}: {}", answer.text);
+    }
+    for path in ["/v1/events", "/v1/resources", "/metrics", "/openapi.json"] {
+        assert!(!world.get(path).await.text.contains("aHVudGVyMg"), "{path}");
+    }
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn secrets_are_cached_if_one_asks_and_shown_to_nobody() {
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"password": "aHVudGVyMg=="}});
     let world = World::with(&[secret], true).await;
