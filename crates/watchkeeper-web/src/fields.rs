@@ -1,9 +1,11 @@
 //! Fields: the objects that have these values at these paths.
 //!
-//! Unlike the API server's, a selector may name any path. Where a path leads to several values, as through a list, one
+//! Unlike the API server's, a selector may name any path that objects of the kind can have. What a custom resource can
+//! have below its metadata is not known here, so any path goes there. Where a path leads to several values, as through a list, one
 //! of them is enough to be equal, and all have to be unequal.
 
 use watchkeeper_core::{FieldOperator, FieldRequirement, FieldSelector, GroupVersionKind, Object};
+use watchkeeper_wire::schema::{Field as SchemaField, Form, Message, Shape, builtin};
 use watchkeeper_wire::{FieldPath, Kind, read_field};
 
 use crate::envelope::Failure;
@@ -34,6 +36,7 @@ impl Fields {
                     if !may_compare(kind, &path) {
                         return Err(Failure::bad(format!("fieldSelector: nobody selects Secrets by {text}")));
                     }
+                    check(kind, &path).map_err(|why| Failure::bad(format!("fieldSelector: {why}")))?;
                     Field::At(path)
                 }
             };
@@ -51,6 +54,52 @@ impl Fields {
             Field::At(path) => match_path(object, kind, path, requirement),
         })
     }
+}
+
+/// A path that objects of a kind never have.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown field {path:?} of {kind}")]
+pub(crate) struct UnknownField {
+    kind: String,
+    /// As far as the first segment that does not exist.
+    path: String,
+}
+
+/// Whether objects of a kind can have a field there, by the schema of the built-in kinds.
+pub(crate) fn check(kind: &GroupVersionKind, path: &FieldPath) -> Result<(), UnknownField> {
+    let schema = builtin();
+    let segments = path.segments();
+    let mut at = match (schema.message_of(kind), segments[0]) {
+        (_, "apiVersion" | "kind") if segments.len() == 1 => return Ok(()),
+        (Some(message), _) => Some(message),
+        // Of a custom resource only the metadata is known, which is that of every kind.
+        (None, "metadata") => schema.message("", "v1", "ConfigMap"),
+        (None, _) => return Ok(()),
+    };
+    let mut segments_left = segments.iter().enumerate();
+    while let Some((position, name)) = segments_left.next() {
+        let unknown = || UnknownField { kind: kind.kind.clone(), path: segments[..=position].join(".") };
+        let field = at.and_then(|message| field(message, name)).ok_or_else(unknown)?;
+        if field.shape() == Shape::Map {
+            segments_left.next(); // any key
+        }
+        at = match field.form() {
+            Form::Message(id) => Some(schema.get(id)),
+            Form::RawExtension | Form::FieldsV1 | Form::Json => return Ok(()),
+            Form::SchemaOrBool(_) | Form::SchemaOrArray(_) | Form::SchemaOrStrings(_) => return Ok(()),
+            _ => None,
+        };
+    }
+    Ok(())
+}
+
+/// The field with this JSON name, also of an inlined message.
+fn field(message: &'static Message, name: &str) -> Option<&'static SchemaField> {
+    let inlined = |field: &'static SchemaField| match (field.shape(), field.form()) {
+        (Shape::Inline, Form::Message(id)) => self::field(builtin().get(id), name),
+        _ => None,
+    };
+    message.field(name).or_else(|| message.fields().iter().find_map(inlined))
 }
 
 fn match_path(object: &Object, kind: &Kind, path: &FieldPath, requirement: &FieldRequirement) -> bool {
@@ -75,7 +124,7 @@ mod tests {
         let body = br#"{"spec":{"nodeName":"n1","priority":7,"containers":[{"image":"a"},{"image":"b"}]}}"#;
         let object = Object { head, encoded: Encoded::json(body.as_slice()) };
         let kind = Kind::new("", "v1", "Pod");
-        Fields::read(selector, kind.name()).unwrap_or_default().match_object(&object, &kind)
+        Fields::read(selector, kind.name()).unwrap().match_object(&object, &kind)
     }
 
     #[test]
@@ -87,8 +136,8 @@ mod tests {
             "metadata.namespace!=bank,spec.nodeName=n1",
             "spec.priority=7",
             "spec.containers.image=b",
-            "spec.absent=",
-            "spec.absent!=x",
+            "spec.hostname=",
+            "spec.hostname!=x",
         ];
         let no = [
             "metadata.name=web-1",
@@ -96,8 +145,8 @@ mod tests {
             "spec.nodeName=n1,spec.priority=8",
             "spec.nodeName!=n1",
             "spec.containers.image!=a",
-            "spec.absent=x",
-            "spec.absent!=",
+            "spec.hostname=x",
+            "spec.hostname!=",
         ];
         for selector in yes {
             assert!(is_match(selector), "{selector:?}");
@@ -111,7 +160,44 @@ mod tests {
     fn what_cannot_be_read_is_not_selected() {
         let broken = Object { head: HeadBuilder::default().finish(), encoded: Encoded::json(*b"{") };
         let kind = Kind::new("", "v1", "Pod");
-        let selector = Fields::read("spec.absent!=x", kind.name()).unwrap_or_default();
+        let selector = Fields::read("spec.hostname!=x", kind.name()).unwrap();
         assert!(!selector.match_object(&broken, &kind));
+    }
+
+    #[test]
+    fn a_field_that_no_object_of_the_kind_has_is_named() {
+        let problem = |kind: &GroupVersionKind, path: &str| {
+            check(kind, &path.parse().unwrap()).err().map(|it| it.to_string())
+        };
+        let pod = GroupVersionKind::new("", "v1", "Pod");
+        for path in [
+            "kind",
+            "metadata.name",
+            "metadata.labels.app",
+            r#"metadata.annotations["example.com/a.b"]"#,
+            "metadata.ownerReferences.uid",
+            "spec.containers.image",
+            "spec.containers.resources.limits.cpu",
+            "spec.volumes.emptyDir.medium",
+            "status.containerStatuses.state.waiting.reason",
+        ] {
+            assert_eq!(problem(&pod, path), None, "{path}");
+        }
+        for (path, unknown) in [
+            ("spec.nodename", "spec.nodename"),
+            ("nosuch", "nosuch"),
+            ("spec.containers.nosuch.more", "spec.containers.nosuch"),
+            ("spec.nodeName.more", "spec.nodeName.more"),
+            ("metadata.nosuch", "metadata.nosuch"),
+            ("involvedObject.uid", "involvedObject"),
+        ] {
+            assert_eq!(problem(&pod, path), Some(format!("unknown field {unknown:?} of Pod")), "{path}");
+        }
+        let custom = GroupVersionKind::new("example.com", "v1", "Widget");
+        assert_eq!((problem(&custom, "spec.anything"), problem(&custom, "metadata.labels.a")), (None, None));
+        assert_eq!(
+            problem(&custom, "metadata.nosuch").unwrap(),
+            r#"unknown field "metadata.nosuch" of Widget"#
+        );
     }
 }

@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
+use axum::routing::{get, post};
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, SET_COOKIE, WWW_AUTHENTICATE};
 use http::request::Parts;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use watchkeeper_client::Secret;
 
 use super::token::{set_cookie, token};
-use super::{Access, Refused, Who};
+use super::{Access, Refused, User, Who};
 use crate::envelope::{Failure, success};
 
 /// What needs no token: the page, which has nothing of the cluster in it, how to log in, and what probes ask.
@@ -54,10 +54,10 @@ impl Gate {
         Ok(())
     }
 
-    /// `POST /v1/login` and `POST /v1/logout`.
+    /// `POST /v1/login`, `POST /v1/logout` and `GET /v1/user`.
     pub(crate) fn router(&self) -> Router {
         let router = Router::new().route("/v1/login", post(log_in)).route("/v1/logout", post(log_out));
-        router.with_state(self.clone())
+        router.route("/v1/user", get(user)).with_state(self.clone())
     }
 }
 
@@ -72,8 +72,15 @@ struct Login {
 
 #[derive(Serialize)]
 struct LoggedIn {
-    user: String,
+    /// `None` on a server that needs no token.
+    user: Option<String>,
     groups: Vec<String>,
+}
+
+impl From<&User> for LoggedIn {
+    fn from(user: &User) -> Self {
+        Self { user: Some(user.name.clone()), groups: user.groups.clone() }
+    }
 }
 
 async fn log_in(State(gate): State<Gate>, body: Bytes) -> Response {
@@ -86,13 +93,19 @@ async fn log_in(State(gate): State<Gate>, body: Bytes) -> Response {
     };
     match gate.access.whose(&token).await {
         Ok(user) => {
-            let data = LoggedIn { user: user.name.clone(), groups: user.groups.clone() };
-            let mut response = success(data);
+            let mut response = success(LoggedIn::from(&*user));
             response.headers_mut().insert(SET_COOKIE, sensitive(cookie));
             response
         }
         Err(refused) => refused.into_response(),
     }
+}
+
+async fn user(who: Who) -> Response {
+    success(match who {
+        Who::Local => LoggedIn { user: None, groups: Vec::new() },
+        Who::User(user) => LoggedIn::from(&*user),
+    })
 }
 
 async fn log_out() -> Response {

@@ -1,7 +1,8 @@
 //! Stream: one connection a tab, over which everything comes that the tab shows, as it changes.
 //!
 //! From: the informers of the [`Catalog`](crate::Catalog), by subscriptions that coalesce for who is slow.
-//! To:   server-sent events: `GET /v1/stream` opens a stream or goes on with one, `PUT /v1/stream/{id}` says what it is of.
+//! To:   server-sent events: `GET /v1/stream?resource=pods` opens a stream or goes on with one, `PUT /v1/stream/{id}` says
+//!       what it is of.
 //!
 //! - T1: messages are made when the connection can take one. A reader that is slow costs the keys that changed meanwhile,
 //!   and hears of the newest state of each.
@@ -78,14 +79,17 @@ async fn open(
 ) -> Result<Response, Failure> {
     let Query(asked) = Query::<Vec<(String, String)>>::try_from_uri(&uri)
         .map_err(|error| Failure::new(StatusCode::BAD_REQUEST, error.body_text()))?;
+    let (ours, rest): (Vec<_>, Vec<_>) =
+        asked.into_iter().partition(|(name, _)| matches!(name.as_str(), "sub" | "last"));
     let last = headers.get(LAST_EVENT_ID).and_then(|last| last.to_str().ok());
-    let last = last.or_else(|| asked.iter().find(|(name, _)| name == "last").map(|(_, last)| last.as_str()));
+    let last = last.or_else(|| ours.iter().find(|(name, _)| name == "last").map(|(_, last)| last.as_str()));
     let connection = match last.and_then(|last| service.streams.resume(&who, last)) {
         Some(connection) => connection,
         None => {
-            let wanted = asked.iter().filter(|(name, _)| name == "sub");
-            let wanted: Vec<_> =
+            let wanted = ours.iter().filter(|(name, _)| name == "sub");
+            let mut wanted: Vec<_> =
                 wanted.map(|(_, text)| Subscription::parse(text)).collect::<Result<_, _>>()?;
+            wanted.extend(Subscription::of_query(&rest)?);
             service.streams.open(who, Set::new(wanted)?)?
         }
     };

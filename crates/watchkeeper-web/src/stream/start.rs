@@ -47,7 +47,7 @@ impl Starter {
         mapping: &Mapping,
         wanted: &Subscription,
     ) -> Result<(), Refused> {
-        let (namespace, name) = (wanted.namespace.as_str(), wanted.name.as_str());
+        let (namespace, name) = (wanted.namespace_of(mapping), wanted.name.as_str());
         let (group, resource) = (&mapping.resource.group, &mapping.resource.resource);
         self.access.check(who, Wish { verb: "watch", group, resource, namespace, name }).await
     }
@@ -64,7 +64,7 @@ impl Starter {
         self.check(who, &mapping, wanted).await?;
         let resource = &mapping.resource;
         let kind = Kind::new(&mapping.kind.group, &mapping.kind.version, &mapping.kind.kind);
-        let filter = wanted.filter(&kind)?;
+        let filter = wanted.filter(&mapping)?;
         let watched = self.catalog.watch(&mapping).await?;
         let shape = match wanted.form {
             Form::Row => {

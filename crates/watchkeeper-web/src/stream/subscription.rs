@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 use watchkeeper_cache::handler::Filter;
+use watchkeeper_client::discovery::Mapping;
 use watchkeeper_core::LabelSelector;
 use watchkeeper_wire::Kind;
 
@@ -24,9 +25,9 @@ pub(super) struct Subscription {
     group: String,
     #[serde(default = "first")]
     pub(super) version: String,
-    /// Empty for all.
+    /// Empty for all. Kinds that are in no namespace ignore it, as they ignore kubectl's `--namespace`.
     #[serde(default)]
-    pub(super) namespace: String,
+    namespace: String,
     #[serde(default)]
     label_selector: String,
     #[serde(default)]
@@ -94,17 +95,40 @@ impl Subscription {
         serde_json::from_str(text).map_err(|error| Failure::bad(format!("this is no subscription: {error}")))
     }
 
+    /// Reads a subscription whose fields are parameters of a query: `resource=pods&namespace=shop`. Its id is the name
+    /// of the resource. `None` where the query has none of them.
+    pub(super) fn of_query(query: &[(String, String)]) -> Result<Option<Self>, Failure> {
+        let mut fields = serde_json::Map::new();
+        for (name, value) in query {
+            if fields.insert(name.clone(), value.as_str().into()).is_some() {
+                return Err(Failure::bad(format!("query parameter {name:?} is given twice")));
+            }
+        }
+        let Some(resource) = fields.get("resource").cloned() else {
+            let Some(name) = fields.keys().next() else { return Ok(None) };
+            return Err(Failure::bad(format!("query parameter {name:?} needs resource=... beside it")));
+        };
+        fields.entry("id").or_insert(resource);
+        let subscription = Self::deserialize(serde_json::Value::from(fields));
+        subscription.map(Some).map_err(|error| Failure::bad(format!("invalid query: {error}")))
+    }
+
     /// Empty for core.
     pub(super) fn group(&self) -> &str {
         if self.group == "core" { "" } else { &self.group }
     }
 
+    /// The namespace that objects of a resource are chosen by; empty for all.
+    pub(super) fn namespace_of(&self, mapping: &Mapping) -> &str {
+        if mapping.namespaced { &self.namespace } else { "" }
+    }
+
     /// Which objects are meant.
-    pub(super) fn filter(&self, kind: &Kind) -> Result<Filter, Failure> {
-        let mut filter = Filter::default();
-        if !self.namespace.is_empty() {
-            filter = Filter::namespace(&self.namespace);
-        }
+    pub(super) fn filter(&self, mapping: &Mapping) -> Result<Filter, Failure> {
+        let mut filter = match self.namespace_of(mapping) {
+            "" => Filter::default(),
+            namespace => Filter::namespace(namespace),
+        };
         if !self.name.is_empty() {
             let name = self.name.clone();
             filter = filter.and(Filter::of(move |object| object.head.key().name() == name));
@@ -115,7 +139,8 @@ impl Subscription {
                 .and(Filter::labels(labels.map_err(|why| Failure::bad(format!("labelSelector: {why}")))?));
         }
         if !self.field_selector.is_empty() {
-            let (fields, kind) = (Fields::read(&self.field_selector, kind.name())?, kind.clone());
+            let (fields, kind) =
+                (Fields::read(&self.field_selector, &mapping.kind)?, Kind::from(mapping.kind.clone()));
             filter = filter.and(Filter::of(move |object| fields.match_object(object, &kind)));
         }
         Ok(filter)
@@ -137,6 +162,33 @@ mod tests {
         assert_eq!((one.namespace.as_str(), one.name.as_str()), ("", ""));
         let other = Subscription::parse(r#"{"id":"a","resource":"pods","as":"object"}"#).unwrap();
         assert_eq!((other.group(), other.form), ("", Form::Object));
+    }
+
+    #[test]
+    fn a_query_is_a_subscription() {
+        let query = |pairs: &[(&str, &str)]| {
+            let pairs: Vec<_> =
+                pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            Subscription::of_query(&pairs).map_err(|failure| failure.message().to_owned())
+        };
+        assert_eq!(query(&[]), Ok(None));
+        let pods = query(&[("resource", "pods"), ("namespace", "shop"), ("labelSelector", "app=web")]);
+        let spelled = r#"{"id":"pods","resource":"pods","namespace":"shop","labelSelector":"app=web"}"#;
+        assert_eq!(pods, Ok(Some(Subscription::parse(spelled).unwrap())));
+        let whole =
+            query(&[("resource", "deployments"), ("group", "apps"), ("name", "web"), ("as", "object")]);
+        assert_eq!(whole.unwrap().unwrap().form, Form::Object);
+        let problem = |pairs| query(pairs).unwrap_err();
+        assert_eq!(
+            problem(&[("namespace", "a")]),
+            r#"query parameter "namespace" needs resource=... beside it"#
+        );
+        assert_eq!(
+            problem(&[("resource", "a"), ("resource", "b")]),
+            r#"query parameter "resource" is given twice"#
+        );
+        let unknown = problem(&[("resource", "a"), ("labels", "b")]);
+        assert!(unknown.starts_with("invalid query: unknown field `labels`"), "{unknown}");
     }
 
     #[test]

@@ -107,6 +107,10 @@ async fn who_logs_in_gets_a_cookie_that_scripts_cannot_read() {
     let cookie = answer.header("set-cookie").unwrap();
     assert_eq!(cookie, "watchkeeper_token=jane-token; Path=/; HttpOnly; Secure; SameSite=Strict");
 
+    let who = town.get("/v1/user", "Cookie: watchkeeper_token=jane-token\r\n").await;
+    assert_eq!(who.body, answer.body);
+    assert_eq!(town.get("/v1/user", "").await.status, 401);
+
     let refused = town.post("/v1/login", r#"{"token":"guessed"}"#).await;
     assert_eq!((refused.status, refused.header("set-cookie")), (401, None));
     for body in

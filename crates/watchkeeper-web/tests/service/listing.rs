@@ -138,6 +138,11 @@ async fn what_makes_no_sense_is_refused() {
         ("/pods/core/v1?fieldSelector=a", "fieldSelector: "),
         ("/pods/core/v1?fieldSelector=a..b%3D1", "fieldSelector: "),
         ("/pods/core/v1?sort=a..b", "sort: "),
+        (
+            "/pods/core/v1?fieldSelector=spec.nodename%3Dn1",
+            "fieldSelector: unknown field \"spec.nodename\" of Pod",
+        ),
+        ("/pods/core/v1?sort=spec.nodename", "sort: unknown field \"spec.nodename\" of Pod"),
         ("/pods/core/v1?limit=x", "limit: \"x\" is no number of objects"),
         ("/pods/core/v1?limit=-1", "limit: \"-1\" is no number of objects"),
         ("/pods/core/v1?continue=abc", "continue: this is no token of ours"),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::reader::View;
+use crate::reader::{Reader, View};
 use crate::world::{World, maps};
 
 #[tokio::test]
@@ -38,6 +38,62 @@ async fn rows_come_with_their_columns_and_then_change_and_go() {
     world.delete("one").await;
     reader.until_seen(&mut view, |view| view.keys("a").len() == 1).await;
     assert_eq!(view.keys("a"), [world.key("two")]);
+    world.stop().await;
+}
+
+/// The query of the README's `curl -N .../v1/stream?...`.
+fn readme_query() -> String {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
+    let command = readme.lines().find(|line| line.starts_with("curl -N ")).unwrap();
+    let (_, query) = command.split('\'').nth(1).unwrap().split_once("/v1/stream").unwrap();
+    query.to_owned()
+}
+
+#[tokio::test]
+async fn the_command_of_the_readme_shows_pods_as_they_change() {
+    let world = World::start().await;
+    let shop = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
+    world.cluster.create(shop).await.unwrap();
+    let pod = |name: &str| {
+        let metadata = json!({"name": name, "namespace": "shop"});
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [{"name": "a", "image": "b"}]}})
+    };
+    world.cluster.create(pod("cart")).await.unwrap();
+    let (mut reader, mut view) = (Reader::open(world.address, &readme_query(), None).await, View::default());
+    reader
+        .until_seen(&mut view, |view| {
+            view.subs.get("pods").is_some_and(|pods| pods.contains_key("shop/cart"))
+        })
+        .await;
+    world.cluster.create(pod("web")).await.unwrap();
+    reader.until_seen(&mut view, |view| view.subs["pods"].contains_key("shop/web")).await;
+    let refused = Reader::try_open(world.address, "?resource=pods&labels=a", None).await.err().unwrap();
+    assert_eq!((refused.0, refused.1.contains("unknown field `labels`")), (400, true), "{refused:?}");
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_namespace_does_not_empty_kinds_that_are_in_none() {
+    let world = World::start().await;
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}});
+    world.cluster.create(node).await.unwrap();
+    let nodes = json!({"id": "nodes", "resource": "nodes", "namespace": world.namespace()});
+    let (mut reader, mut view) = (world.open(&[nodes]).await, View::default());
+    reader.until("synced", &mut view).await;
+    assert_eq!(view.keys("nodes"), ["n1"]);
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_field_that_does_not_exist_is_named() {
+    let world = World::start().await;
+    let mut wrong = maps(&world, "a", "");
+    wrong["fieldSelector"] = "data.of=one,spec.nodename=x".into();
+    let (mut reader, mut view) = (world.open(&[wrong]).await, View::default());
+    let failed = reader.until("failed", &mut view).await;
+    let expected =
+        json!({"sub": "a", "message": "fieldSelector: unknown field \"spec\" of ConfigMap", "status": 400});
+    assert_eq!(failed.data, expected);
     world.stop().await;
 }
 

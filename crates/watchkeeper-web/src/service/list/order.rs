@@ -10,6 +10,7 @@ use watchkeeper_core::{GroupVersionKind, Object, ObjectKey};
 use watchkeeper_wire::{FieldPath, Kind, read_field};
 
 use crate::envelope::Failure;
+use crate::fields::check;
 use crate::secret::may_compare;
 
 /// In which order objects come.
@@ -48,10 +49,11 @@ impl Order {
         }
         let text = path.strip_prefix('.').unwrap_or(path);
         let path = text.parse().map_err(|why| Failure::bad(format!("sort: {why}")))?;
-        match may_compare(kind, &path) {
-            true => Ok(Self(Some((path, direction)))),
-            false => Err(Failure::bad(format!("sort: nobody sorts Secrets by {text}"))),
+        if !may_compare(kind, &path) {
+            return Err(Failure::bad(format!("sort: nobody sorts Secrets by {text}")));
         }
+        check(kind, &path).map_err(|why| Failure::bad(format!("sort: {why}")))?;
+        Ok(Self(Some((path, direction))))
     }
 
     /// Puts objects in order, which come by namespace and name.
