@@ -121,7 +121,7 @@ impl Cell {
         })
     }
 
-    /// Whether it shows a moment and nothing else.
+    /// Whether it can be a moment and nothing else.
     pub(crate) fn is_moment(&self) -> bool {
         match self {
             Self::Custom(cell) => cell.is_date(),

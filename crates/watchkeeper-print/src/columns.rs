@@ -122,8 +122,8 @@ impl Columns {
         &self.definitions
     }
 
-    /// The columns, where those that show nothing but a moment are of type `date`: what goes with
-    /// [`Times::Moments`].
+    /// The columns, where those whose cells can be a moment are of type `date`: what goes with [`Times::Moments`]. A
+    /// cell of such a column that is not a moment (`<none>`, the duration of a finished job) is shown as it is.
     pub fn dated(&self) -> Vec<Column> {
         let mut columns = self.definitions.clone();
         for (column, cell) in columns.iter_mut().zip(&self.cells) {
@@ -233,6 +233,7 @@ mod tests {
         assert_eq!(dates(columns("", "v1", "pods")), ["Age"]);
         assert_eq!(dates(columns("", "v1", "events")), ["Last Seen", "First Seen"]);
         assert_eq!(dates(columns("batch", "v1", "cronjobs")), ["Last Schedule", "Age"]);
+        assert_eq!(dates(columns("batch", "v1", "jobs")), ["Duration", "Age"]);
         assert_eq!(dates(columns("example.com", "v1", "widgets")), ["Created At"]);
         assert_eq!(dates(&Columns::custom(&[])), ["Age"]);
     }
@@ -245,13 +246,25 @@ mod tests {
                 "lastState": {"terminated": {"finishedAt": "2026-11-15T09:55:00Z"}}}]}});
         let pods = columns("", "v1", "pods");
         assert_eq!(pods.row(&pod, Times::Ages { now })[3..5], [json!("3 (5m ago)"), json!("60m")]);
-        assert_eq!(pods.row(&pod, Times::Moments { now })[3..5], [json!("3"), json!("2026-11-15T09:00:00Z")]);
+        assert_eq!(
+            pods.row(&pod, Times::Moments)[3..5],
+            [json!("3 (2026-11-15T09:55:00Z ago)"), json!("2026-11-15T09:00:00Z")]
+        );
+        let duration = |status: Value| {
+            columns("batch", "v1", "jobs").row(&json!({"status": status}), Times::Moments)[3].clone()
+        };
+        assert_eq!(duration(json!({})), "");
+        assert_eq!(duration(json!({"startTime": "2026-11-15T09:00:00Z"})), "2026-11-15T09:00:00Z");
+        let ended = json!({"startTime": "2026-11-15T09:00:00Z", "completionTime": "2026-11-15T09:00:07Z"});
+        assert_eq!(duration(ended), "7s");
+        let cron_job = columns("batch", "v1", "cronjobs").row(&json!({}), Times::Moments);
+        assert_eq!(cron_job[5], "<none>");
         let event = json!({"lastTimestamp": "2026-11-15T09:00:00Z"});
         let events = columns("", "v1", "events");
-        assert_eq!(events.row(&event, Times::Moments { now })[0], "2026-11-15T09:00:00Z");
-        assert_eq!(events.row(&json!({}), Times::Moments { now })[0], "<unknown>");
+        assert_eq!(events.row(&event, Times::Moments)[0], "2026-11-15T09:00:00Z");
+        assert_eq!(events.row(&json!({}), Times::Moments)[0], "<unknown>");
         let widgets = Columns::custom(&[]);
-        assert_eq!(widgets.row(&pod, Times::Moments { now })[1], "2026-11-15T09:00:00Z");
+        assert_eq!(widgets.row(&pod, Times::Moments)[1], "2026-11-15T09:00:00Z");
     }
 
     #[test]

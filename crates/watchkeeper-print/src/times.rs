@@ -10,24 +10,16 @@ pub enum Times {
         /// Until when.
         now: Timestamp,
     },
-    /// As they are, in RFC 3339, for who shows the time since then and does so again as it passes. What a cell says of a
-    /// moment besides something else is left out; what still runs has run until `now`.
-    Moments {
-        /// Until when.
-        now: Timestamp,
-    },
+    /// As they are, in RFC 3339, for a client that shows the time since then and keeps it current: a cell is a moment
+    /// (`2026-11-15T09:55:00Z`), or has one in parentheses (`3 (2026-11-15T09:55:00Z ago)`), or is shown as it is.
+    Moments,
 }
 
 impl Times {
-    pub(crate) fn now(self) -> Timestamp {
-        let (Self::Ages { now } | Self::Moments { now }) = self;
-        now
-    }
-
     pub(crate) fn show(self, moment: Timestamp) -> String {
         match self {
             Self::Ages { now } => elapsed(moment, now),
-            Self::Moments { .. } => moment.to_string(),
+            Self::Moments => moment.to_string(),
         }
     }
 }

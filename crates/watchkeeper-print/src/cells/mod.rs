@@ -43,7 +43,6 @@ pub(crate) fn special(name: &str) -> Option<Special> {
         "ingressclass.parameters" => network::ingressclass_parameters,
         "ipaddress.parent" => network::ipaddress_parent,
         "job.completions" => workload::job_completions,
-        "job.duration" => workload::job_duration,
         "job.status" => workload::job_status,
         "node.kernel" => cluster::node_kernel,
         "node.roles" => cluster::node_roles,
@@ -72,6 +71,7 @@ pub(crate) fn moment(name: &str) -> Option<Special> {
     Some(match name {
         "event.first" => cluster::event_first,
         "event.last" => cluster::event_last,
+        "job.duration" => workload::job_duration,
         _ => return None,
     })
 }

@@ -6,7 +6,6 @@ use watchkeeper_wire::json_path::at;
 
 use crate::cell::Subject;
 use crate::pod::condition;
-use crate::times::Times;
 use crate::value::{int, list, moment, selector, text, text_or_empty};
 
 pub(crate) fn pod_ready(subject: &Subject<'_>) -> Value {
@@ -20,9 +19,9 @@ pub(crate) fn pod_status(subject: &Subject<'_>) -> Value {
 
 pub(crate) fn pod_restarts(subject: &Subject<'_>) -> Value {
     let restarts = subject.pod().restarts;
-    Value::from(match (restarts.last, subject.times) {
-        (Some(last), Times::Ages { now }) if restarts.count != 0 => {
-            format!("{} ({} ago)", restarts.count, elapsed(last, now))
+    Value::from(match restarts.last {
+        Some(last) if restarts.count != 0 => {
+            format!("{} ({} ago)", restarts.count, subject.times.show(last))
         }
         _ => restarts.count.to_string(),
     })
@@ -74,7 +73,8 @@ pub(crate) fn job_duration(subject: &Subject<'_>) -> Value {
     let time = |path| at(subject.object, path).and_then(moment);
     Value::from(match (time("status.startTime"), time("status.completionTime")) {
         (None, _) => String::new(),
-        (Some(start), end) => elapsed(start, end.unwrap_or(subject.times.now())),
+        (Some(start), Some(end)) => elapsed(start, end),
+        (Some(start), None) => subject.times.show(start),
     })
 }
 

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 use watchkeeper_client::Client;
-use watchkeeper_core::{GroupVersion, GroupVersionResource, Head, Object, Timestamp};
+use watchkeeper_core::{GroupVersion, GroupVersionResource, Head, Object};
 use watchkeeper_print::{Columns, PrinterColumn, Times, columns};
 use watchkeeper_wire::{Kind, decode};
+
+use crate::tree::{Condition, Health, assess};
 
 /// What the objects of a resource are shown as.
 #[derive(Debug)]
@@ -77,15 +79,31 @@ impl Table {
         Value::from_iter(columns).to_string().into()
     }
 
-    /// An object as a row, as JSON. One that cannot be read has a row of nothing.
+    /// An object as a row, as JSON: key, uid, version, time of creation, labels, cells and health. One that cannot be
+    /// read has a row of nothing.
     pub(super) fn row(&self, object: &Object) -> Arc<str> {
         let head = &object.head;
         let value: Value = decode(&object.encoded, &self.kind).unwrap_or_default();
-        let mut cells = self.columns().row(&value, Times::Moments { now: Timestamp::now() });
+        let mut cells = self.columns().row(&value, Times::Moments);
         cells.truncate(self.columns().definitions().len());
         let created = head.created().map(|created| created.to_string()).unwrap_or_default();
-        let row = (head.key().as_str(), head.uid(), head.version(), created, Labels(head), cells);
+        let row = (
+            head.key().as_str(),
+            head.uid(),
+            head.version(),
+            created,
+            Labels(head),
+            cells,
+            self.health(&value),
+        );
         serde_json::to_string(&row).expect("texts and JSON are always JSON").into()
+    }
+
+    /// How an object is; `None` where objects of its kind do not say.
+    fn health(&self, object: &Value) -> Option<Health> {
+        let kind = self.kind.name();
+        let condition = assess(&kind.group, &kind.kind, object);
+        (condition != Condition::UNKNOWN).then_some(condition.health)
     }
 }
 

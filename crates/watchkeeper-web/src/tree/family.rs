@@ -120,7 +120,12 @@ impl Family {
             name: head.key().name().to_owned(),
             uid: head.uid().to_owned(),
             created: head.created().map(|created| created.to_string()),
-            health: own.health.with_children(children.iter().map(|child| child.health)),
+            health: own.health,
+            below: children
+                .iter()
+                .map(|child| child.health.max(child.below))
+                .max()
+                .unwrap_or(Health::Unknown),
             status: own.status,
             children,
         }
@@ -185,17 +190,6 @@ fn break_circles(parents: &mut [Option<usize>]) {
             }
             walked[place] = start;
             at = parents[place];
-        }
-    }
-}
-
-impl Health {
-    /// T6.
-    fn with_children(self, children: impl Iterator<Item = Health>) -> Self {
-        let worst = children.max().unwrap_or(Self::Unknown);
-        match self {
-            Self::Healthy | Self::Degraded => self,
-            Self::Progressing | Self::Unknown => self.max(worst),
         }
     }
 }

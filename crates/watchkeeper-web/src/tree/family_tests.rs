@@ -139,16 +139,26 @@ fn a_tree_begins_anywhere_and_its_top_is_found() {
 }
 
 #[test]
-fn a_parent_is_as_it_says_unless_it_does_not_know() {
-    use Health::{Degraded, Healthy, Progressing, Unknown};
-    let with = |own: Health, children: &[Health]| own.with_children(children.iter().copied());
-    assert_eq!(with(Healthy, &[Degraded]), Healthy);
-    assert_eq!(with(Degraded, &[Healthy]), Degraded);
-    assert_eq!(with(Progressing, &[Healthy, Unknown]), Progressing);
-    assert_eq!(with(Progressing, &[Healthy, Degraded]), Degraded);
-    assert_eq!(with(Unknown, &[Healthy, Unknown]), Healthy);
-    assert_eq!(with(Unknown, &[Healthy, Progressing]), Progressing);
-    assert_eq!(with(Unknown, &[]), Unknown);
+fn a_node_has_its_own_health_and_the_worst_below_it_apart() {
+    let of = [
+        sketch("Deployment", "web", &[]),
+        sketch("ReplicaSet", "set", &["u-web*"]),
+        sketch("Pod", "bad", &["u-set*"]),
+        sketch("Pod", "good", &["u-set*"]),
+    ];
+    let family = family(&of);
+    let mut own = |member: &Member| match member.object.head.key().name() {
+        "web" => Condition { health: Health::Progressing, status: String::new() },
+        "bad" => Condition { health: Health::Degraded, status: String::new() },
+        "good" => Condition { health: Health::Healthy, status: String::new() },
+        _ => Condition::UNKNOWN,
+    };
+    let web = family.tree(family.find("u-web").unwrap(), &mut own);
+    let set = &web.children[0];
+    assert_eq!((web.health, web.below), (Health::Progressing, Health::Degraded));
+    assert_eq!((set.health, set.below), (Health::Unknown, Health::Degraded));
+    assert_eq!((set.children[0].health, set.children[0].below), (Health::Degraded, Health::Unknown));
+    assert_eq!((set.children[1].health, set.children[1].below), (Health::Healthy, Health::Unknown));
 }
 
 /// The parent of each object by the letter of T2 to T4, found the slow way.

@@ -10,8 +10,8 @@
 //! - T3: objects that own each other in a circle begin with the first of them by kind and name, which is a root.
 //! - T4: what would be [`MAX_DEPTH`] below a root is a root.
 //! - T5: siblings are in the order of kind, name, namespace and uid.
-//! - T6: an object that calls itself healthy or degraded is believed. One that is on its way is degraded if a child
-//!   is, and one that says nothing is as the worst of its children.
+//! - T6: a node's health is the object's own, by [`assess`], as everywhere else: in the rows of tables, in workloads and
+//!   on the command line. How its descendants are is a field of its own.
 
 mod family;
 pub mod health;
@@ -43,8 +43,10 @@ pub struct Node {
     pub uid: String,
     /// When it was created, in RFC 3339.
     pub created: Option<String>,
-    /// How it is, together with what belongs to it (T6).
+    /// How it is itself (T6).
     pub health: Health,
+    /// The worst health among its descendants (T6); unknown where it has none that say how they are.
+    pub below: Health,
     /// How it is itself, in a few words; empty where it says nothing.
     pub status: String,
     /// What belongs to it (T5).

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::Event;
+use crate::tree::{Condition as Verdict, Health, assess};
 
 /// The condition that says that the containers are ready.
 const CONTAINERS_READY: &str = "ContainersReady";
@@ -23,6 +24,10 @@ pub struct PodState {
     pub phase: String,
     /// Whether it is ready, by its containers and its readiness gates.
     pub ready: bool,
+    /// How it is, by [`assess`].
+    pub health: Health,
+    /// How it is, in a few words: `0/1 ready, CrashLoopBackOff`.
+    pub status: String,
     /// Its conditions.
     pub conditions: Vec<Condition>,
     /// What last happened to it; empty where nothing is known.
@@ -48,9 +53,28 @@ pub struct Condition {
     pub message: String,
 }
 
+/// A pod, and its verdict, for which all of it is looked at.
 #[derive(Debug, Deserialize)]
+#[serde(try_from = "Value")]
 pub(super) struct Pod {
     pub(super) metadata: Metadata,
+    spec: Spec,
+    status: Status,
+    verdict: Verdict,
+}
+
+impl TryFrom<Value> for Pod {
+    type Error = serde_json::Error;
+
+    fn try_from(value: Value) -> Result<Self, serde_json::Error> {
+        let Parts { metadata, spec, status } = Parts::deserialize(&value)?;
+        Ok(Self { metadata, spec, status, verdict: assess("", "Pod", &value) })
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Parts {
+    metadata: Metadata,
     #[serde(default)]
     spec: Spec,
     #[serde(default)]
@@ -94,7 +118,7 @@ struct Status {
 
 /// Whether the pod that this JSON is of is ready (W3).
 pub(crate) fn is_pod_ready(pod: &Value) -> bool {
-    Pod::deserialize(pod).is_ok_and(|pod| pod.is_ready())
+    Parts::deserialize(pod).is_ok_and(|pod| is_ready(&pod.spec, &pod.status))
 }
 
 impl Pod {
@@ -104,24 +128,22 @@ impl Pod {
             node: self.spec.node_name.clone(),
             images: self.spec.containers.iter().map(|container| container.image.clone()).collect(),
             phase: self.status.phase.clone(),
-            ready: self.is_ready(),
+            ready: is_ready(&self.spec, &self.status),
+            health: self.verdict.health,
+            status: self.verdict.status.clone(),
             conditions: self.status.conditions.clone(),
             message: last.map(|event| event.message.clone()).unwrap_or_default(),
             created: self.metadata.creation_timestamp.clone(),
         }
     }
+}
 
-    /// W3.
-    fn is_ready(&self) -> bool {
-        let is_true = |kind: &str| {
-            self.status
-                .conditions
-                .iter()
-                .any(|condition| condition.kind == kind && condition.status == "True")
-        };
-        is_true(CONTAINERS_READY)
-            && self.spec.readiness_gates.iter().all(|gate| is_true(&gate.condition_type))
-    }
+/// W3.
+fn is_ready(spec: &Spec, status: &Status) -> bool {
+    let is_true = |kind: &str| {
+        status.conditions.iter().any(|condition| condition.kind == kind && condition.status == "True")
+    };
+    is_true(CONTAINERS_READY) && spec.readiness_gates.iter().all(|gate| is_true(&gate.condition_type))
 }
 
 #[cfg(test)]

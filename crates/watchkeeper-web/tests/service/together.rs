@@ -1,6 +1,7 @@
 //! Objects that belong together.
 
 use serde_json::{Value, json};
+use watchkeeper_client::rest::PatchKind;
 
 use crate::world::{PODS, World, pod};
 
@@ -95,6 +96,31 @@ async fn a_workload_is_a_deployment_with_its_pods() {
     let absent = world.get(&format!("/v1/workloads/{here}/db")).await.failure(404);
     assert_eq!(absent, format!("there is no deployment db in namespace {here}"));
     world.get(&format!("/v1/workloads/{here}/web?x=1")).await.failure(400);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crash_loop_has_one_verdict() {
+    let (world, _) = shop().await;
+    let here = world.namespace();
+    let status = json!({"status": {"phase": "Running", "conditions": [{"type": "ContainersReady", "status": "True"}],
+        "containerStatuses": [{"name": "main", "image": "i", "imageID": "", "ready": true, "restartCount": 4,
+            "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}});
+    let pods = world.client.dynamic(&"v1".parse().unwrap(), "pods").namespace(here);
+    let changed = pods.patch_status("web-1-a", PatchKind::Merge, &status, &Default::default()).await.unwrap();
+    world.seen(PODS, &serde_json::to_value(changed).unwrap()).await;
+
+    let tree = world.get(&format!("/v1/tree/apps/v1/deployments/{here}/web")).await.data();
+    let pod = &tree["children"][0]["children"][0];
+    let listed = &world.get(&format!("/v1/workloads/{here}/web")).await.data()["pods"][0];
+    for verdict in [pod, listed] {
+        assert_eq!(
+            (&verdict["health"], &verdict["status"]),
+            (&json!("degraded"), &json!("1/2 ready, CrashLoopBackOff"))
+        );
+    }
+    // The deployment itself is on its way; what is below it is said apart.
+    assert_eq!((&tree["health"], &tree["below"]), (&json!("progressing"), &json!("degraded")));
     world.stop().await;
 }
 

@@ -1,6 +1,7 @@
 //! What a tab is told: rows and objects, as they come, change and go.
 
 use serde_json::{Value, json};
+use watchkeeper_client::rest::PatchKind;
 
 use crate::reader::{Reader, View};
 use crate::world::{World, maps};
@@ -94,6 +95,29 @@ async fn a_field_that_does_not_exist_is_named() {
     let expected =
         json!({"sub": "a", "message": "fieldSelector: unknown field \"spec\" of ConfigMap", "status": 400});
     assert_eq!(failed.data, expected);
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_row_carries_the_verdict_of_the_tree() {
+    let world = World::start().await;
+    world.create("one", "web").await;
+    let crashing = json!({"phase": "Running", "conditions": [{"type": "ContainersReady", "status": "True"}],
+        "containerStatuses": [{"name": "a", "image": "b", "imageID": "", "ready": false, "restartCount": 3,
+            "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]});
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": world.namespace()},
+        "spec": {"containers": [{"name": "a", "image": "b"}]}});
+    world.cluster.create(pod).await.unwrap();
+    let pods = world.client.dynamic(&"v1".parse().unwrap(), "pods").namespace(world.namespace());
+    let status = json!({"status": crashing});
+    pods.patch_status("web", PatchKind::Merge, &status, &Default::default()).await.unwrap();
+    let subs = [json!({"id": "pods", "resource": "pods"}), maps(&world, "maps", "")];
+    let (mut reader, mut view) = (world.open(&subs).await, View::default());
+    let key = world.key("web");
+    reader
+        .until_seen(&mut view, |view| view.synced.len() == 2 && view.subs["pods"][&key][6] == "degraded")
+        .await;
+    assert_eq!(view.subs["maps"][&world.key("one")][6], Value::Null, "config maps do not say how they are");
     world.stop().await;
 }
 

@@ -7,9 +7,10 @@ use watchkeeper_client::rest::{Request, RequestError};
 
 use super::Get;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Colours};
 use crate::progress::Progress;
 use crate::selection::{Asked, Selection};
+use crate::tree::is_silent;
 
 /// An answer of the server: an object, a list, or a table of one or the other.
 #[derive(Debug)]
@@ -126,7 +127,9 @@ impl Get<'_> {
         }
         if self.format.is_table() {
             request = request.header(ACCEPT, output::ACCEPT);
-            if self.sort_by.is_some() {
+            // Colours show the verdict on the whole object.
+            let is_coloured = Colours::of_stdout() == Colours::Shown && !is_silent(&mapping.resource);
+            if self.sort_by.is_some() || is_coloured {
                 request = request.param("includeObject", "Object");
             }
         }

@@ -2,6 +2,8 @@
 
 use std::io::IsTerminal;
 
+use watchkeeper_web::tree::Health;
+
 /// A colour of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Colour {
@@ -30,14 +32,25 @@ impl Colours {
         }
     }
 
-    /// The colour of a state: of a pod, a node, a claim, a condition.
+    /// The colour of a verdict: the one that the page and the tree show.
+    pub(crate) fn of_health(self, health: Health) -> Option<Colour> {
+        match (self, health) {
+            (Self::Never, _) | (_, Health::Unknown) => None,
+            (Self::Shown, Health::Healthy) => Some(Colour::Green),
+            (Self::Shown, Health::Progressing) => Some(Colour::Yellow),
+            (Self::Shown, Health::Degraded) => Some(Colour::Red),
+        }
+    }
+
+    /// The colour of a state, where only the word is known: of a node, a claim, a condition. A pod that is running may
+    /// be ready or not, so the word alone has no colour.
     pub(crate) fn of_state(self, state: &str) -> Option<Colour> {
         if self == Self::Never {
             return None;
         }
         match state {
             "" | "<none>" => None,
-            "Running" | "Active" | "Bound" | "Ready" | "Completed" | "Complete" | "Succeeded" | "True"
+            "Active" | "Bound" | "Ready" | "Completed" | "Complete" | "Succeeded" | "True"
             | "Available" | "Normal" | "Approved,Issued" => Some(Colour::Green),
             "Pending" | "ContainerCreating" | "PodInitializing" | "Terminating" | "Unknown" | "Released"
             | "Progressing" | "Suspended" => Some(Colour::Yellow),
@@ -77,11 +90,14 @@ mod tests {
     #[test]
     fn a_state_has_its_colour_where_there_are_colours() {
         let colour = |state: &str| Colours::Shown.of_state(state);
-        assert_eq!(colour("Running"), Some(Colour::Green));
+        assert_eq!(colour("Bound"), Some(Colour::Green));
+        assert_eq!(colour("Running"), None);
+        assert_eq!(Colours::Shown.of_health(Health::Progressing), Some(Colour::Yellow));
+        assert_eq!(Colours::Never.of_health(Health::Degraded), None);
         assert_eq!(colour("Init:0/1"), Some(Colour::Yellow));
         assert_eq!(colour("Init:CrashLoopBackOff"), Some(Colour::Red));
         assert_eq!(colour("CrashLoopBackOff"), Some(Colour::Red));
         assert_eq!(colour("Ready,SchedulingDisabled"), None);
-        assert_eq!(Colours::Never.of_state("Running"), None);
+        assert_eq!(Colours::Never.of_state("Bound"), None);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use watchkeeper_core::{GroupVersionKind, Timestamp, elapsed};
 use watchkeeper_wire::json_path::go_value;
 
-use super::colour::Colours;
+use super::colour::{Colour, Colours};
 use super::tab_writer::TabWriter;
 use super::table::{Column, Row, Table, format_labels};
 
@@ -126,6 +126,15 @@ impl RowPrinter {
         }
     }
 
+    /// The colour of a state: by the verdict where the whole object is there, by the word where it is not.
+    fn colour(&self, row: &Row, state: &str) -> Option<Colour> {
+        let colours = self.options.colours;
+        match row.verdict() {
+            Some(health) => colours.of_health(health),
+            None => colours.of_state(state),
+        }
+    }
+
     fn write(&self, table: &Table, no_headers: bool, out: &mut TabWriter) {
         if table.rows.is_empty() {
             return;
@@ -165,7 +174,7 @@ impl RowPrinter {
                 out.write(if position > 0 { "\t" } else { "" });
                 let cell = text(cell);
                 if is_state(&table.column_definitions[at]) {
-                    out.colour(self.options.colours.of_state(&cell));
+                    out.colour(self.colour(row, &cell));
                 }
                 out.write(&escaped(&cell));
                 if no_headers && number == 0 {

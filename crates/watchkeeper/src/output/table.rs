@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use watchkeeper_web::tree::{Condition, Health, assess};
 
 /// What a client accepts that wants tables: a server that makes none sends the objects.
 pub(crate) const ACCEPT: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,\
@@ -78,6 +79,18 @@ impl Row {
         Some(labels(self.metadata()?.get("labels")))
     }
 
+    /// How the object is, if all of it is there and it says so.
+    pub(crate) fn verdict(&self) -> Option<Health> {
+        let text = |field: &str| self.object.get(field).and_then(Value::as_str);
+        let (version, kind) = (text("apiVersion")?, text("kind")?);
+        if kind == "PartialObjectMetadata" {
+            return None;
+        }
+        let group = version.split_once('/').map_or("", |(group, _)| group);
+        let condition = assess(group, kind, &self.object);
+        (condition != Condition::UNKNOWN).then_some(condition.health)
+    }
+
     fn metadata(&self) -> Option<&Map<String, Value>> {
         self.object.get("metadata")?.as_object()
     }
@@ -116,8 +129,23 @@ mod tests {
         assert_eq!(format_labels(&table.rows[0].labels().unwrap()), "b=c");
         assert_eq!(format_labels(&BTreeMap::from([("a", "b"), ("a.b", "c")])), "a.b=c,a=b");
         assert_eq!(Row::default().labels(), None);
+        assert_eq!(Row::default().verdict(), None);
         assert!(Table::of(&json!({"kind": "Table", "apiVersion": "v1"})).is_none());
         let broken = json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "rows": 7});
         assert!(Table::of(&broken).unwrap().is_err());
+    }
+
+    #[test]
+    fn a_row_with_its_object_has_the_verdict_of_the_tree() {
+        let row = |object: Value| Row { cells: Vec::new(), object };
+        let status = json!({"phase": "Running", "containerStatuses": [{"state": {"waiting": {"reason": "CrashLoopBackOff"}}}]});
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}, "status": status});
+        assert_eq!(row(pod).verdict(), Some(Health::Degraded));
+        let starting = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}, "status": {"phase": "Running"}});
+        assert_eq!(row(starting).verdict(), Some(Health::Progressing));
+        let metadata = json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": {}});
+        assert_eq!(row(metadata).verdict(), None);
+        let silent = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}});
+        assert_eq!(row(silent).verdict(), None);
     }
 }

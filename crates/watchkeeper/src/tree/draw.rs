@@ -72,20 +72,20 @@ impl Pen {
             out.write(&format!("{}\t", node.namespace));
         }
         out.write(&format!("{before}{}/{}\t", node.kind, escaped(&node.name)));
-        out.colour(self.colours.of_state(match node.health {
-            Health::Healthy => "Ready",
-            Health::Progressing => "Progressing",
-            Health::Degraded => "Failed",
-            Health::Unknown => "",
-        }));
+        out.colour(self.colours.of_health(node.health));
         out.write(match node.health {
             Health::Unknown => "-",
             health => health.as_str(),
         });
         let created = node.created.as_deref().and_then(|created| created.parse().ok());
         let age = created.map_or_else(|| "<unknown>".to_owned(), |created| elapsed(created, self.now));
-        let status = if node.status.is_empty() { "-" } else { &node.status };
-        out.write(&format!("\t{}\t{age}\n", escaped(status)));
+        let status = match (node.status.as_str(), node.below > node.health && node.below > Health::Healthy) {
+            ("", false) => "-".to_owned(),
+            ("", true) => format!("{} below", node.below.as_str()),
+            (status, false) => status.to_owned(),
+            (status, true) => format!("{status}, {} below", node.below.as_str()),
+        };
+        out.write(&format!("\t{}\t{age}\n", escaped(&status)));
         for (position, child) in node.children.iter().enumerate() {
             let (branch, rest) = self.lines.branch(position + 1 == node.children.len());
             self.node(child, &format!("{below}{branch}"), &format!("{below}{rest}"), out);
@@ -113,6 +113,11 @@ mod tests {
             uid: String::new(),
             created: Some("2026-11-15T10:00:00Z".to_owned()),
             health,
+            below: children
+                .iter()
+                .map(|child: &Node| child.health.max(child.below))
+                .max()
+                .unwrap_or(Health::Unknown),
             status: status.to_owned(),
             children,
         }
@@ -120,9 +125,9 @@ mod tests {
 
     fn web() -> Node {
         let pod = |name| node("Pod", name, Health::Healthy, "1/1 ready", vec![]);
+        let bad = node("Pod", "web-2-b", Health::Degraded, "0/1 ready, Error", vec![]);
         let old = node("ReplicaSet", "web-1", Health::Healthy, "0/0 ready", vec![]);
-        let new =
-            node("ReplicaSet", "web-2", Health::Degraded, "1/2 ready", vec![pod("web-2-a"), pod("web-2-b")]);
+        let new = node("ReplicaSet", "web-2", Health::Progressing, "1/2 ready", vec![pod("web-2-a"), bad]);
         let secret = node("Secret", "web", Health::Unknown, "", vec![]);
         node("Deployment", "web", Health::Degraded, "1/2 ready", vec![new, old, secret])
     }
@@ -135,13 +140,13 @@ mod tests {
     #[test]
     fn children_hang_on_their_parents() {
         let expected = [
-            "NAME                 HEALTH     STATUS      AGE",
-            "Deployment/web       degraded   1/2 ready   5m",
-            "├─ReplicaSet/web-2   degraded   1/2 ready   5m",
-            "│ ├─Pod/web-2-a      healthy    1/1 ready   5m",
-            "│ └─Pod/web-2-b      healthy    1/1 ready   5m",
-            "├─ReplicaSet/web-1   healthy    0/0 ready   5m",
-            "└─Secret/web         -          -           5m",
+            "NAME                 HEALTH        STATUS                      AGE",
+            "Deployment/web       degraded      1/2 ready                   5m",
+            "├─ReplicaSet/web-2   progressing   1/2 ready, degraded below   5m",
+            "│ ├─Pod/web-2-a      healthy       1/1 ready                   5m",
+            "│ └─Pod/web-2-b      degraded      0/1 ready, Error            5m",
+            "├─ReplicaSet/web-1   healthy       0/0 ready                   5m",
+            "└─Secret/web         -             -                           5m",
         ];
         assert_eq!(drawn(&[web()], Lines::Boxes), expected);
     }

@@ -45,6 +45,11 @@ const SILENT: [(&str, &str); 12] = [
     ("rbac.authorization.k8s.io", "roles"),
 ];
 
+/// Whether objects of a resource do not say how they are (E2).
+pub(crate) fn is_silent(resource: &GroupVersionResource) -> bool {
+    is_among(&SILENT, resource)
+}
+
 /// One object, as the server has it.
 ///
 /// # Errors
@@ -119,7 +124,7 @@ pub(super) async fn all(connection: &Connection, namespace: &str) -> Result<Vec<
 /// The JSON of these objects, by uid, as far as it is to be had and says something (E2).
 pub(super) async fn bodies(connection: &Connection, members: &[&Member]) -> HashMap<String, Value> {
     let mut groups: BTreeMap<(&GroupVersionResource, &str), Vec<&Member>> = BTreeMap::new();
-    for member in members.iter().filter(|member| !is_among(&SILENT, &member.mapping.resource)) {
+    for member in members.iter().filter(|member| !is_silent(&member.mapping.resource)) {
         let namespace = member.object.head.key().namespace().unwrap_or_default();
         groups.entry((&member.mapping.resource, namespace)).or_default().push(member);
     }

@@ -25,6 +25,7 @@ use crate::output::{Colours, Format, ObjectPrinter};
 use crate::selection::{Asked, Selection, Selectors};
 use crate::stdout::print;
 use draw::{Lines, draw};
+pub(crate) use gather::is_silent;
 
 #[derive(Args)]
 pub(crate) struct Arguments {

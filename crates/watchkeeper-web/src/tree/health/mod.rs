@@ -1,7 +1,24 @@
 //! Health: how an object is, by its own account.
 //!
-//! From: an object's JSON.
-//! To:   a [`Condition`]: one of four words, and a few more for people.
+//! Input: an object's JSON.
+//! Output: a [`Condition`]: one of four words, and a few more for people. Every verdict that is shown comes from here: the
+//!   rows of tables, the owner tree, the pods of a workload and `watchkeeper tree`.
+//!
+//! | kind | degraded | progressing | healthy |
+//! |---|---|---|---|
+//! | any | | being deleted; newest generation not observed | |
+//! | Deployment | `ReplicaFailure`, or `Progressing` is false | fewer updated or available than wanted, or old ones left | otherwise |
+//! | ReplicaSet, ReplicationController | `ReplicaFailure` | fewer available than wanted | otherwise |
+//! | StatefulSet, DaemonSet | | fewer ready, updated or available than wanted | otherwise |
+//! | Job | `Failed` | running | `Complete`, suspended |
+//! | CronJob | the last run did not succeed | a run is active | otherwise |
+//! | Pod | phase `Failed`; a container waits for a reason such as `CrashLoopBackOff`, or ended with an error; unschedulable | not ready | ready, phase `Succeeded` |
+//! | Service | | a load balancer without an address | otherwise |
+//! | PersistentVolume, PersistentVolumeClaim | `Lost`, `Failed` | `Pending` | otherwise |
+//! | Node | not ready, under pressure | | ready |
+//! | Namespace | | `Terminating` | otherwise |
+//! | Event | type `Warning` | | otherwise |
+//! | others | `Stalled`; `Ready` or `Available` is false | `Reconciling` | `Ready` or `Available` |
 //!
 //! - H1: what is being deleted is on its way, and so is what its controller has not seen in its newest generation.
 //! - H2: the built-in kinds that say how they are in fields of their own are read by rules of their own.
@@ -101,6 +118,7 @@ pub fn assess(group: &str, kind: &str, object: &Value) -> Condition {
         ("", "PersistentVolumeClaim" | "PersistentVolume") => standing::volume(object),
         ("", "Node") => standing::node(object),
         ("", "Namespace") => standing::namespace(object),
+        ("" | "events.k8s.io", "Event") => standing::event(object),
         _ => agreed::by_conditions(object),
     }
 }

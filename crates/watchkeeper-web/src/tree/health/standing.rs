@@ -1,4 +1,4 @@
-//! Kinds that stand by themselves: services, volumes, nodes, namespaces.
+//! Kinds that stand by themselves: services, volumes, nodes, namespaces, events.
 
 use serde_json::Value;
 
@@ -38,6 +38,15 @@ pub(super) fn node(object: &Value) -> Condition {
     match object.pointer("/spec/unschedulable") {
         Some(Value::Bool(true)) => Condition::healthy("Ready, SchedulingDisabled"),
         _ => Condition::healthy("Ready"),
+    }
+}
+
+/// A warning is about something that is wrong.
+pub(super) fn event(object: &Value) -> Condition {
+    let reason = text(object, "/reason");
+    match text(object, "/type") {
+        "Warning" => Condition::degraded(reason),
+        _ => Condition::healthy(reason),
     }
 }
 
