@@ -4,6 +4,8 @@
 //! are put there; with `WATCHKEEPER_PAGE_PODS` set to a number, the page is measured with as many pods.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "browser/details.rs"]
+mod details;
 #[path = "browser/driver.rs"]
 mod driver;
 #[path = "browser/site.rs"]
@@ -170,11 +172,12 @@ async fn the_table_follows_the_cluster() -> Outcome {
     stage.text("#notice", "Nothing matches").await?;
     stage.browser.press(ESCAPE).await?;
 
-    // Order, by a click on the head of a column.
+    // Order, by a click on the head of a column: ascending first.
+    stage.browser.click("[data-column=Name]").await?;
+    stage.browser.until("document.querySelector('[aria-sort=ascending]')").await?;
+    stage.rows(&["apple", "bread", "cherry"]).await?;
     stage.browser.click("[data-column=Name]").await?;
     stage.rows(&["cherry", "bread", "apple"]).await?;
-    stage.browser.click("[data-column=Name]").await?;
-    stage.rows(&["apple", "bread", "cherry"]).await?;
 
     // Labels are matched by the server; what it cannot read, it says.
     stage.browser.press("l").await?;
@@ -255,7 +258,7 @@ async fn an_object_shows_what_it_is_and_what_becomes_of_it() -> Outcome {
     // The pods of the workload.
     stage.browser.press("5").await?;
     stage.text("#panel", "3 of 3 ready").await?;
-    stage.text("#panel .pods", "Running, ready").await?;
+    stage.text("#panel .pods", "1/1 ready").await?;
 
     // From a pod of the tree to the same tree.
     stage.browser.press("4").await?;

@@ -6,7 +6,7 @@ const same = (claim, is, should) => {
   if (JSON.stringify(is) !== JSON.stringify(should)) wrong.push(`${claim}: ${JSON.stringify(is)}, not ${JSON.stringify(should)}`);
 };
 
-const { span, age, parseSpan } = await load("age");
+const { aged, span, age, momentOf, parseSpan } = await load("age");
 const [s, m, h, d] = [1000, 60_000, 3_600_000, 86_400_000];
 const spans = [[0, "0s"], [-1500, "0s"], [-5 * s, "<invalid>"], [119 * s, "119s"], [2 * m, "2m"], [9 * m + 59 * s, "9m59s"], [10 * m + 5 * s, "10m"],
   [179 * m, "179m"], [3 * h, "3h"], [7 * h + 59 * m, "7h59m"], [8 * h + 5 * m, "8h"], [47 * h, "47h"], [2 * d, "2d"], [7 * d + 23 * h, "7d23h"],
@@ -15,6 +15,12 @@ for (const [length, words] of spans) same("a span is written as kubectl does", s
 same("an age is of now", age("2026-01-01T00:00:00Z", Date.parse("2026-01-01T00:01:00Z")), "60s");
 same("no time has no age", age("", 0), "<unknown>");
 same("a span is read", parseSpan("2d4h"), 2 * d + 4 * h);
+const noon = "2026-01-01T12:00:00Z";
+const printed = (cell, isDate) => aged(cell, momentOf(cell, isDate), Date.parse(noon) + 5 * m);
+same("a date is printed as its age", printed(noon, true), "5m");
+same("what is not a date stays as it is", ["<none>", "7s", ""].map((cell) => printed(cell, true)), ["<none>", "7s", ""]);
+same("a moment beside a count ages", printed(`3 (${noon} ago)`, false), "3 (5m ago)");
+same("a date in another column is a text", printed(noon, false), noon);
 
 const { diff, hunks, tally } = await load("diff");
 const signs = (a, b) => diff(a, b).map(({ sign, text }) => sign + text);
@@ -65,13 +71,9 @@ same("quantities go by value", sorted(["1Gi", "500Mi", "2", "100m"], { name: "Me
 same("shares go by value", sorted(["10/10", "2/3", "0/1"], { name: "Ready", type: "string" }), ["0/1", "2/3", "10/10"]);
 same("restarts go by count", sorted(["10 (2m ago)", "9", "0"], { name: "Restarts", type: "string" }), ["0", "9", "10 (2m ago)"]);
 same("the youngest is first", sorted(["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"], { name: "Age", type: "date" }), ["2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"]);
+same("what goes on is among what has ended", sorted(["2h", new Date(Date.now() - h).toISOString(), "5s", "<none>"], { name: "Duration", type: "date" }).map((cell) => cell.length > 9 ? "1h" : cell),
+  ["5s", "1h", "2h", "<none>"]);
 same("durations are no quantities", sorted(["1h", "90s", "5m"], { name: "Duration", type: "string" }), ["90s", "5m", "1h"]);
-
-const { healthReader } = await load("health");
-const pods = healthReader([{ name: "Name" }, { name: "Ready" }, { name: "Status" }], "pods");
-same("a pod's health is of its status and readiness", [["p", "1/1", "Running"], ["p", "0/1", "Running"], ["p", "0/1", "CrashLoopBackOff"], ["p", "0/1", "Completed"],
-  ["p", "0/1", "Init:0/1"]].map(pods), ["healthy", "progressing", "degraded", "healthy", "progressing"]);
-same("no status, no health", healthReader([{ name: "Name" }, { name: "Data" }], "configmaps"), null);
 
 const { fit } = await load("columns");
 same("columns fill the table", fit([10, 10, 20], 1200).reduce((a, b) => a + b, 0), 1200);
@@ -87,7 +89,7 @@ same("nonsense leads home", address(read("#/%E0%A4%A/x")), "#/r/core/v1/pods");
 
 const { Rows } = await load("rows");
 const { View } = await load("view");
-const rows = new Rows("pods");
+const rows = new Rows();
 const view = new View(rows);
 const names = () => {
   view.update();

@@ -1,4 +1,6 @@
-// Age: how long ago something was, in kubectl's words.
+// Age: how long ago something was, in kubectl's words, and kept current where it is shown.
+
+import { h, write } from "./dom.js";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -32,6 +34,36 @@ function both(large, largeUnit, small, smallUnit) {
 export function age(time, now) {
   const then = Date.parse(time);
   return Number.isNaN(then) ? "<unknown>" : span(now - then);
+}
+
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
+const WITHIN = /\((\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z) ago\)/;
+
+/** The moment in a cell: all of it in a column of dates, `3 (2026-01-01T00:00:00Z ago)` elsewhere; null without one. */
+export function momentOf(cell, isDate) {
+  if (typeof cell !== "string") return null;
+  return isDate ? (MOMENT.test(cell) ? cell : null) : WITHIN.exec(cell)?.[1] ?? null;
+}
+
+/** A cell as kubectl would print it at `now`, given the moment in it. What has none stays as it is. */
+export function aged(cell, moment, now) {
+  return moment === null ? cell : cell.replace(moment, age(moment, now));
+}
+
+/** An element that says how long ago a time was, as `words` with the age in place of `%`. `tick` keeps it current. */
+export function since(tag, time, words = "%", attributes = {}) {
+  const element = h(tag, { title: time, "data-since": time ?? "", "data-words": words, ...attributes });
+  show(element, Date.now());
+  return element;
+}
+
+/** Brings every age below an element up to `now`. */
+export function tick(root, now) {
+  for (const element of root.querySelectorAll("[data-since]")) show(element, now);
+}
+
+function show(element, now) {
+  write(element, element.dataset.words.replace("%", age(element.dataset.since, now)));
 }
 
 const UNITS = { y: YEAR, d: DAY, h: HOUR, m: MINUTE, s: SECOND, ms: 1 };

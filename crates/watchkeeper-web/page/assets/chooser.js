@@ -12,9 +12,13 @@ export function openChooser({ all, chosen, order, onColumns, onSort }) {
   const by = h("select", { class: "field", "aria-label": "Order by", change: () => sort() },
     h("option", { value: "" }, "namespace and name"),
     all.map(({ name }) => h("option", { value: name, selected: order.column === name }, name)));
-  const direction = h("select", { class: "field", "aria-label": "Direction", change: () => sort() },
+  const direction = h("select", { class: "field", "aria-label": "Direction", disabled: order.column === null, change: () => sort() },
     h("option", { value: "" }, "ascending"), h("option", { value: "-", selected: order.descending }, "descending"));
-  const sort = () => onSort(by.value || null, direction.value === "-");
+  const sort = () => {
+    direction.disabled = by.value === ""; // by namespace and name there is one direction
+    if (direction.disabled) direction.value = "";
+    onSort(by.value || null, direction.value === "-");
+  };
   const usual = h("button", { type: "button", class: "button", click: () => {
     onColumns(null);
     dialog.close();

@@ -1,6 +1,6 @@
 // Events: what was said about an object, newest first, asked for again whenever one of its events changes.
 
-import { age } from "./age.js";
+import { since } from "./age.js";
 import { data, explain } from "./api.js";
 import { dot, h } from "./dom.js";
 import { refresher } from "./refresh.js";
@@ -28,13 +28,12 @@ export class Events {
   #show(events) {
     this.note.hidden = events.length > 0;
     this.note.replaceChildren(h("h3", {}, "No events"), "Nothing has been said about this object, or it is too long ago.");
-    const now = Date.now();
     this.list.replaceChildren(...events.map((event) => {
       const level = event.type === "Warning" ? "degraded" : "healthy";
       return h("li", {}, dot(level),
         h("span", { class: "what" }, event.reason, event.type === "Warning" ? h("span", { class: "quiet" }, " warning") : null,
           event.count > 1 ? h("span", { class: "quiet" }, ` ×${event.count}`) : null),
-        h("time", { class: "when", datetime: event.last, title: event.last }, `${age(event.last, now)} ago`),
+        since("time", event.last, "% ago", { class: "when", datetime: event.last }),
         h("span", { class: "message" }, event.message), h("span", { class: "from" }, event.source));
     }));
   }

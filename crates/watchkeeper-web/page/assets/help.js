@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 
 const KEYS = [
   [["/"], "Search cells and labels; !word leaves out"],
-  [["j", "k"], "Next and previous row (also the arrows)"],
+  [["j", "k"], "Next and previous row (also the arrows, Page Up, Page Down, Home and End); an open object follows"],
   [["Enter"], "Open the row's object"],
   [["Esc"], "Close what is open, or clear the search"],
   [["1", "…", "5"], "Tabs of the open object"],

@@ -10,17 +10,18 @@ import { View } from "./view.js";
 const AGAIN = 1500;
 
 export class List {
-  /** `onOpen(row)` and `onSort(column)` hear what the user does; `onDraw()` that the numbers may differ. */
-  constructor({ stream, resources, onOpen, onSort, onDraw }) {
+  /** `onOpen(row)`, `onMove(row)` and `onSort(column)` hear what the user does; `onDraw()` that the numbers may differ. */
+  constructor({ stream, resources, onOpen, onMove, onSort, onDraw }) {
     this.stream = stream;
     this.resources = resources;
     this.onDraw = onDraw;
-    this.table = new Table($("grid"), { onOpen, onSort });
+    this.table = new Table($("grid"), { onOpen, onMove, onSort });
     this.unsubscribe = () => {};
     this.rows = null;
     this.view = null;
     this.route = null;
     this.paused = false;
+    this.signIn = null;
   }
 
   /** Shows what the address says, and asks for it only if it is something else. */
@@ -48,6 +49,17 @@ export class List {
     return this.resources.find([this.route.group, this.route.version, this.route.resource].join("/")).namespaced;
   }
 
+  /** The namespace that is shown; empty for all, and for kinds that are in none. */
+  get ns() {
+    return this.namespaced ? this.route.ns : "";
+  }
+
+  /** Nobody is signed in: says so, with a way to. `null` once somebody is. */
+  refuse(signIn) {
+    this.signIn = signIn;
+    if (this.rows) this.#say();
+  }
+
   hold(paused) {
     this.paused = paused;
     this.rows?.hold(paused);
@@ -67,7 +79,7 @@ export class List {
     const { group, version, resource, ns, l, q } = this.route;
     clearTimeout(this.again);
     this.unsubscribe();
-    this.rows = new Rows(resource);
+    this.rows = new Rows();
     this.view = new View(this.rows);
     this.view.filter(q);
     this.#sort();
@@ -109,10 +121,22 @@ export class List {
   #lay() {
     const { cols, ns } = this.route;
     const chosen = cols === "" ? null : cols.split(",");
+    this.#complain(chosen ?? []);
     this.columns = this.rows.columns === null ? [] : shown(this.rows.columns, { namespaced: this.namespaced, allNamespaces: ns === "", chosen });
     this.view.update();
     this.table.show(this.view, this.columns, this.#characters());
     this.#say();
+  }
+
+  /** Says which columns of the address there are not. */
+  #complain(chosen) {
+    const { sort, resource } = this.route;
+    const names = every(this.rows.columns ?? [], this.namespaced).map(({ name }) => name);
+    const unknown = [...new Set([...chosen, sort.replace(/^-/, "")])].filter((name) => name !== "" && !names.includes(name));
+    const said = this.rows.columns === null || unknown.length === 0 ? ""
+      : `Unknown column ${unknown.map((name) => `“${name}”`).join(", ")}: ${resource} have ${names.join(", ")}.`;
+    write($("problem"), said);
+    $("problem").hidden = said === "";
   }
 
   #characters() {
@@ -144,10 +168,11 @@ export class List {
   /** What stands in the place of rows, if there are none; above them, if they are old. */
   #notice(shownRows, all) {
     const { failure, synced } = this.rows;
-    const { resource, ns, l, q } = this.route;
-    const where = ns ? ` in namespace ${ns}` : "";
+    const { resource, l, q } = this.route;
+    const where = this.ns ? ` in namespace ${this.ns}` : "";
     let said = null;
-    if (failure && all === 0) said = { busy: failure.status === 503, ...explain(failure) };
+    if (this.signIn && all === 0) said = { title: "You are not signed in", hint: `The server shows ${resource} to those it knows.`, signIn: true };
+    else if (failure && all === 0) said = { busy: failure.status === 503, ...explain(failure) };
     else if (!synced && all === 0) said = { busy: true, title: `Loading ${resource}`, hint: "" };
     else if (all === 0 && l) said = { title: `No ${resource} match these labels`, hint: `Nothing${where} has ${l}.` };
     else if (all === 0) said = { title: `No ${resource}${where}`, hint: "As soon as there is one, it appears here." };
@@ -156,7 +181,8 @@ export class List {
     if (key !== this.said) {
       this.said = key;
       $("notice").hidden = said === null;
-      $("notice").replaceChildren(...(said === null ? [] : [said.busy ? h("div", { class: "spinner" }) : "", h("h2", {}, said.title), h("p", { class: "quiet" }, said.hint)]));
+      $("notice").replaceChildren(...(said === null ? [] : [said.busy ? h("div", { class: "spinner" }) : "", h("h2", {}, said.title), h("p", { class: "quiet" }, said.hint),
+        said.signIn ? h("button", { type: "button", class: "button primary", id: "signin", click: () => this.signIn?.() }, "Sign in") : ""]));
     }
     $("banner").hidden = !(failure && all > 0);
     if (failure) write($("banner"), `${explain(failure).title}: ${explain(failure).hint} What you see may be old.`);

@@ -6,10 +6,11 @@ import { h } from "./dom.js";
 
 let open = false;
 
-/** Asks for a token until the server takes one; `done` is called then. */
+/** Asks for a token until the server takes one, or the user does not want to: then `done(whether)` is called. */
 export function askForToken(done) {
   if (open) return;
   open = true;
+  let taken = false;
   const error = h("p", { role: "alert", "data-level": "degraded", hidden: true });
   const token = h("input", { class: "field", type: "password", autocomplete: "current-password", "aria-label": "Bearer token", required: true, autofocus: true, placeholder: "Bearer token" });
   const form = h("form", {
@@ -18,8 +19,8 @@ export function askForToken(done) {
       const answer = await fetch("/v1/login", { method: "POST", headers: { "content-type": "application/json" },
         body: JSON.stringify({ token: token.value.trim() }) }).catch(() => null);
       if (answer?.ok) {
+        taken = true;
         dialog.close();
-        done();
         return;
       }
       const said = await answer?.json().then((body) => body.message, () => "");
@@ -30,5 +31,14 @@ export function askForToken(done) {
   const dialog = openDialog("Sign in",
     h("p", {}, "The server wants to know who you are: what you see is what your account may read."), error, form,
     h("p", { class: "quiet" }, "One way to get a token: kubectl create token <service account>"));
-  dialog.addEventListener("close", () => (open = false));
+  dialog.addEventListener("close", () => {
+    open = false;
+    done(taken);
+  });
+}
+
+/** Forgets the token, here and in every other tab, and begins anew. */
+export async function signOut() {
+  await fetch("/v1/logout", { method: "POST" }).catch(() => null);
+  location.reload();
 }

@@ -6,7 +6,7 @@ import { $, count, set, write } from "./dom.js";
 import { openHelp } from "./help.js";
 import { listen } from "./keys.js";
 import { List } from "./list.js";
-import { askForToken } from "./login.js";
+import { askForToken, signOut } from "./login.js";
 import { namespaces } from "./namespaces.js";
 import { ObjectPanel } from "./object.js";
 import { Picker } from "./picker.js";
@@ -21,12 +21,14 @@ const resources = new Resources();
 const stream = new Stream(connection);
 const list = new List({ stream, resources, onDraw: state,
   onOpen: (row) => open({ ...only(route), namespace: row.namespace, name: row.name }),
-  onSort: (column) => sort(column, !list.view.order.descending && (list.view.order.column ?? "Name") === column) });
+  onMove: (row) => panel && open({ ...only(route), namespace: row.namespace, name: row.name }, { replace: true }),
+  onSort: (column) => sort(column, list.view.order.column === column && !list.view.order.descending) });
 
 let route = null;
 let panel = null;
 let paused = false;
 let connected = { state: "connecting", status: 0 };
+let declined = false;
 
 function only({ group, version, resource }) {
   return { group: group || "core", version, resource };
@@ -37,8 +39,8 @@ function change(changes, options) {
   go({ ...route, ...changes }, options);
 }
 
-function open(target) {
-  change({ object: { ...target, tab: panel?.tab ?? "yaml" } });
+function open(target, options) {
+  change({ object: { ...target, tab: panel?.tab ?? "yaml" } }, options);
 }
 
 function close() {
@@ -59,13 +61,18 @@ function show() {
   if (same && panel) panel.show(object.tab);
   else reopen(object);
   write($("resource").querySelector(".value"), route.resource);
-  write($("namespace").querySelector(".value"), route.ns || "all");
-  $("namespace").disabled = !list.namespaced;
+  scope();
   resourcePicker.choose(idOf(route));
   namespacePicker.choose(route.ns);
   for (const [id, value] of [["search", route.q], ["labels", route.l]]) if (document.activeElement !== $(id)) $(id).value = value;
-  set($("grid"), "aria-label", `${route.resource}${route.ns ? ` in ${route.ns}` : ""}`);
   document.title = `${object ? `${object.name} · ` : ""}${route.resource} · Watchkeeper`;
+}
+
+/** Says of which namespace the table is. */
+function scope() {
+  write($("namespace").querySelector(".value"), list.namespaced ? list.ns || "all" : "none");
+  $("namespace").disabled = !list.namespaced;
+  set($("grid"), "aria-label", `${route.resource}${list.ns ? ` in ${list.ns}` : ""}`);
 }
 
 function reopen(object) {
@@ -88,13 +95,22 @@ function reopen(object) {
 
 function connection(name, status = 0) {
   connected = { state: name, status };
-  if (name === "refused" && status === 401) {
-    askForToken(() => {
+  if (name === "refused" && status === 401 && !declined) signIn();
+  if (name === "live") list.refuse(null);
+  state();
+}
+
+/** Asks for a token; who does not want to give one is not asked again before they say so. */
+function signIn() {
+  askForToken((taken) => {
+    declined = !taken;
+    list.refuse(taken ? null : signIn);
+    if (!taken) panel?.refuse();
+    else {
       stream.retry();
       describe();
-    });
-  }
-  state();
+    }
+  });
 }
 
 /** Says how it stands with the connection and the pause. */
@@ -135,6 +151,10 @@ async function describe() {
   try {
     resources.fill(await data("/v1/resources"));
     list.relay();
+    scope();
+    const { user } = await data("/v1/user");
+    $("signout").hidden = user === null;
+    set($("signout"), "title", `Sign out ${user}`);
   } catch (error) {
     if (error.status !== 401) setTimeout(describe, Math.max(1, error.retryAfter ?? 0) * 1000);
   }
@@ -147,7 +167,7 @@ function field(id, name, { live }) {
     if (event.key === "Enter" || (event.key === "ArrowDown" && live)) {
       apply();
       $("grid").focus();
-      if (list.table.current === null) list.table.move(1);
+      if (list.table.current === null) list.table.move("j");
       event.preventDefault();
     } else if (event.key === "Escape") {
       $(id).value = "";
@@ -172,10 +192,15 @@ const focus = (id) => () => {
   $(id).focus();
   $(id).select();
 };
-const step = (by) => () => {
-  list.table.move(by);
-  $("grid").focus();
+/** Moves among the rows. In the panel, keys that scroll do that; `j` and `k` go on to the next object there, too. */
+const step = ({ key, target }) => {
+  const inside = panel?.element.contains(target);
+  if (inside && key.length > 1) return false;
+  list.table.move(key);
+  if (!inside) $("grid").focus();
+  return true;
 };
+const STEPS = Object.fromEntries(["j", "k", "ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End"].map((key) => [key, step]));
 
 function escape() {
   if (panel) close();
@@ -191,7 +216,7 @@ const tab = (number) => () => {
   return true;
 };
 
-listen({ "/": focus("search"), l: focus("labels"), j: step(1), k: step(-1), ArrowDown: step(1), ArrowUp: step(-1),
+listen({ "/": focus("search"), l: focus("labels"), ...STEPS,
   Enter: (event) => event.target.closest("button, a, [role=treeitem]") || !list.table.current ? false : list.table.onOpen(list.table.current),
   Escape: escape, "?": openHelp, p: pause, t: nextTheme, c: columns, r: () => resourcePicker.open(), n: () => $("namespace").disabled || namespacePicker.open(),
   1: tab(1), 2: tab(2), 3: tab(3), 4: tab(4), 5: tab(5),
@@ -202,6 +227,7 @@ listen({ "/": focus("search"), l: focus("labels"), j: step(1), k: step(-1), Arro
 $("pause").addEventListener("click", pause);
 $("theme").addEventListener("click", nextTheme);
 $("help").addEventListener("click", openHelp);
+$("signout").addEventListener("click", signOut);
 $("columns").addEventListener("click", columns);
 field("search", "q", { live: true });
 field("labels", "l", { live: false });

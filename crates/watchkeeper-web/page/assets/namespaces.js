@@ -4,7 +4,7 @@ import { Rows } from "./rows.js";
 
 /** Follows the namespaces of the cluster; returns a function that lists them as choices. */
 export function namespaces(stream) {
-  const rows = new Rows("namespaces");
+  const rows = new Rows();
   stream.subscribe({ resource: "namespaces" }, (event, message) => {
     rows.receive(event, message);
     rows.take();

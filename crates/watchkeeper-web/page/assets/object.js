@@ -1,6 +1,6 @@
 // Object: the panel of one object, live: its YAML, its changes, what was said about it, and its place among others.
 
-import { age } from "./age.js";
+import { since, tick } from "./age.js";
 import { explain } from "./api.js";
 import { Changes } from "./changes.js";
 import { h, set, write } from "./dom.js";
@@ -73,9 +73,14 @@ export class ObjectPanel {
     return this.held?.length ?? 0;
   }
 
-  /** Writes the age anew. */
+  /** Brings all ages in sight up to now. */
   tick() {
-    if (this.ageElement) write(this.ageElement, `${age(this.object.metadata.creationTimestamp, Date.now())} old`);
+    tick(this.element, Date.now());
+  }
+
+  /** Nobody is signed in. */
+  refuse() {
+    if (this.object === null) this.#note("You are not signed in", "The server shows the object to those it knows.");
   }
 
   close() {
@@ -139,12 +144,10 @@ export class ObjectPanel {
   #head() {
     const { metadata, kind } = this.object;
     write(this.kind, kind);
-    this.ageElement = h("span", { title: metadata.creationTimestamp }, "");
-    this.facts.replaceChildren(...[metadata.namespace ? h("span", {}, metadata.namespace) : null, this.ageElement,
+    this.facts.replaceChildren(...[metadata.namespace ? h("span", {}, metadata.namespace) : null, since("span", metadata.creationTimestamp, "% old"),
       h("span", {}, `version ${metadata.resourceVersion}`),
       metadata.deletionTimestamp ? h("span", { class: "gone" }, "Terminating") : null].filter(Boolean));
     this.chips.replaceChildren(...Object.entries(metadata.labels ?? {}).map(([key, value]) => h("span", { class: "chip" }, `${key}=${value}`)));
-    this.tick();
   }
 
   #note(title, hint) {
@@ -157,6 +160,7 @@ export class ObjectPanel {
     if (this.panel.firstChild === shown) return;
     this.panel.replaceChildren(...(shown ? [shown] : []));
     this.panel.scrollTop = 0;
+    this.tick(); // a tab that was not shown did not tick
   }
 
   #part() {
@@ -165,7 +169,7 @@ export class ObjectPanel {
     const make = {
       events: () => new Events({ ...this.context, namespace, uid }),
       tree: () => new Tree({ ...this.context, uid }),
-      pods: () => new Pods(this.context),
+      pods: () => new Pods({ ...this.context, selector: this.object.spec.selector }),
     };
     return (this.parts[this.tab] ??= make[this.tab]());
   }

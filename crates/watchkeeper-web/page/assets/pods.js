@@ -1,12 +1,12 @@
 // Pods: the pods of a deployment's current replica set, and how each does.
 
-import { age } from "./age.js";
+import { since } from "./age.js";
 import { data, explain } from "./api.js";
 import { dot, h } from "./dom.js";
 import { refresher } from "./refresh.js";
 
 export class Pods {
-  constructor({ target, link }) {
+  constructor({ stream, target, link, selector }) {
     this.link = link;
     this.namespace = target.namespace;
     this.summary = h("div", { class: "tools" });
@@ -14,6 +14,8 @@ export class Pods {
     this.element = h("div", {}, this.summary, this.list);
     const path = `/v1/workloads/${encodeURIComponent(target.namespace)}/${encodeURIComponent(target.name)}`;
     this.refresh = refresher(async (signal) => this.#show(await data(path, signal)), (error) => this.#failed(error));
+    this.unsubscribe = stream.subscribe({ resource: "pods", namespace: target.namespace, labelSelector: written(selector) },
+      (event) => event === "rows" && this.refresh());
     this.refresh();
   }
 
@@ -29,21 +31,20 @@ export class Pods {
 
   close() {
     this.refresh.stop();
+    this.unsubscribe();
   }
 
   #show({ replicas, replicaSet, revision, pods }) {
     const ready = pods.filter((pod) => pod.ready).length;
     this.summary.textContent = `${ready} of ${replicas} ready` + (replicaSet ? ` · ${replicaSet}, revision ${revision ?? "unknown"}` : " · no replica set yet");
-    const now = Date.now();
-    this.list.replaceChildren(...pods.map((pod) => this.#pod(pod, now)));
+    this.list.replaceChildren(...pods.map((pod) => this.#pod(pod)));
   }
 
-  #pod(pod, now) {
-    const level = pod.ready ? "healthy" : pod.phase === "Failed" ? "degraded" : "progressing";
+  #pod(pod) {
     const href = this.link({ group: "core", version: "v1", resource: "pods", namespace: this.namespace, name: pod.name });
-    return h("li", {}, dot(level),
+    return h("li", {}, dot(pod.health),
       h("a", { class: "what", href }, pod.name),
-      h("span", { class: "when" }, `${pod.phase}, ${pod.ready ? "ready" : "not ready"} · ${age(pod.created, now)}`),
+      h("span", { class: "when" }, h("span", { "data-level": pod.health === "healthy" ? null : pod.health }, pod.status || pod.phase), since("span", pod.created, " · %")),
       h("span", { class: "where" }, `${pod.node || "no node yet"} · ${pod.images.join(", ")}`),
       h("div", { class: "conditions" }, pod.conditions.map(({ type, status, reason, message }) =>
         h("span", { class: "chip", title: [reason, message].filter(Boolean).join(": ") || null, "data-level": status === "True" ? null : "progressing" },
@@ -56,4 +57,11 @@ export class Pods {
     this.summary.textContent = `${title}. ${hint}`;
     return error.status === 503 || error.status === 0 ? Math.max(1, error.retryAfter) * 1000 : null;
   }
+}
+
+/** A selector of an object as the text that a subscription takes. */
+function written({ matchLabels = {}, matchExpressions = [] }) {
+  const expressions = matchExpressions.map(({ key, operator, values = [] }) => ({ In: `${key} in (${values})`, NotIn: `${key} notin (${values})`,
+    Exists: key, DoesNotExist: `!${key}` })[operator]);
+  return [...Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`), ...expressions].join(",");
 }

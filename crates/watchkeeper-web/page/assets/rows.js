@@ -1,13 +1,13 @@
 // Rows: what a subscription has sent so far, by key. While held back, what arrives waits, the newest for each key.
 
+import { momentOf } from "./age.js";
 import { textOf } from "./filter.js";
-import { healthReader } from "./health.js";
 
 const SAMPLED = 60;
+const AGO = " (9m59s ago)".length;
 
 export class Rows {
-  constructor(resource) {
-    this.resource = resource;
+  constructor() {
     this.columns = null;
     this.byKey = new Map();
     this.synced = false;
@@ -57,8 +57,6 @@ export class Rows {
     this.failure = null;
     this.isDate = columns.map((column) => column.type === "date");
     this.widest = columns.map((column) => column.name.length + 2);
-    this.restarts = columns.findIndex((column) => column.name === "Restarts");
-    this.health = healthReader(columns, this.resource);
   }
 
   #rows({ rows, gone }) {
@@ -88,7 +86,7 @@ export class Rows {
     }
   }
 
-  #put([key, uid, version, created, labels, cells]) {
+  #put([key, uid, version, created, labels, cells, health]) {
     let row = this.byKey.get(key);
     if (row === undefined || row.uid !== uid) {
       if (row !== undefined) this.#remove(key);
@@ -103,23 +101,17 @@ export class Rows {
     row.version = version;
     row.created = created;
     row.labels = labels ?? {};
-    row.cells = this.#timeless(cells);
-    row.text = textOf(key, cells, row.labels, this.isDate);
-    row.health = this.health?.(cells) ?? null;
+    row.cells = cells;
+    const timeless = cells.map((cell) => (momentOf(cell, false) === null ? cell : cell.replace(/ \([^(]*$/, "")));
+    row.text = textOf(key, timeless, row.labels, this.isDate);
+    row.health = health ?? null;
     row.gone = false;
     row.seen++;
     for (let i = 0; i < cells.length; i++) {
-      const length = typeof cells[i] === "string" && !this.isDate[i] ? cells[i].length : 6;
+      const length = typeof cells[i] !== "string" || this.isDate[i] ? 6 : timeless[i].length + (timeless[i] === cells[i] ? 0 : AGO);
       if (length > this.widest[i]) this.widest[i] = Math.min(length, SAMPLED);
     }
     this.changed.add(row);
-  }
-
-  /** Restarts without `(5m ago)`: that was so when the row was made, and is not kept up. */
-  #timeless(cells) {
-    const restarts = cells[this.restarts];
-    if (typeof restarts === "string") cells[this.restarts] = restarts.replace(/ \(.*/, "");
-    return cells;
   }
 
   #remove(key) {

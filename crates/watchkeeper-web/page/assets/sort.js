@@ -2,6 +2,8 @@
 
 import { parseSpan } from "./age.js";
 
+const LOADED = Date.now();
+
 const SUFFIXES = { m: 1e-3, "": 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18,
   Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 };
 const TIMELY = /age|duration|since|seen/i;
@@ -13,7 +15,9 @@ export function sortKey(cell, column) {
   if (cell === null || cell === undefined) return "";
   if (column.type === "date") {
     const time = Date.parse(cell);
-    return Number.isNaN(time) ? Infinity : -time;
+    if (!Number.isNaN(time)) return -time;
+    const length = parseSpan(cell); // of what has ended, among what still goes on
+    return Number.isNaN(length) ? Infinity : length - LOADED;
   }
   if (TIMELY.test(column.name)) {
     const length = parseSpan(cell);

@@ -1,7 +1,7 @@
 // Table: the rows in sight, as a grid. However many rows there are, only those in the window are elements; they are
 // reused as it scrolls, and a cell is written only when what it says has changed.
 
-import { age } from "./age.js";
+import { aged, momentOf } from "./age.js";
 import { fit, headline } from "./columns.js";
 import { dot, h, set, write } from "./dom.js";
 
@@ -10,10 +10,11 @@ const FLASH = 1500;
 
 export class Table {
   /** `onOpen(row)`, `onSort(column)` and `onMove(row)` are called for what the user does. */
-  constructor(grid, { onOpen, onSort }) {
+  constructor(grid, { onOpen, onSort, onMove }) {
     this.grid = grid;
     this.onOpen = onOpen;
     this.onSort = onSort;
+    this.onMove = onMove;
     this.head = h("div", { class: "head", role: "row", "aria-rowindex": 1 });
     this.body = h("div", { class: "body", role: "rowgroup" });
     grid.append(h("div", { role: "rowgroup", class: "headgroup" }, this.head), this.body);
@@ -39,6 +40,7 @@ export class Table {
     if (JSON.stringify(columns) !== JSON.stringify(this.columns)) {
       this.columns = columns;
       this.headline = headline(columns);
+      set(this.grid, "data-lines", columns.some(({ name }) => name === "Message") ? 3 : 2);
       this.lines.splice(0).forEach((line) => line.element.remove());
     }
     this.#header();
@@ -59,13 +61,23 @@ export class Table {
     for (const line of this.lines) if (line.row) this.#ages(line, now);
   }
 
-  /** Makes the row `by` further on the current one; from none, the first in the window. */
-  move(by) {
+  /** Moves as a key says, from the current row, or else the opened one, or else the window; false for other keys. */
+  move(key) {
     const rows = this.view?.rows ?? [];
-    if (rows.length === 0) return;
-    const at = this.current === null ? -1 : this.view.indexOf(this.current);
-    const from = at >= 0 ? at + by : by > 0 ? this.#first() : this.#first() - 1;
-    this.select(rows[Math.max(0, Math.min(rows.length - 1, from))]);
+    const page = Math.max(1, Math.floor(this.grid.clientHeight / this.height) - 2);
+    const by = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[key];
+    if (by === undefined) return false;
+    if (rows.length === 0) return true;
+    const at = this.#at();
+    const to = at >= 0 ? at + by : Number.isFinite(by) ? this.#first() + (by > 0 ? by - 1 : by) : by;
+    this.select(rows[Math.max(0, Math.min(rows.length - 1, to))]);
+    this.onMove(this.current);
+    return true;
+  }
+
+  #at() {
+    const row = this.current ?? this.view.source.byKey.get(this.opened);
+    return row ? this.view.indexOf(row) : -1;
   }
 
   /** Makes this row the current one, and brings it into the window. */
@@ -92,8 +104,7 @@ export class Table {
   #header() {
     const { column, descending } = this.view.order;
     const cells = this.columns.map((each, i) => {
-      const sorted = column === each.name || (column === null && each.name === "Name");
-      const sort = !sorted ? "none" : descending ? "descending" : "ascending";
+      const sort = column !== each.name ? "none" : descending ? "descending" : "ascending";
       return h("div", { role: "columnheader", "aria-sort": sort, "aria-colindex": i + 1, class: numeric(each) ? "number" : null },
         h("button", { type: "button", title: each.description || `Sort by ${each.name}`, "data-column": each.name,
           click: () => this.onSort(each.name) }, each.name, h("span", { class: "arrow", "aria-hidden": "true" })));
@@ -199,7 +210,7 @@ export class Table {
         }
         write(line.name, text);
       } else {
-        write(element, text);
+        if (momentOf(text, false) === null) write(element, text);
         if (column.name === "Status") set(element, "data-level", row.health ?? "");
         if (column.name === "Restarts") set(element, "data-level", /^[1-9]/.test(text) ? "progressing" : "");
       }
@@ -210,10 +221,11 @@ export class Table {
 
   #ages(line, now) {
     this.columns.forEach((column, i) => {
-      if (column.type !== "date") return;
-      const time = line.row.cells[column.at];
-      write(line.cells[i], time ? age(time, now) : "<unknown>");
-      if (line.cells[i].title !== time) line.cells[i].title = time ?? "";
+      const cell = column.at < 0 ? null : line.row.cells[column.at];
+      const time = momentOf(cell, column.type === "date");
+      if (column.type !== "date" && time === null) return;
+      write(line.cells[i], aged(said(cell), time, now));
+      if (line.cells[i].title !== (time ?? "")) line.cells[i].title = time ?? "";
     });
   }
 
@@ -236,16 +248,9 @@ export class Table {
 
   #key(event) {
     if (event.target !== this.grid || event.ctrlKey || event.metaKey || event.altKey) return;
-    const page = Math.max(1, Math.floor(this.grid.clientHeight / this.height) - 2);
-    const all = this.view?.rows.length ?? 0;
-    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -all, End: all };
-    if (event.key in moves) {
-      this.move(moves[event.key]);
-      event.preventDefault();
-    } else if (event.key === "Enter" && this.current) {
-      this.onOpen(this.current);
-      event.preventDefault();
-    }
+    if (event.key === "Enter" && this.current) this.onOpen(this.current);
+    else if (!this.move(event.key)) return;
+    event.preventDefault();
   }
 }
 

@@ -1,7 +1,7 @@
 // Tree: an object among its owners and what they own, from the topmost owner down, each with its health. It is asked
 // for again whenever an object in it that owns others changes, and now and then besides.
 
-import { age } from "./age.js";
+import { since } from "./age.js";
 import { data, explain, objectPath } from "./api.js";
 import { dot, h } from "./dom.js";
 import { refresher } from "./refresh.js";
@@ -9,6 +9,7 @@ import { refresher } from "./refresh.js";
 const WATCHED = 12;
 const CHILDREN = 200;
 const NOW_AND_THEN = 5000;
+const RANK = { unknown: 0, healthy: 1, progressing: 2, degraded: 3 };
 
 export class Tree {
   constructor({ target, stream, uid, link }) {
@@ -45,31 +46,32 @@ export class Tree {
     this.note.hidden = true;
     this.root = root;
     this.#watch(root);
-    const now = Date.now();
-    const drawn = JSON.stringify(root) + Math.floor(now / NOW_AND_THEN);
+    const drawn = JSON.stringify(root);
     if (drawn === this.drawn) return;
     this.drawn = drawn;
     const focused = document.activeElement?.closest?.("[role=treeitem]")?.dataset.uid;
-    this.list.replaceChildren(this.#node(root, 1, now));
+    this.list.replaceChildren(this.#node(root, 1));
     const items = [...this.list.querySelectorAll("[role=treeitem]")];
     const entry = items.find((item) => item.dataset.uid === focused) ?? items.find((item) => item.dataset.uid === this.uid) ?? items[0];
     entry.tabIndex = 0;
     if (focused) entry.focus();
   }
 
-  #node(node, level, now) {
+  #node(node, level) {
     const { uid, children } = node;
+    const below = RANK[node.below] > Math.max(1, RANK[node.health]) ? `${node.below} below` : "";
     const here = uid === this.uid;
     const shown = children.slice(0, this.unfolded.get(uid) ?? CHILDREN);
     const more = children.length - shown.length;
     const fold = h("button", { type: "button", class: "fold", tabindex: -1, "aria-label": `Fold ${node.name}`, click: () => this.#fold(item) });
     const item = h("li", { role: "treeitem", "data-uid": uid, tabindex: -1, class: here ? "here" : null, "aria-level": level,
-      "aria-current": here ? "true" : null, "aria-label": `${node.kind} ${node.name}, ${node.health}, ${node.status}`,
+      "aria-current": here ? "true" : null, "aria-label": [`${node.kind} ${node.name}`, node.health, node.status, below].filter(Boolean).join(", "),
       "aria-expanded": children.length === 0 ? null : String(!this.folded.has(uid)) },
     h("div", { class: "node" }, children.length > 0 ? fold : h("span", { class: "leaf" }), dot(node.health),
       h("span", { class: "kind" }, node.kind), h("a", { href: this.link(node, "tree"), tabindex: -1 }, node.name),
-      h("span", { "data-level": node.health }, node.status), h("span", { class: "quiet" }, age(node.created, now))),
-    children.length === 0 ? null : h("ul", { role: "group" }, shown.map((child) => this.#node(child, level + 1, now)),
+      h("span", { "data-level": node.health }, node.status), below ? h("span", { "data-level": node.below }, below) : null,
+      since("span", node.created, "%", { class: "quiet" })),
+    children.length === 0 ? null : h("ul", { role: "group" }, shown.map((child) => this.#node(child, level + 1)),
       more > 0 ? h("li", { role: "none" }, h("button", { type: "button", class: "button", click: () => this.#more(uid, children.length) },
         `${more} more`)) : null));
     return item;

@@ -29,7 +29,6 @@ const FILES: &[File] = &[
     asset!("dom.js"),
     asset!("events.js"),
     asset!("filter.js"),
-    asset!("health.js"),
     asset!("help.js"),
     asset!("keys.js"),
     asset!("list.js"),
