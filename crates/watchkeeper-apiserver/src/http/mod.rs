@@ -96,4 +96,4 @@ pub use version::VersionInfo;
 pub use watchkeeper_core::{Check, Health};
 pub use watchkeeper_listen::{ConnectionLimits, ListenError, Listener, Security, Socket, Switch};
 pub use watchkeeper_wire::document::DOCUMENT_DEPTH;
-pub use watchkeeper_wire::yaml::YAML_NODES;
+pub use watchkeeper_wire::yaml::YAML_ALIASED_BYTES;

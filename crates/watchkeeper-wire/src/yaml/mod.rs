@@ -3,13 +3,14 @@
 //! Kubernetes reads YAML 1.1: `yes`, `on` and `y` are true, `010` is eight, and `<<` merges. Then it turns
 //! what it has read into JSON: a number that is a key becomes a text, and `1e3` becomes `1000`.
 //!
-//! - Y1: aliases cannot make a document larger than [`YAML_NODES`] values, whatever its text says.
+//! - Y1: aliases cannot make a document much larger than its text: see `expand`.
 //! - Y2: only the first document of a stream is read.
 
+mod expand;
 mod text;
 mod write;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -17,12 +18,10 @@ use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 use serde_json::Number;
 
 use crate::document::{DOCUMENT_DEPTH, Document};
+use expand::{Anchors, Budget, Entry, Expander, Node};
 
+pub use expand::YAML_ALIASED_BYTES;
 pub use write::write;
-
-/// How many values a YAML document may have once its aliases are replaced by what they stand for. A body
-/// of 3 MiB cannot write so many out.
-pub const YAML_NODES: usize = 4 << 20;
 
 /// How many repeated keys are told.
 pub const REPEATED_KEYS: usize = 100;
@@ -38,14 +37,14 @@ pub struct Yaml {
 
 /// A list or a mapping that is not complete yet.
 enum Open {
-    List { items: Vec<Document>, anchor: usize },
+    List { items: Vec<Node>, anchor: usize },
     Object { mapping: Mapping, anchor: usize, key: Key },
 }
 
-/// The fields of a mapping, and their names once more, to find those that come again.
+/// The entries of a mapping, and the names of its fields once more, to find those that come again.
 #[derive(Default)]
 struct Mapping {
-    fields: Vec<(String, Document)>,
+    entries: Vec<Entry>,
     names: HashSet<String>,
 }
 
@@ -60,12 +59,13 @@ enum Key {
     Merge,
 }
 
+#[derive(Default)]
 struct Builder {
     open: Vec<Open>,
-    anchors: HashMap<usize, Document>,
-    nodes: usize,
+    anchors: Anchors,
+    budget: Budget,
     repeated: Vec<(usize, String)>,
-    root: Option<Document>,
+    root: Option<Node>,
 }
 
 /// Reads the first document; an empty stream is null.
@@ -73,8 +73,7 @@ struct Builder {
 /// # Errors
 /// The text of the error, as near to Go's as it can be had.
 pub fn read(text: &str) -> Result<Yaml, String> {
-    let mut builder =
-        Builder { open: Vec::new(), anchors: HashMap::new(), nodes: 0, repeated: Vec::new(), root: None };
+    let mut builder = Builder::default();
     if text.contains(is_control) {
         return Err("yaml: control characters are not allowed".to_owned());
     }
@@ -84,12 +83,7 @@ pub fn read(text: &str) -> Result<Yaml, String> {
         let (event, span) = event.map_err(|error| shown(&error))?;
         match event {
             Event::DocumentEnd | Event::StreamEnd => break,
-            Event::Alias(anchor) => {
-                let node = builder.anchors.get(&anchor).cloned();
-                let node = node.ok_or_else(|| "yaml: anchor value contains itself".to_owned())?;
-                builder.count(size(&node))?; // Y1
-                builder.add(node, Plain::Not, span.start.line(), 0)?;
-            }
+            Event::Alias(anchor) => builder.alias(anchor, span.start.line())?,
             Event::Scalar(content, style, anchor, tag) => {
                 let gained = span.end.index() == end && gains_a_break(&content, style, span);
                 let content = &content[..content.len() - usize::from(gained)];
@@ -97,8 +91,7 @@ pub fn read(text: &str) -> Result<Yaml, String> {
                     (ScalarStyle::Plain, None) if content == "<<" => Plain::Merge,
                     _ => Plain::Not,
                 };
-                let node = scalar(content, style, tag.as_deref())?;
-                builder.count(1)?;
+                let node = Node::Leaf(scalar(content, style, tag.as_deref())?);
                 builder.add(node, plain, span.start.line(), anchor)?;
             }
             Event::SequenceStart(anchor, _) => builder.enter(Open::List { items: Vec::new(), anchor })?,
@@ -109,7 +102,12 @@ pub fn read(text: &str) -> Result<Yaml, String> {
             Event::Nothing | Event::StreamStart | Event::DocumentStart(_) => {}
         }
     }
-    Ok(Yaml { document: builder.root.unwrap_or(Document::Null), repeated: builder.repeated })
+    let Builder { anchors, budget, repeated, root, .. } = builder;
+    let document = match root {
+        Some(root) => Expander::new(&anchors, budget).expand(&root, 0)?, // Y1
+        None => Document::Null,
+    };
+    Ok(Yaml { document, repeated })
 }
 
 /// What YAML 1.1 does not take, not even in quotes.
@@ -138,14 +136,6 @@ enum Plain {
 }
 
 impl Builder {
-    fn count(&mut self, nodes: usize) -> Result<(), String> {
-        self.nodes = self.nodes.saturating_add(nodes);
-        match self.nodes > YAML_NODES {
-            true => Err("yaml: document contains excessive aliasing".to_owned()),
-            false => Ok(()),
-        }
-    }
-
     fn enter(&mut self, open: Open) -> Result<(), String> {
         if let Some(Open::Object { key: Key::Due, .. }) = self.open.last() {
             return Err("yaml: invalid map key".to_owned());
@@ -153,78 +143,77 @@ impl Builder {
         if self.open.len() >= DOCUMENT_DEPTH {
             return Err(format!("yaml: exceeded max depth of {DOCUMENT_DEPTH}"));
         }
-        self.count(1)?;
         self.open.push(open);
         Ok(())
     }
 
     fn leave(&mut self, line: usize) -> Result<(), String> {
         match self.open.pop() {
-            Some(Open::List { items, anchor }) => self.add(Document::List(items), Plain::Not, line, anchor),
+            Some(Open::List { items, anchor }) => self.add(Node::List(items), Plain::Not, line, anchor),
             Some(Open::Object { mapping, anchor, .. }) => {
-                self.add(Document::Object(mapping.fields), Plain::Not, line, anchor)
+                self.add(Node::Object(mapping.entries), Plain::Not, line, anchor)
             }
             None => Ok(()),
         }
     }
 
-    fn add(&mut self, node: Document, plain: Plain, line: usize, anchor: usize) -> Result<(), String> {
-        if anchor > 0 {
-            self.count(size(&node))?;
-            self.anchors.insert(anchor, node.clone());
-        }
+    fn alias(&mut self, anchor: usize, line: usize) -> Result<(), String> {
+        let value = self.anchors.get(&anchor);
+        let value = value.ok_or_else(|| "yaml: anchor value contains itself".to_owned())?;
+        // A key is needed as a text at once.
+        let node = match (self.open.last(), value) {
+            (Some(Open::Object { key: Key::Due, .. }), Node::Leaf(leaf)) => {
+                if let Document::Text(text) = leaf {
+                    self.budget.copy(text)?;
+                }
+                Node::Leaf(leaf.clone())
+            }
+            _ => Node::Alias(anchor),
+        };
+        self.add(node, Plain::Not, line, 0)
+    }
+
+    fn add(&mut self, node: Node, plain: Plain, line: usize, anchor: usize) -> Result<(), String> {
+        // A key is read as a text before its anchor hides it.
+        let key = match self.open.last() {
+            Some(Open::Object { key: Key::Due, .. }) => Some(match plain {
+                Plain::Merge => Key::Merge,
+                Plain::Not => Key::Read { name: key_text(&node)?, line },
+            }),
+            _ => None,
+        };
+        let node = match anchor {
+            0 => node,
+            anchor => {
+                self.anchors.insert(anchor, node);
+                Node::Anchored(anchor)
+            }
+        };
         match self.open.last_mut() {
             None => {
                 self.root.get_or_insert(node);
             }
             Some(Open::List { items, .. }) => items.push(node),
-            Some(Open::Object { mapping, key, .. }) => match std::mem::replace(key, Key::Due) {
-                Key::Due if plain == Plain::Merge => *key = Key::Merge,
-                Key::Due => *key = Key::Read { name: key_text(&node)?, line },
-                Key::Read { name, line } => {
+            Some(Open::Object { mapping, key: due, .. }) => match (key, std::mem::replace(due, Key::Due)) {
+                (Some(key), _) => *due = key,
+                (None, Key::Read { name, line }) => {
                     if !mapping.names.insert(name.clone()) && self.repeated.len() < REPEATED_KEYS {
                         self.repeated.push((line, name.clone()));
                     }
-                    mapping.fields.push((name, node));
+                    mapping.entries.push(Entry::Field(name, node));
                 }
-                Key::Merge => mapping.merge(node)?,
+                (None, Key::Merge) => mapping.entries.push(Entry::Merge(node)),
+                (None, Key::Due) => {} // a key that is due has been read above
             },
         }
         Ok(())
     }
 }
 
-impl Mapping {
-    /// Adds fields that are not there yet; those that are written out count for more than those merged,
-    /// be they before or after.
-    fn merge(&mut self, node: Document) -> Result<(), String> {
-        match node {
-            Document::Object(merged) => {
-                let present: HashSet<String> = self.fields.iter().map(|(name, _)| name.clone()).collect();
-                let missing: Vec<_> =
-                    merged.into_iter().filter(|(name, _)| !present.contains(name)).collect();
-                self.fields.splice(0..0, missing); // in front: of two with one name the last one counts
-                Ok(())
-            }
-            Document::List(nodes) if nodes.iter().all(|node| matches!(node, Document::Object(_))) => {
-                nodes.into_iter().try_for_each(|node| self.merge(node))
-            }
-            _ => Err("yaml: map merge requires map or sequence of maps as the value".to_owned()),
-        }
-    }
-}
-
-fn size(node: &Document) -> usize {
-    match node {
-        Document::List(items) => 1 + items.iter().map(size).sum::<usize>(),
-        Document::Object(fields) => 1 + fields.iter().map(|(_, value)| 1 + size(value)).sum::<usize>(),
-        _ => 1,
-    }
-}
-
 /// A key becomes a text.
-fn key_text(node: &Document) -> Result<String, String> {
-    match node {
+fn key_text(node: &Node) -> Result<String, String> {
+    let Node::Leaf(leaf) = node else { return Err("yaml: invalid map key".to_owned()) };
+    match leaf {
         Document::Text(text) => Ok(text.clone()),
         Document::Number(number) => Ok(number.to_string()),
         Document::Bool(value) => Ok(value.to_string()),
@@ -476,6 +465,64 @@ mod tests {
             text.push_str(&format!("a{level}: &a{level} [{}]\n", [before.as_str(); 10].join(",")));
         }
         assert_eq!(read(&text).unwrap_err(), "yaml: document contains excessive aliasing");
+    }
+
+    /// Nine anchors of nine aliases each, in 463 bytes.
+    fn small_bomb() -> String {
+        let mut text = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned();
+        for level in 1..9 {
+            let before = format!("*a{}", level - 1);
+            text.push_str(&format!("a{level}: &a{level} [{}]\n", [before.as_str(); 9].join(",")));
+        }
+        text
+    }
+
+    #[test]
+    fn a_small_bomb_of_aliases_is_refused_before_it_is_expanded() {
+        let text = small_bomb();
+        assert!(text.len() < 500, "{}", text.len());
+        assert_eq!(read(&text).unwrap_err(), "yaml: document contains excessive aliasing");
+    }
+
+    #[test]
+    fn aliases_of_a_long_text_are_bounded_by_bytes() {
+        let long = "x".repeat(YAML_ALIASED_BYTES / 10);
+        let document = |aliases: usize| format!("a: &a {long}\nb: [{}]\n", vec!["*a"; aliases].join(","));
+        assert!(read(&document(10)).is_ok());
+        assert_eq!(read(&document(11)).unwrap_err(), "yaml: document contains excessive aliasing");
+        let keys: String = (0..11).map(|n| format!("- *a : {n}\n")).collect();
+        let error = read(&format!("- &a {long}\n{keys}")).unwrap_err();
+        assert_eq!(error, "yaml: document contains excessive aliasing");
+    }
+
+    #[test]
+    fn aliases_are_allowed_as_far_as_go_allows_them() {
+        // 100 values and their aliases: below 1,000 values nothing is counted, beyond it 99% may be aliased.
+        let list = |aliases: usize| {
+            let values = vec!["x"; 100].join(",");
+            format!("a: &a [{values}]\nb: [{}]\n", vec!["*a"; aliases].join(","))
+        };
+        assert!(read(&list(8)).is_ok());
+        assert!(read(&list(3000)).is_ok());
+        assert_eq!(read(&list(4500)).unwrap_err(), "yaml: document contains excessive aliasing");
+    }
+
+    #[test]
+    fn repeated_merges_take_linear_time() {
+        let fields: String = (0..200).map(|n| format!("f{n}: {n}, ")).collect();
+        let merges = "  <<: *a\n".repeat(80_000);
+        let error = read(&format!("a: &a {{{fields}}}\nb:\n{merges}")).unwrap_err();
+        assert_eq!(error, "yaml: document contains excessive aliasing");
+    }
+
+    #[test]
+    fn chained_anchors_are_no_deeper_than_a_document_may_be() {
+        let mut text = "- &a0 [x]\n".to_owned();
+        for level in 1..30_000 {
+            text.push_str(&format!("- &a{level} [*a{}]\n", level - 1));
+        }
+        let error = read(&text).unwrap_err();
+        assert!(error.contains("max depth") || error.contains("aliasing"), "{error}");
     }
 
     #[test]
