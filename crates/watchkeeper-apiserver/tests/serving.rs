@@ -170,7 +170,7 @@ async fn an_object_comes_in_every_encoding_and_shape() {
         "you requested PartialObjectMetadataList, but the requested object is not a list (*core.ConfigMap)";
     assert_eq!((code, &status["message"]), (406, &json!(message)));
     let (_, _, body) = world.bytes(&format!("{one}?pretty=true"), "").await;
-    assert!(body.starts_with(b"{\n  \"apiVersion\": \"v1\",\n"), "{body:?}");
+    assert!(body.starts_with(b"{\n  \"kind\": \"ConfigMap\",\n"), "{body:?}");
     world.server.stop().await;
 }
 

@@ -318,7 +318,7 @@ fn a_body_that_begins_with_white_space_is_given_its_type() {
     let (kind, body) = (Kind::new("", "v1", "Pod"), Encoded::json(b"\n {}".as_slice()));
     let mut json = Vec::new();
     transcode::to_json(&body, &kind, transcode::Types::Named, &mut json).unwrap();
-    assert_eq!(json, br#"{"apiVersion":"v1","kind":"Pod"}"#);
+    assert_eq!(json, br#"{"kind":"Pod","apiVersion":"v1"}"#);
 }
 
 #[test]

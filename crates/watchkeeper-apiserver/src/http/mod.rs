@@ -49,6 +49,7 @@ pub mod body;
 pub mod certificates;
 pub mod decode;
 pub mod front;
+pub(crate) mod go_order;
 pub(crate) mod go_text;
 pub mod handler;
 mod health;

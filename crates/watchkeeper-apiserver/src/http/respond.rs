@@ -27,6 +27,7 @@ use watchkeeper_core::{Encoded, Status, StatusReason};
 use watchkeeper_wire::protobuf::wrap;
 use watchkeeper_wire::{Kind, transcode};
 
+use super::go_order::GoOrder;
 use super::go_text::beginning;
 use super::negotiate::{Accepted, MediaType, Preferences, generic};
 use watchkeeper_core::is_printable;
@@ -93,7 +94,7 @@ impl Response {
     /// 500 where the kind has no protobuf form, which negotiation should have known.
     pub fn object(code: StatusCode, accepted: Accepted, value: &Value, kind: &Kind) -> Result<Self, Status> {
         let body = match accepted.media {
-            MediaType::Json => json(value, accepted.pretty),
+            MediaType::Json => json(&GoOrder(value), accepted.pretty),
             MediaType::Yaml => yaml::write(value).into_bytes(),
             MediaType::Protobuf => {
                 let message = transcode::to_protobuf(&Encoded::json(json(value, false)), kind)

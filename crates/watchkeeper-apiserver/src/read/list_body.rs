@@ -4,15 +4,16 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::thread;
 
+use crate::http::go_order::GoOrder;
 use crate::http::{MediaType, MetaVersion, Response, Shape};
 use crate::print::ListMeta;
 use crate::store::Stored;
 use bytes::Bytes;
 use http::StatusCode;
 use serde_json::{Value, json};
-use watchkeeper_core::Status;
-use watchkeeper_wire::protobuf;
+use watchkeeper_core::{GroupVersionKind, Status};
 use watchkeeper_wire::transcode::{self, Types};
+use watchkeeper_wire::{Kind, protobuf};
 
 use super::{Encoder, Page, View};
 
@@ -53,14 +54,55 @@ impl Encoder {
         }
     }
 
+    /// A list of objects that are not stored and have no version.
+    ///
+    /// # Errors
+    /// As of [`page`](Self::page).
+    pub fn unstored_list(&self, code: StatusCode, items: Vec<Value>) -> Result<Response, Status> {
+        let kind = self.list_kind().into_owned();
+        match self.accepted.transform {
+            None => {
+                let list = json!({"kind": kind, "apiVersion": self.kind.api_version(), "metadata": {},
+                    "items": items});
+                let GroupVersionKind { group, version, .. } = self.kind.name();
+                let kind = Kind::new(group, version, &kind);
+                Response::object(code, self.accepted, &list, &kind)
+            }
+            Some((Shape::PartialObjectMetadata, _)) => {
+                let message = "you requested PartialObjectMetadata, but the requested object is a list";
+                Err(self.wrong_shape(message, "List"))
+            }
+            Some((Shape::PartialObjectMetadataList, version)) => {
+                let items: Vec<Value> = items.iter().map(|value| self.partial(value, version)).collect();
+                let kind = Kind::new("meta.k8s.io", "v1", "PartialObjectMetadataList");
+                let list = json!({"kind": kind.kind(), "apiVersion": version.api_version(), "metadata": {},
+                    "items": items});
+                Response::object(code, self.accepted, &list, &kind)
+            }
+            Some((Shape::Table, version)) => {
+                let table = self.printer(version).list(&items, ListMeta::default());
+                self.serialized(code, &table)
+            }
+        }
+    }
+
     /// E1: the bytes of the items as they are stored, between the rest of a list.
     fn json_list(&self, page: &Page) -> Result<Vec<u8>, Status> {
         let bytes: usize = page.items.iter().map(|stored| stored.object().encoded.body.len() + 1).sum();
         let mut out = Vec::with_capacity(bytes + 256);
         let metadata = self.list_metadata(page)?.to_string();
         let (kind, api_version) = (self.list_kind(), self.kind.api_version());
-        let head =
-            format!(r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{metadata},"items":["#);
+        // Go writes the fields of a type in the order of the type, and those of a custom resource sorted.
+        let (head, tail) = match self.resource.custom.is_some() {
+            true => (
+                format!(r#"{{"apiVersion":"{api_version}","items":["#),
+                format!(r#"],"kind":"{kind}","metadata":{metadata}}}"#),
+            ),
+            false => (
+                format!(r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{metadata},"items":["#),
+                "]}".to_owned(),
+            ),
+        };
         out.extend_from_slice(head.as_bytes());
         for (position, stored) in page.items.iter().enumerate() {
             if position > 0 {
@@ -77,7 +119,7 @@ impl Encoder {
                     .map_err(Status::internal_error)?,
             }
         }
-        out.extend_from_slice(b"]}");
+        out.extend_from_slice(tail.as_bytes());
         Ok(out)
     }
 
@@ -99,7 +141,7 @@ impl Encoder {
         let items = if items.is_empty() { Value::Null } else { items.into() };
         let list = json!({"kind": KIND, "apiVersion": version.api_version(), "metadata": metadata(page),
             "items": items});
-        self.serialized(code, &list)
+        self.serialized(code, &GoOrder(&list))
     }
 
     /// The messages of the items: those that are kept, and those that were not until now.

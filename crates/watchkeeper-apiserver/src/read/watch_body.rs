@@ -8,6 +8,7 @@
 //!   and of several they are copied into one chunk, so that whoever is behind catches up in large writes.
 
 use crate::convert::TEMPLATE_GENERATION;
+use crate::http::go_order::GoOrder;
 use crate::http::{MediaType, Shape};
 use crate::store::{Revision, Stored};
 use bytes::Bytes;
@@ -107,7 +108,10 @@ impl Frames {
                 Ok(serde_json::to_vec(&printer.object(value)).map_err(Status::internal_error)?.into())
             }
             Some((_, version)) => Ok(match self.encoding() {
-                Encoding::Json => self.encoder.partial(value, version).to_string().into(),
+                Encoding::Json => {
+                    let partial = self.encoder.partial(value, version);
+                    serde_json::to_vec(&GoOrder(&partial)).map_err(Status::internal_error)?.into()
+                }
                 Encoding::Protobuf => self.encoder.partial_message(value, version)?.into(),
             }),
             None => Ok(value.to_string().into()),

@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn an_object_is_one_line_with_its_kind_and_a_secret_only_its_sizes() {
-        let kind = r#"{"apiVersion":"v1","kind":"ConfigMap""#;
+        let kind = r#"{"kind":"ConfigMap","apiVersion":"v1""#;
         let map = |body| written("ConfigMap", body);
         assert_eq!(map(r#"{"data":{"b":"1", "a":"2"}}"#), format!(r#"{kind},"data":{{"b":"1", "a":"2"}}}}"#));
         assert_eq!(map("{\n\"data\":{\r\n}}"), format!(r#"{kind},"data":{{}}}}"#));

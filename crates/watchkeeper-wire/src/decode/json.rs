@@ -73,7 +73,7 @@ pub(super) fn type_entries(kind: &Kind) -> Vec<(&'static str, &str)> {
     if kind.name().version.is_empty() {
         return Vec::new();
     }
-    vec![("kind", kind.kind()), ("apiVersion", kind.api_version())]
+    vec![("apiVersion", kind.api_version()), ("kind", kind.kind())] // taken from the end: Go writes the kind first
 }
 
 struct TypedMap<'de, A> {

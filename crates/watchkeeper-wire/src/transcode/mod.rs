@@ -28,7 +28,7 @@ pub enum Types {
 /// let body = Encoded::json(br#"{"metadata":{"name":"web-0"}}"#.as_slice());
 /// let mut out = Vec::new();
 /// transcode::to_json(&body, &Kind::new("", "v1", "Pod"), Types::Named, &mut out)?;
-/// assert_eq!(out, br#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-0"}}"#);
+/// assert_eq!(out, br#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0"}}"#);
 /// # Ok::<(), watchkeeper_wire::DecodeError>(())
 /// ```
 ///

@@ -25,7 +25,12 @@ pub(super) fn splice(body: &[u8], kind: &Kind, types: Types, out: &mut Vec<u8>) 
     };
     out.push(b'{');
     if types == Types::Named {
-        for (name, value) in [("apiVersion", kind.api_version()), ("kind", kind.kind())] {
+        // Go writes the fields of a type in the order of the type, and those of a custom resource sorted.
+        let mut types = [("kind", kind.kind()), ("apiVersion", kind.api_version())];
+        if kind.message().is_none() {
+            types.reverse();
+        }
+        for (name, value) in types {
             write_text(name, out);
             out.push(b':');
             write_text(value, out);
