@@ -28,6 +28,7 @@
 //! | [`apply`] | who owns which fields, and server-side apply |
 //! | [`http`] | listening, TLS, who is asking, what for, and in which encoding |
 //! | `kubelet` | requests that only the node of a pod can answer |
+//! | [`size`] | how large an object may be in a request and in the store |
 //! | [`expiry`] | events that have had their time |
 //! | [`faults`] | what goes wrong when a test says so: answers, cuts, stalls, compactions |
 //!
@@ -54,6 +55,7 @@ pub mod print;
 pub mod read;
 pub mod registry;
 pub mod server;
+pub mod size;
 pub mod store;
 mod validate;
 pub mod write;

@@ -1,4 +1,4 @@
-//! Answers: what a write came to, as the client likes it.
+//! Answers: the outcome of a write, encoded as the client prefers.
 
 use crate::http::{Preferences, Response};
 use crate::write::{Answer, Written};
@@ -6,14 +6,13 @@ use http::StatusCode;
 use watchkeeper_core::Status;
 use watchkeeper_wire::Kind;
 
-use super::Api;
 use super::resource::Asked;
 use crate::read::{Encoder, View};
 
-impl Api {
-    pub(super) async fn answer(
+impl Asked {
+    /// The response for a write.
+    pub(super) fn answer(
         &self,
-        asked: &Asked,
         encoder: &Encoder,
         preferences: &Preferences,
         written: Written,
@@ -27,16 +26,16 @@ impl Api {
                     |name: &str| value.get(name).and_then(|it| it.as_str()).unwrap_or_default().to_owned();
                 let (api_version, kind) = (own("apiVersion"), own("kind"));
                 let kind = match kind.as_str() {
-                    "" => asked.kind(),
-                    kind if kind == asked.row.kind => asked.row.group_version_kind().into(),
+                    "" => self.kind(),
+                    kind if kind == self.row.kind => self.row.group_version_kind().into(),
                     kind => {
                         let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
                         Kind::new(group, version, kind)
                     }
                 };
                 // What is not stored has the names of the store all the same, unless it is of another kind.
-                let value = match kind.kind() == asked.row.kind {
-                    true => asked.scope.view.shown(value),
+                let value = match kind.kind() == self.row.kind {
+                    true => self.scope.view.shown(value)?,
                     false => value,
                 };
                 encoder.value(code, value, &kind)?
@@ -44,9 +43,8 @@ impl Api {
             // The status of a success does not say its code.
             Answer::Status(mut status) => {
                 // The writer knows events by the core group only.
-                if let Some(details) = status.details.as_mut().filter(|_| asked.scope.view == View::NewEvent)
-                {
-                    details.group = asked.row.group.to_string();
+                if let Some(details) = status.details.as_mut().filter(|_| self.scope.view == View::NewEvent) {
+                    details.group = self.row.group.to_string();
                 }
                 let mut response = Response::status(&status, preferences);
                 response.code = code;

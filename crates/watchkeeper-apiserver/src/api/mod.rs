@@ -7,10 +7,12 @@
 //! what the client accepts, the options, the body, and then what the store says.
 
 mod answer;
+mod components;
 mod connect;
 mod deprecated;
 mod documents;
 mod faulty;
+mod heavy;
 mod log_options;
 mod metrics;
 mod resource;
@@ -27,6 +29,8 @@ use crate::write::Writer;
 use watchkeeper_core::Status;
 
 use crate::read::{Messages, Reader};
+use heavy::HeavyWork;
+pub use heavy::{HEAVY_AT_ONCE, INLINE_BYTES, INLINE_YAML_BYTES};
 use metrics::Metrics;
 
 /// Answers every request that the front does not answer itself.
@@ -41,6 +45,7 @@ pub struct Api {
     /// Whether faults can be asked for over the wire.
     fault_endpoint: bool,
     kubelets: Option<Kubelets>,
+    heavy: HeavyWork,
     /// `host:port`, for the oldest of the discovery documents.
     address: String,
 }
@@ -62,6 +67,7 @@ impl Api {
             faults: Faults::default(),
             fault_endpoint: false,
             kubelets: None,
+            heavy: HeavyWork::default(),
             address: address.into(),
         }
     }

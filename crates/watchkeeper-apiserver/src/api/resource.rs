@@ -18,12 +18,14 @@ use watchkeeper_core::Status;
 use watchkeeper_wire::Kind;
 
 use super::Api;
+use super::heavy::{INLINE_BYTES, is_heavy_object, is_heavy_patch};
 use crate::read::{Encoder, Scope, View, core_event, watch_body};
 
 /// The patches that a custom resource takes.
 const CUSTOM_PATCHES: [PatchType; 3] = [PatchType::Json, PatchType::Merge, PatchType::Apply];
 
 /// A request whose resource is known.
+#[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub(super) row: Arc<Resource>,
     /// The row by which the writer knows the objects, where it is another.
@@ -66,7 +68,12 @@ impl Asked {
         self.row.group == "apiextensions.k8s.io" && self.row.name == "customresourcedefinitions"
     }
 
-    fn encoder(&self, api: &Api, request: &Request, accepted: Accepted) -> Result<Encoder, Status> {
+    pub(super) fn encoder(
+        &self,
+        api: &Api,
+        request: &Request,
+        accepted: Accepted,
+    ) -> Result<Encoder, Status> {
         let encoder = Encoder::new(&api.registry.now(), &self.row, accepted, include(request)?);
         Ok(match &self.sub {
             Some(sub) => encoder.below(sub),
@@ -74,14 +81,19 @@ impl Asked {
         })
     }
 
-    fn offer(&self, collection: bool) -> Offer {
+    pub(super) fn offer(&self, collection: bool) -> Offer {
         let protobuf = self.kind().message().is_some() && self.row.custom.is_none();
         let base = match (&self.row.custom, collection) {
             (Some(_), _) => Offer::CUSTOM,
             (None, true) => Offer::COLLECTION,
             (None, false) => Offer::OBJECT,
         };
-        Offer { protobuf, ..base }
+        // Reviews, bindings, evictions and tokens have no table.
+        let table = match &self.sub {
+            None => !self.is_nameless() || self.is_components(),
+            Some(sub) => !matches!(&*sub.name, "binding" | "eviction" | "token"),
+        };
+        Offer { protobuf, table, ..base }
     }
 }
 
@@ -106,6 +118,13 @@ impl Api {
             _ => {}
         }
         let verbs = asked.sub.as_ref().map_or(asked.row.verbs, |sub| sub.verbs);
+        if asked.is_components() && matches!(target.verb, Verb::Get | Verb::List) {
+            target.check()?;
+            return match target.verb {
+                Verb::Get => self.component(&asked, request).await,
+                _ => self.components(&asked, request).await,
+            };
+        }
         if asked.is_nameless() && asked.scope.name.is_some() {
             return Err(no_such_resource());
         }
@@ -225,31 +244,37 @@ impl Api {
         }
         let (user, preferences) = (request.user, request.preferences);
         let body = request.body.read().await?;
-        let kind = asked.kind();
-        let sent = read_object(&body, media, kind.name())?.pruned_by(asked.custom());
-        let decoded = sent.judge(options.field_validation)?;
-        let mut value = decoded.value;
-        if asked.scope.view == View::NewEvent {
-            value = core_event(value);
-            value["apiVersion"] = "v1".into();
-        }
-        let call = asked.call();
-        let written = match verb {
-            Verb::Create => {
-                let warning =
-                    name_warning(call.resource, value["metadata"]["name"].as_str().unwrap_or_default());
-                match self.writer.create(&call, value, &options, &user).await {
-                    // The real server warns of a name before it finds it taken.
-                    Err(status) if status.is_already_exists() => {
-                        let warnings: Vec<String> = decoded.warnings.into_iter().chain(warning).collect();
-                        return Ok(Response::status(&status, &preferences).with_warnings(&warnings));
-                    }
-                    outcome => outcome?,
-                }
+        let is_heavy = is_heavy_object(media, body.len());
+        let (asked, writer) = (asked.clone(), self.writer.clone());
+        let work = async move {
+            let kind = asked.kind();
+            let sent = read_object(&body, media, kind.name())?.pruned_by(asked.custom());
+            drop(body);
+            let decoded = sent.judge(options.field_validation)?;
+            let mut value = decoded.value;
+            if asked.scope.view == View::NewEvent {
+                value = core_event(value);
+                value["apiVersion"] = "v1".into();
             }
-            _ => self.writer.update(&call, value, &options, &user).await?,
+            let call = asked.call();
+            let written = match verb {
+                Verb::Create => {
+                    let warning =
+                        name_warning(call.resource, value["metadata"]["name"].as_str().unwrap_or_default());
+                    match writer.create(&call, value, &options, &user).await {
+                        // The real server warns of a name before it finds it taken.
+                        Err(status) if status.is_already_exists() => {
+                            let warnings: Vec<String> = decoded.warnings.into_iter().chain(warning).collect();
+                            return Ok(Response::status(&status, &preferences).with_warnings(&warnings));
+                        }
+                        outcome => outcome?,
+                    }
+                }
+                _ => writer.update(&call, value, &options, &user).await?,
+            };
+            asked.answer(&encoder, &preferences, written, &decoded.warnings)
         };
-        self.answer(asked, &encoder, &preferences, written, &decoded.warnings).await
+        self.heavy.run(is_heavy, work).await
     }
 
     async fn patch(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
@@ -263,11 +288,17 @@ impl Api {
         let options = WriteOptions::of_patch(&request.query, form)?.by_agent(&request.headers);
         let (user, preferences) = (request.user, request.preferences);
         let mut body = request.body.read().await?;
-        if asked.scope.view == View::NewEvent && form != PatchType::Json {
-            body = core_patch(body, form);
-        }
-        let written = self.writer.patch(&asked.call(), form, body, &options, &user).await?;
-        self.answer(asked, &encoder, &preferences, written, &[]).await
+        let is_heavy =
+            is_heavy_patch(form, body.len()) || self.writer.stored_bytes(&asked.call()).await? > INLINE_BYTES;
+        let (asked, writer) = (asked.clone(), self.writer.clone());
+        let work = async move {
+            if asked.scope.view == View::NewEvent && form != PatchType::Json {
+                body = core_patch(body, form);
+            }
+            let written = writer.patch(&asked.call(), form, body, &options, &user).await?;
+            asked.answer(&encoder, &preferences, written, &[])
+        };
+        self.heavy.run(is_heavy, work).await
     }
 
     async fn delete(&self, asked: &Asked, request: Request, verb: Verb) -> Result<Response, Status> {
@@ -280,7 +311,12 @@ impl Api {
         let body = request.body.read().await?;
         let options = match body.is_empty() {
             true => DeleteOptions::of_query(&query)?,
-            false => DeleteOptions::of_body(decode_delete_options(&body, media?)?)?,
+            false => {
+                let media = media?;
+                let is_heavy = is_heavy_object(media, body.len());
+                let work = async move { DeleteOptions::of_body(decode_delete_options(&body, media)?) };
+                self.heavy.run(is_heavy, work).await?
+            }
         };
         let call = asked.call();
         if let Some(list) = list {
@@ -289,7 +325,7 @@ impl Api {
             return encoder.page(StatusCode::OK, &page);
         }
         let written = self.writer.delete(&call, &options).await?;
-        self.answer(asked, &encoder, &preferences, written, &[]).await
+        asked.answer(&encoder, &preferences, written, &[])
     }
 
     pub(super) async fn revision(&self) -> Result<store::Revision, Status> {

@@ -20,6 +20,7 @@ use crate::apply::DefinedTypes;
 
 use super::ReplicaPaths;
 use super::schema::Schema;
+use crate::size::DefaultsTooLarge;
 
 /// What a definition says of a kind in one of its versions.
 #[derive(Debug)]
@@ -97,8 +98,8 @@ impl CustomKind {
     }
 
     /// Gives an object that was sent its defaults.
-    pub(crate) fn complete(&self, fields: &mut Map<String, Value>) {
-        with_value(fields, |object| self.own.default(object));
+    pub(crate) fn complete(&self, fields: &mut Map<String, Value>) -> Result<(), DefaultsTooLarge> {
+        with_value(fields, |object| self.own.default(object))
     }
 
     /// Makes of an object of this version what is stored.
@@ -109,12 +110,13 @@ impl CustomKind {
     }
 
     /// Makes of what is stored an object of this version.
-    pub(crate) fn show(&self, object: &mut Value) {
+    pub(crate) fn show(&self, object: &mut Value) -> Result<(), DefaultsTooLarge> {
         if self.is_verbatim {
-            return;
+            return Ok(());
         }
-        self.stored.default(object);
+        self.stored.default(object)?;
         self.own.prune(object);
+        Ok(())
     }
 
     /// What is wrong with an object, whole and with its type; `old` is what it was.
@@ -148,10 +150,11 @@ impl PartialEq for CustomKind {
 
 impl Eq for CustomKind {}
 
-fn with_value(fields: &mut Map<String, Value>, change: impl FnOnce(&mut Value)) {
+fn with_value<T>(fields: &mut Map<String, Value>, change: impl FnOnce(&mut Value) -> T) -> T {
     let mut object = Value::Object(std::mem::take(fields));
-    change(&mut object);
+    let outcome = change(&mut object);
     if let Value::Object(changed) = object {
         *fields = changed;
     }
+    outcome
 }

@@ -20,6 +20,8 @@ use http_body_util::combinators::UnsyncBoxBody;
 use tokio::time::{Instant, timeout_at};
 use watchkeeper_core::Status;
 
+use crate::size::REQUEST_BYTES;
+
 /// How large a request body may be, and how long it may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodyLimits {
@@ -35,10 +37,10 @@ pub struct BodyLimits {
 }
 
 impl BodyLimits {
-    /// 3 MiB, as on the real server; 16 MiB to drain; 15 s for a chunk and 60 s for all.
+    /// 3 MiB, as on the real server; 64 MiB to drain; 15 s for a chunk and 60 s for all.
     pub const DEFAULT: Self = Self {
-        bytes: 3 << 20,
-        drained: 16 << 20,
+        bytes: REQUEST_BYTES,
+        drained: 64 << 20,
         idle: Duration::from_secs(15),
         total: Duration::from_secs(60),
     };
@@ -64,6 +66,7 @@ const UNREAD_TIME: Duration = Duration::from_secs(1);
 pub struct RequestBody {
     body: Slot,
     limits: BodyLimits,
+    awaits_continue: bool,
 }
 
 /// What is left of a body once the handler has answered.
@@ -89,7 +92,15 @@ impl RequestBody {
         B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
         let body = Arc::new(Mutex::new(Some(body.map_err(Into::into).boxed_unsync())));
-        Self { body, limits }
+        Self { body, limits, awaits_continue: false }
+    }
+
+    /// Whether the client sends the body only once it is asked to (`Expect: 100-continue`). A body that is announced
+    /// as too large is then refused without being read.
+    #[must_use]
+    pub(crate) fn awaits_continue(mut self, awaits: bool) -> Self {
+        self.awaits_continue = awaits;
+        self
     }
 
     /// What will be left of it.
@@ -103,14 +114,16 @@ impl RequestBody {
     /// # Errors
     /// 413 where it is too large, 504 where it takes too long, 400 where the connection breaks (B1).
     pub async fn read(self) -> Result<Bytes, Status> {
-        let Self { body, limits } = self;
+        let Self { body, limits, awaits_continue } = self;
         let body = body.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(body) = body else { return Ok(Bytes::new()) }; // the front has answered already
         let deadline = Instant::now() + limits.total;
         let too_large = || Status::request_entity_too_large(format!("limit is {}", limits.bytes));
         let mut chunks = Chunks { body, idle: limits.idle, deadline };
         if chunks.body.size_hint().lower() > limits.bytes as u64 {
-            chunks.drain(limits.drained).await;
+            if !awaits_continue {
+                chunks.drain(limits.drained).await;
+            }
             return Err(too_large());
         }
         let Some(first) = chunks.next().await? else { return Ok(Bytes::new()) };
@@ -200,6 +213,31 @@ mod tests {
         let status = RequestBody::new(stalling(2), BodyLimits::DEFAULT).read().await.unwrap_err();
         assert_eq!(status.code, 504);
         assert_eq!(begun.elapsed().as_secs(), BodyLimits::DEFAULT.idle.as_secs());
+    }
+
+    /// A body that is announced and never sent.
+    struct Announced(u64);
+
+    impl http_body::Body for Announced {
+        type Data = Bytes;
+        type Error = std::io::Error;
+
+        fn poll_frame(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
+            panic!("the body is asked for");
+        }
+
+        fn size_hint(&self) -> http_body::SizeHint {
+            http_body::SizeHint::with_exact(self.0)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_large_body_that_has_not_been_sent_yet_is_not_asked_for() {
+        let body = RequestBody::new(Announced(11), limits(10)).awaits_continue(true);
+        assert_eq!(body.read().await.unwrap_err().code, 413);
     }
 
     #[tokio::test(start_paused = true)]

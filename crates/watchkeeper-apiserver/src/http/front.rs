@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
-use http::header::{ACCEPT, AUTHORIZATION, RETRY_AFTER};
+use http::header::{ACCEPT, AUTHORIZATION, EXPECT, RETRY_AFTER};
 use http::{HeaderValue, Method, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use watchkeeper_core::{Health, Status};
@@ -135,7 +135,9 @@ impl<H: Handler> Front<H> {
             id.unwrap_or(HeaderValue::from_static("00000000-0000-4000-8000-000000000000"))
         });
         let gzip = preferences.gzip;
-        let body = RequestBody::new(body, self.limits.body);
+        let expects =
+            head.headers.get(EXPECT).is_some_and(|it| it.as_bytes().eq_ignore_ascii_case(b"100-continue"));
+        let body = RequestBody::new(body, self.limits.body).awaits_continue(expects);
         let unread = body.unread();
         let mut ends = Ends { permit: None, stop: Some(stop.clone()) };
         let outcome = async {
@@ -148,6 +150,16 @@ impl<H: Handler> Front<H> {
                     return (Ok(response), false);
                 }
                 Err(error) => return (Ok(Response::text(StatusCode::BAD_REQUEST, error.to_string())), true),
+            };
+            // As in kube-apiserver, a timeout is read before anybody is authenticated, on every path.
+            let is_long_running = target.as_ref().is_ok_and(Target::is_long_running);
+            let time = match is_long_running {
+                true => Ok(self.limits.time),
+                false => request_timeout(&query, self.limits.time),
+            };
+            let time = match time {
+                Ok(time) => time,
+                Err(status) => return (Err(status), false),
             };
             let path = match &target {
                 Ok(Target::Path(path)) => path.as_str(),
@@ -182,7 +194,7 @@ impl<H: Handler> Front<H> {
                 connection,
                 switch,
             };
-            let outcome = self.limited(request, &mut ends).await;
+            let outcome = self.limited(request, time, &mut ends).await;
             (outcome.map(|response| response.with_warnings(&who.warnings)), anonymous)
         };
         // A bug of ours is told to the client that met it, and to nobody else.
@@ -194,7 +206,7 @@ impl<H: Handler> Front<H> {
         Departure { response: response.into_http(audit_id, gzip, ends), hang_up }
     }
 
-    async fn limited(&self, request: Request, ends: &mut Ends) -> Result<Response, Status> {
+    async fn limited(&self, request: Request, time: Duration, ends: &mut Ends) -> Result<Response, Status> {
         if let Target::Path(path) = &request.target
             && let Some(answer) = self.own(path, &request)
         {
@@ -203,7 +215,6 @@ impl<H: Handler> Front<H> {
         if request.target.is_long_running() {
             return self.handler.handle(request).await;
         }
-        let time = request_timeout(&request.query, self.limits.time)?;
         match self.permit(&request.target, &request.method, &request.user) {
             Ok(permit) => ends.permit = permit,
             Err(response) => return Ok(*response),

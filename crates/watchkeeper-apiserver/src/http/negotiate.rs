@@ -103,17 +103,22 @@ pub struct Offer {
     pub built_in: bool,
     /// Whether answers can be turned into something else.
     pub transforms: bool,
+    /// Whether one of these is a table.
+    pub table: bool,
 }
 
 impl Offer {
     /// One object of a built-in kind.
-    pub const OBJECT: Self = Self { collection: false, protobuf: true, built_in: true, transforms: true };
+    pub const OBJECT: Self =
+        Self { collection: false, protobuf: true, built_in: true, transforms: true, table: true };
     /// A collection of a built-in kind.
     pub const COLLECTION: Self = Self { collection: true, ..Self::OBJECT };
     /// An object or a collection of a custom kind.
-    pub const CUSTOM: Self = Self { collection: true, protobuf: false, built_in: false, transforms: true };
+    pub const CUSTOM: Self =
+        Self { collection: true, protobuf: false, built_in: false, transforms: true, table: true };
     /// What every error is: a plain status.
-    const STATUS: Self = Self { collection: false, protobuf: true, built_in: false, transforms: false };
+    const STATUS: Self =
+        Self { collection: false, protobuf: true, built_in: false, transforms: false, table: false };
 }
 
 /// The headers of a request that say what its answer should look like.
@@ -283,7 +288,7 @@ impl<'a> Clause<'a> {
                     _ => return None,
                 };
                 let shape = match shape {
-                    "Table" if media != MediaType::Protobuf => Shape::Table,
+                    "Table" if offer.table && media != MediaType::Protobuf => Shape::Table,
                     "PartialObjectMetadata" => Shape::PartialObjectMetadata,
                     "PartialObjectMetadataList" => Shape::PartialObjectMetadataList,
                     _ => return None,

@@ -54,21 +54,24 @@ impl View {
     /// A stored object as this view shows it, without `apiVersion` and `kind`.
     ///
     /// # Errors
-    /// 500 where what is stored is not JSON, which only a broken store can cause.
+    /// 500 where what is stored is not JSON, which only a broken store can cause, and as of [`shown`](Self::shown).
     pub fn value(&self, stored: &Stored) -> Result<Value, Status> {
         let value: Value =
             serde_json::from_slice(&stored.object().encoded.body).map_err(Status::internal_error)?;
-        Ok(self.shown(value))
+        self.shown(value)
     }
 
     /// An object in the form of the store as this view shows it.
-    pub fn shown(&self, value: Value) -> Value {
-        match self {
+    ///
+    /// # Errors
+    /// 500 where a definition has got defaults since the object was stored that make it too large to be shown.
+    pub fn shown(&self, value: Value) -> Result<Value, Status> {
+        Ok(match self {
             Self::Own | Self::Other => value,
             Self::NewEvent => new_event(value),
             Self::Custom(kind) => {
                 let mut value = value;
-                kind.show(&mut value);
+                kind.show(&mut value).map_err(Status::internal_error)?;
                 value
             }
             Self::OldAutoscaler => {
@@ -78,6 +81,6 @@ impl View {
                 }
                 value
             }
-        }
+        })
     }
 }

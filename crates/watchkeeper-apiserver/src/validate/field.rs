@@ -2,6 +2,22 @@
 
 use serde_json::{Map, Value};
 
+use crate::http::go_text::beginning;
+
+/// From how many bytes on a path is not extended: below a very long key everything has the path of that key, so that
+/// many faults do not multiply it.
+const PATH_BYTES: usize = 1 << 10;
+
+/// The path of something below a path, such as `[0]` or `.name`; cut where it is too long.
+pub(crate) fn place(path: &str, below: std::fmt::Arguments<'_>) -> String {
+    if path.len() > PATH_BYTES {
+        return path.to_owned();
+    }
+    let mut place = format!("{path}{below}");
+    place.truncate(beginning(&place, 2 * PATH_BYTES).len());
+    place
+}
+
 /// What is where nothing is.
 static NOTHING: Value = Value::Null;
 
@@ -56,12 +72,18 @@ impl<'a> Field<'a> {
 
     /// An item of this list.
     pub(crate) fn index(&self, at: usize) -> Self {
-        Self { path: format!("{}[{at}]", self.path), value: self.value.get(at).unwrap_or(&NOTHING) }
+        Self {
+            path: place(&self.path, format_args!("[{at}]")),
+            value: self.value.get(at).unwrap_or(&NOTHING),
+        }
     }
 
     /// A value of this map.
     pub(crate) fn key(&self, key: &str) -> Self {
-        Self { path: format!("{}[{key}]", self.path), value: self.value.get(key).unwrap_or(&NOTHING) }
+        Self {
+            path: place(&self.path, format_args!("[{key}]")),
+            value: self.value.get(key).unwrap_or(&NOTHING),
+        }
     }
 
     /// The items of this list, none where it is none.
@@ -124,7 +146,7 @@ impl<'a> Field<'a> {
     pub(crate) fn path_of(&self, name: &str) -> String {
         match self.path.as_str() {
             "" => name.to_owned(),
-            path => format!("{path}.{name}"),
+            path => place(path, format_args!(".{name}")),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::clock::now;
 use crate::http::{WriteOptions, random_uid};
 use crate::registry::Resource;
+use crate::size;
 use crate::store::{Expect, Stored, WriteError};
 use crate::validate;
 use serde_json::{Value, json};
@@ -47,7 +48,7 @@ impl Writer {
                 taken = name::generate(&prefix)?;
                 draft.set_meta("name", Some(taken.as_str().into()));
             }
-            begin(&mut draft, call.resource)?;
+            begin(&mut draft, call.resource, options.dry_run)?;
             if !is_labelled {
                 prepare::label(&mut draft, call.resource);
             }
@@ -82,6 +83,7 @@ impl Writer {
                 None => Ok(Written::new(201, Answer::Value(draft.typed(call.resource)))),
             };
         }
+        size::check_stored(call.resource, &value)?;
         match self.store.put(&collection, value, Expect::Absent).await {
             Ok(stored) => Ok(Written::new(201, Answer::Stored(stored))),
             Err(WriteError::Conflict { current }) => Err(taken(current.as_deref())),
@@ -111,7 +113,7 @@ pub(super) fn namespace_for<'a>(said: &str, call: &Call<'a>) -> Result<Option<&'
 }
 
 /// Gives a new object what the server gives, and checks it.
-pub(super) fn begin(draft: &mut Draft, resource: &Resource) -> Result<(), Status> {
+fn begin(draft: &mut Draft, resource: &Resource, dry_run: bool) -> Result<(), Status> {
     draft.set_meta("uid", Some(random_uid().map_err(no_randomness)?.into()));
     draft.set_meta("creationTimestamp", Some(now().to_string().into()));
     draft.set_meta("deletionTimestamp", None);
@@ -130,6 +132,10 @@ pub(super) fn begin(draft: &mut Draft, resource: &Resource) -> Result<(), Status
         namespace::begin(draft);
     }
     check(resource, draft.text("name"), validate::new_object(resource, draft.fields()))?;
+    // Only the store looks at the version, and a dry run does not get there: it answers with what was sent.
+    if dry_run {
+        return Ok(());
+    }
     // A text that is no version passes, and is overwritten, as on the real server.
     if draft.text("resourceVersion").parse::<u64>().is_ok_and(|version| version != 0) {
         return Err(unexplained("resourceVersion should not be set on objects to be created"));

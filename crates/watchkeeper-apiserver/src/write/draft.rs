@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::convert::{drop_carriers, is_old_autoscaler, show_autoscaler, store_autoscaler};
 use crate::defaults;
 use crate::registry::{self, Resource};
+use crate::size;
 use crate::store::{Stored, Unversioned};
 use serde_json::{Map, Value};
 use watchkeeper_core::{Encoded, GroupVersionKind, Quoted, Status};
@@ -20,7 +21,8 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Takes an object that a client has sent, and gives it its defaults: 400 where it is none.
+    /// Takes an object that a client has sent, and gives it its defaults: 400 where it is not an object of the
+    /// resource, 413 where it becomes too large.
     pub(super) fn read(body: Value, resource: &Resource) -> Result<Self, Status> {
         let unfit = |why: &dyn std::fmt::Display| {
             Status::bad_request(format!(
@@ -33,7 +35,9 @@ impl Draft {
         let kind = Kind::new(&resource.group, &resource.version, &resource.kind);
         let value = match kind.message() {
             Some(_) => {
-                let mut written = as_written(&body, &kind).map_err(|error| unfit(&error))?;
+                let message = as_message(&body, &kind).map_err(|error| unfit(&error))?;
+                size::check_request(message.body.len())?;
+                let mut written = of_message(&message, &kind).map_err(|error| unfit(&error))?;
                 if resource.group == "autoscaling" {
                     keep_empty_policies(&body, &mut written);
                 }
@@ -63,7 +67,7 @@ impl Draft {
         });
         defaults::apply(resource, &mut draft.fields);
         if let Some(custom) = &resource.custom {
-            custom.complete(&mut draft.fields);
+            custom.complete(&mut draft.fields).map_err(|_| size::too_large())?;
         }
         if is_old_autoscaler(resource) {
             store_autoscaler(&mut draft.fields);
@@ -80,7 +84,7 @@ impl Draft {
         let draft = Self::of(stored)?;
         let Some(custom) = &resource.custom else { return Ok(draft) };
         let mut value = Value::Object(draft.fields);
-        custom.show(&mut value);
+        custom.show(&mut value).map_err(Status::internal_error)?;
         match value {
             Value::Object(fields) => Ok(Self { fields }),
             _ => Err(Status::internal_error("what is stored is no object")),
@@ -272,10 +276,17 @@ fn with_written_metadata(mut body: Value) -> Result<Value, DecodeError> {
 
 /// The form in which Go would write an object: through its message and back, which drops what is left out.
 fn as_written(body: &Value, kind: &Kind) -> Result<Value, DecodeError> {
+    of_message(&as_message(body, kind)?, kind)
+}
+
+fn as_message(body: &Value, kind: &Kind) -> Result<Encoded, DecodeError> {
     let json = Encoded::json(body.to_string().into_bytes());
-    let message = Encoded::protobuf(transcode::to_protobuf(&json, kind)?);
+    Ok(Encoded::protobuf(transcode::to_protobuf(&json, kind)?))
+}
+
+fn of_message(message: &Encoded, kind: &Kind) -> Result<Value, DecodeError> {
     let mut written = Vec::new();
-    transcode::to_json(&message, kind, Types::Omitted, &mut written)?;
+    transcode::to_json(message, kind, Types::Omitted, &mut written)?;
     Ok(serde_json::from_slice(&written).unwrap_or_default())
 }
 

@@ -165,6 +165,15 @@ impl Writer {
         self
     }
 
+    /// How many bytes the stored object of the path has; 0 where there is none.
+    ///
+    /// # Errors
+    /// 503 where the store does not answer, and 405 where the path does not name an object.
+    pub async fn stored_bytes(&self, call: &Call<'_>) -> Result<usize, Status> {
+        let stored = self.store.get(&call.collection()?, &call.key()?).await.map_err(refusal::unavailable)?;
+        Ok(stored.map_or(0, |stored| stored.object().encoded.body.len()))
+    }
+
     /// POST. The body is decoded and its kind checked already.
     ///
     /// # Errors

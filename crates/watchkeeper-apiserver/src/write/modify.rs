@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::http::WriteOptions;
+use crate::size;
 use crate::store::{Expect, Stored, WriteError};
 use serde_json::Value;
 use watchkeeper_core::Status;
@@ -60,6 +61,9 @@ impl Writer {
             let value = draft.unversioned(call.resource)?;
             if dry_run {
                 return Ok(Modified { draft, stored: None, warnings }); // W3
+            }
+            if !is_over {
+                size::check_stored(call.resource, &value)?;
             }
             let outcome = match is_over {
                 true => self.store.delete(&collection, &key, Some(stored.modified())).await.map(|_| None),

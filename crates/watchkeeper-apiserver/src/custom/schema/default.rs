@@ -2,16 +2,20 @@
 //!
 //! - D1: a null that may not be one is as if absent: it becomes the default, or is dropped where there is none.
 //! - D2: a default is given its own defaults. Giving defaults twice changes nothing more.
+//! - D3: defaults are counted before they are copied, so that a long one for each of many items cannot exhaust the
+//!   memory.
 
 use serde_json::Value;
 
 use super::node::{Additional, Node};
+use crate::size::{DefaultsTooLarge, Growth};
 
-/// Gives an object its defaults.
-pub(super) fn default(root: &Node, object: &mut Value) {
+/// Gives an object its defaults. On an error some of them are missing.
+pub(super) fn default(root: &Node, object: &mut Value) -> Result<(), DefaultsTooLarge> {
     drop_nulls(Some(root), object);
-    fill(root, object);
+    fill(root, object, &mut Growth::default())?;
     drop_nulls(Some(root), object); // a default can have some itself
+    Ok(())
 }
 
 fn drop_nulls(node: Option<&Node>, value: &mut Value) {
@@ -35,36 +39,37 @@ fn drop_nulls(node: Option<&Node>, value: &mut Value) {
     }
 }
 
-fn fill(node: &Node, value: &mut Value) {
+fn fill(node: &Node, value: &mut Value, growth: &mut Growth) -> Result<(), DefaultsTooLarge> {
     match value {
         Value::Object(fields) => {
             for (key, child) in &node.properties {
                 let Some(default) = &child.default else { continue };
                 if fields.get(key).is_none_or(|value| value.is_null() && !child.is_nullable) {
-                    fields.insert(key.clone(), default.clone());
+                    fields.insert(key.clone(), growth.copy(default)?); // D3
                 }
             }
             for (key, value) in fields {
                 match (node.properties.get(key), &node.additional) {
-                    (Some(child), _) => fill(child, value),
-                    (None, Some(Additional::Of(child))) => fill_null(child, value),
+                    (Some(child), _) => fill(child, value, growth)?,
+                    (None, Some(Additional::Of(child))) => fill_null(child, value, growth)?,
                     _ => {}
                 }
             }
         }
         Value::Array(items) => {
-            let Some(child) = &node.items else { return };
+            let Some(child) = &node.items else { return Ok(()) };
             for item in items {
-                fill_null(child, item);
+                fill_null(child, item, growth)?;
             }
         }
         _ => {}
     }
+    Ok(())
 }
 
-fn fill_null(node: &Node, value: &mut Value) {
+fn fill_null(node: &Node, value: &mut Value, growth: &mut Growth) -> Result<(), DefaultsTooLarge> {
     if let (true, false, Some(default)) = (value.is_null(), node.is_nullable, &node.default) {
-        *value = default.clone();
+        *value = growth.copy(default)?; // D3
     }
-    fill(node, value);
+    fill(node, value, growth)
 }

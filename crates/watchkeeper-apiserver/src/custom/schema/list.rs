@@ -8,7 +8,7 @@ use watchkeeper_core::{Quoted, StatusCause};
 use super::node::{Additional, ListType, Node};
 use crate::patch::go_text;
 use crate::validate::faults::{Faults, json};
-use crate::validate::field::Field;
+use crate::validate::field::{Field, place};
 
 /// What is in a list twice that should be there once, in all lists of an object.
 pub(super) fn repeated(node: &Node, object: &Value) -> Vec<StatusCause> {
@@ -22,10 +22,11 @@ fn fields(node: &Node, path: &str, value: &Value, faults: &mut Faults) {
         Value::Object(entries) => {
             for (key, value) in entries {
                 if let Some(Additional::Of(child)) = &node.additional {
-                    fields(child, &format!("{path}[{key}]"), value, faults);
+                    fields(child, &place(path, format_args!("[{key}]")), value, faults);
                 }
                 if let Some(child) = node.properties.get(key) {
-                    let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                    let path =
+                        if path.is_empty() { key.clone() } else { place(path, format_args!(".{key}")) };
                     fields(child, &path, value, faults);
                 }
             }
@@ -51,7 +52,7 @@ fn list(node: &Node, path: &str, items: &[Value], faults: &mut Faults) {
     }
     if let Some(child) = &node.items {
         for (at, item) in items.iter().enumerate() {
-            fields(child, &format!("{path}[{at}]"), item, faults);
+            fields(child, &place(path, format_args!("[{at}]")), item, faults);
         }
     }
 }

@@ -6,8 +6,11 @@ use serde_json::{Map, Value};
 use watchkeeper_core::{Quoted, StatusCause};
 use watchkeeper_wire::schema::{Form, Message, Omit, Shape, builtin};
 
+use super::dropped::Dropped;
 use super::list::printed;
 use super::node::Node;
+use crate::http::FINDING_PATH_BYTES;
+use crate::http::go_text::beginning;
 use crate::validate::faults::Faults;
 use crate::validate::field::Field;
 use crate::validate::form::label_1035;
@@ -23,20 +26,27 @@ static OBJECT_META: LazyLock<Option<&'static Message>> = LazyLock::new(|| {
 });
 
 /// Drops what no metadata has, and says where it was.
-pub(super) fn prune(object: &mut Value, path: &str) -> Vec<String> {
-    let mut dropped = Vec::new();
-    let path = if path.is_empty() { "metadata".to_owned() } else { format!("{path}.metadata") };
-    if let (Some(message), Some(Value::Object(fields))) = (*OBJECT_META, object.get_mut("metadata")) {
-        prune_message(message, &path, fields, &mut dropped);
-    }
-    dropped.sort();
-    dropped
+pub(super) fn prune(object: &mut Value) -> Vec<String> {
+    let mut dropped = Dropped::default();
+    prune_into(object, "", &mut dropped);
+    dropped.into_sorted()
 }
 
-fn prune_message(message: &Message, path: &str, fields: &mut Map<String, Value>, dropped: &mut Vec<String>) {
+/// Drops what no metadata has from an object at a path.
+pub(super) fn prune_into(object: &mut Value, path: &str, dropped: &mut Dropped) {
+    let path = match beginning(path, FINDING_PATH_BYTES) {
+        "" => "metadata".to_owned(),
+        path => format!("{path}.metadata"),
+    };
+    if let (Some(message), Some(Value::Object(fields))) = (*OBJECT_META, object.get_mut("metadata")) {
+        prune_message(message, &path, fields, dropped);
+    }
+}
+
+fn prune_message(message: &Message, path: &str, fields: &mut Map<String, Value>, dropped: &mut Dropped) {
     fields.retain(|key, value| {
         let Some(field) = message.field(key) else {
-            dropped.push(format!("{path}.{key}"));
+            dropped.add_field(path, key);
             return false;
         };
         if let (Form::Message(id), Shape::List, Value::Array(items)) =

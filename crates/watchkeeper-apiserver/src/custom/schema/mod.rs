@@ -13,6 +13,7 @@
 
 mod default;
 mod definition;
+mod dropped;
 mod format;
 mod list;
 mod metadata;
@@ -31,6 +32,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use watchkeeper_core::{CauseType, StatusCause};
 
+use crate::size::DefaultsTooLarge;
 pub use node::{ListType, MAX_SCHEMA_DEPTH};
 use node::{Node, Reading};
 
@@ -77,14 +79,17 @@ impl Schema {
     /// Removes the fields that the schema does not know, and says where they were.
     pub fn prune(&self, object: &mut Value) -> Vec<String> {
         match self.keeps_everything {
-            true => metadata::prune(object, ""),
+            true => metadata::prune(object),
             false => prune::prune(&self.root, object),
         }
     }
 
     /// Sets the fields that are absent and have a default, and drops nulls where none may be.
-    pub fn default(&self, object: &mut Value) {
-        default::default(&self.root, object);
+    ///
+    /// # Errors
+    /// Where the defaults would add more than [`REQUEST_BYTES`](crate::size::REQUEST_BYTES) to the object.
+    pub fn default(&self, object: &mut Value) -> Result<(), DefaultsTooLarge> {
+        default::default(&self.root, object)
     }
 
     /// What is wrong with a new object. Its own metadata is not looked at.

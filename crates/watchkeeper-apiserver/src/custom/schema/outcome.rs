@@ -127,6 +127,10 @@ fn choice(value: &Value) -> String {
     }
 }
 
+/// How many faults of one object are reported. An object can have as many as bytes, and each is compared with all
+/// others.
+pub(super) const MAX_BREACHES: usize = 1000;
+
 /// What came of checking a value.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
@@ -141,7 +145,9 @@ impl Outcome {
     }
 
     pub(super) fn add(&mut self, breach: Breach) {
-        if !self.breaches.iter().any(|known| known.message == breach.message) {
+        if self.breaches.len() < MAX_BREACHES
+            && !self.breaches.iter().any(|known| known.message == breach.message)
+        {
             self.breaches.push(breach);
         }
     }

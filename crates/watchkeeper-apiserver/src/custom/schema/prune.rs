@@ -3,9 +3,13 @@
 //! - P1: what is kept is kept as it is, and in its place. Pruning twice drops nothing more.
 //! - P2: `apiVersion`, `kind` and `metadata` stay, of the object and of those that are embedded in it; but of
 //!   metadata only what all objects have there.
+//! - P3: the paths that are reported are bounded in number and length, whatever the object: see [`Dropped`].
+
+use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
+use super::dropped::Dropped;
 use super::metadata;
 use super::node::{Additional, Node};
 
@@ -14,15 +18,12 @@ const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 /// Prunes a whole object, and says which fields it had to drop, sorted.
 pub(super) fn prune(root: &Node, object: &mut Value) -> Vec<String> {
     let mut pruner = Pruner::default();
-    let in_metadata = metadata::prune(object, "");
+    let in_metadata = metadata::prune(object);
     pruner.value(Some(root), true, object);
-    pruner.dropped.sort();
-    let mut dropped: Vec<String> = in_metadata.into_iter().chain(pruner.dropped).collect();
-    let mut embedded = Vec::new();
-    prune_embedded(root, false, "", object, &mut embedded);
-    embedded.sort();
-    dropped.extend(embedded);
-    dropped
+    let mut embedded = Dropped::default();
+    prune_embedded(root, false, &mut String::new(), object, &mut embedded);
+    let dropped = in_metadata.into_iter().chain(pruner.dropped.into_sorted()).chain(embedded.into_sorted());
+    dropped.collect()
 }
 
 /// Whether a value would be left as it is, as the whole of an embedded object or as a part of one.
@@ -35,7 +36,7 @@ pub(super) fn is_pruned(node: &Node, value: &Value) -> bool {
 #[derive(Default)]
 struct Pruner {
     path: String,
-    dropped: Vec<String>,
+    dropped: Dropped,
 }
 
 impl Pruner {
@@ -47,7 +48,7 @@ impl Pruner {
                 let child = node.and_then(|node| node.items.as_deref());
                 for (at, item) in items.iter_mut().enumerate() {
                     let length = self.path.len();
-                    self.path.push_str(&format!("[{at}]"));
+                    let _ = write!(self.path, "[{at}]"); // writing to a String does not fail
                     match (keeps_unknown, child) {
                         (true, None) => {}
                         (true, Some(child)) => self.kept(child, item),
@@ -70,7 +71,7 @@ impl Pruner {
                 let Some(child) = node.items.as_deref() else { return };
                 for (at, item) in items.iter_mut().enumerate() {
                     let length = self.path.len();
-                    self.path.push_str(&format!("[{at}]"));
+                    let _ = write!(self.path, "[{at}]"); // writing to a String does not fail
                     self.kept(child, item);
                     self.path.truncate(length);
                 }
@@ -112,7 +113,7 @@ impl Pruner {
                 }
                 None if keeps_unknown => true,
                 None => {
-                    self.dropped.push(self.path.clone());
+                    self.dropped.add(&self.path);
                     false
                 }
             };
@@ -122,27 +123,37 @@ impl Pruner {
     }
 }
 
-/// Prunes the metadata of the objects that are embedded in an object.
-fn prune_embedded(node: &Node, is_embedded: bool, path: &str, value: &mut Value, dropped: &mut Vec<String>) {
+/// Prunes the metadata of the objects that are embedded in an object. The path is as it was afterwards.
+fn prune_embedded(
+    node: &Node,
+    is_embedded: bool,
+    path: &mut String,
+    value: &mut Value,
+    dropped: &mut Dropped,
+) {
     if is_embedded {
-        dropped.extend(metadata::prune(value, path));
+        metadata::prune_into(value, path, dropped);
     }
+    let length = path.len();
     match value {
         Value::Object(fields) => {
             for (key, value) in fields {
                 let Some(child) = node.child(key) else { continue };
-                let path = match (path, node.properties.contains_key(key)) {
-                    ("", _) => key.clone(),
-                    (path, true) => format!("{path}.{key}"),
-                    (path, false) => format!("{path}[{key}]"),
+                let _ = match (length, node.properties.contains_key(key)) {
+                    (0, _) => write!(path, "{key}"),
+                    (_, true) => write!(path, ".{key}"),
+                    (_, false) => write!(path, "[{key}]"),
                 };
-                prune_embedded(child, child.is_embedded, &path, value, dropped);
+                prune_embedded(child, child.is_embedded, path, value, dropped);
+                path.truncate(length);
             }
         }
         Value::Array(items) => {
             let Some(child) = &node.items else { return };
             for (at, item) in items.iter_mut().enumerate() {
-                prune_embedded(child, child.is_embedded, &format!("{path}[{at}]"), item, dropped);
+                let _ = write!(path, "[{at}]");
+                prune_embedded(child, child.is_embedded, path, item, dropped);
+                path.truncate(length);
             }
         }
         _ => {}

@@ -13,6 +13,7 @@ use super::node::{Additional, Node, Width};
 use super::number::{self, Held, is_whole};
 use super::old::Old;
 use super::outcome::{Breach, Outcome};
+use crate::validate::field::place;
 
 /// What is wrong with a value, at a path from the object; none where it is the object.
 pub(super) fn validate(
@@ -193,7 +194,7 @@ fn of_items(node: &Node, name: &str, list: &Value, items: &[Value], old: Option<
     if let Some(child) = &node.items {
         for (at, item) in items.iter().enumerate() {
             let old = old.and_then(|old| old.item(item));
-            outcome.merge(ratcheted(child, &format!("{name}[{at}]"), item, old));
+            outcome.merge(ratcheted(child, &place(name, format_args!("[{at}]")), item, old));
         }
     }
     let count = i64::try_from(items.len()).unwrap_or(i64::MAX);
@@ -238,14 +239,14 @@ fn of_fields(node: &Node, name: &str, fields: &Map<String, Value>, old: Option<O
         Some(Additional::Of(child)) => {
             for (key, value) in unnamed {
                 let old = old.and_then(|old| old.key(key));
-                outcome.merge(ratcheted(child, &format!("{name}.{key}"), value, old));
+                outcome.merge(ratcheted(child, &place(name, format_args!(".{key}")), value, old));
             }
         }
         Some(Additional::Any) | None => {}
     }
     for (key, child) in &node.properties {
         let Some(value) = fields.get(key) else { continue };
-        let place = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
+        let place = if name.is_empty() { key.clone() } else { place(name, format_args!(".{key}")) };
         let is_type = name.is_empty() && matches!(key.as_str(), "apiVersion" | "kind");
         let old = old.filter(|_| !is_type).and_then(|old| old.key(key));
         outcome.merge(ratcheted(child, &place, value, old));

@@ -8,13 +8,14 @@ mod pointer;
 #[cfg(test)]
 mod tests;
 
-use std::{io, mem};
+use std::mem;
 
 use serde_json::{Map, Value};
 
 use self::pointer::parent;
 use super::gofmt::json_noun;
 use super::{MAX_DEPTH, PatchError, depth};
+use crate::size::json_bytes;
 
 /// How many operations a patch may have.
 pub const MAX_OPERATIONS: usize = 10_000;
@@ -196,7 +197,7 @@ impl Patched {
         let found = place.get().map_err(|why| format!("error in copy for from: '{from}': {why}"))?;
         let size = match found {
             None | Some(Value::Null) => 0,
-            Some(value) => bytes(value),
+            Some(value) => json_bytes(value),
         };
         // The value is copied only once it is known to be within the limit.
         let within = self.copied.saturating_add(size) <= MAX_COPY_BYTES;
@@ -255,25 +256,4 @@ fn text(operation: &Map<String, Value>, kind: &str, field: &str) -> Result<Strin
 /// How many objects and lists are around the value at a path.
 fn levels(path: &str) -> usize {
     path.matches('/').count()
-}
-
-/// How many bytes Go writes for a value: its encoder escapes what could be taken for HTML.
-fn bytes(value: &Value) -> u64 {
-    struct Count(u64);
-    impl io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let escaped = bytes.iter().filter(|byte| matches!(byte, b'<' | b'>' | b'&')).count();
-            self.0 += (bytes.len() + 5 * escaped) as u64;
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut count = Count(0);
-    match serde_json::to_writer(&mut count, value) {
-        Ok(()) => count.0,
-        Err(_) => u64::MAX, // a JSON value can be written; if not, it is not copied
-    }
 }

@@ -105,12 +105,12 @@ fn absent_fields_become_their_defaults_and_nulls_that_may_not_be_ones_too() {
         "map": {"type": "object", "additionalProperties": {"type": "integer", "default": 5}},
     }}));
     let mut empty = json!({});
-    schema.default(&mut empty);
+    schema.default(&mut empty).unwrap();
     assert_eq!(empty, json!({"spec": {"a": "x", "b": "x", "nested": {"d": 1, "e": 3}}}));
     let mut object = json!({"spec": {
         "a": null, "b": null, "c": null, "nested": {"d": null}, "list": [{}, {"f": 9}], "map": {"k": null},
     }});
-    schema.default(&mut object);
+    schema.default(&mut object).unwrap();
     assert_eq!(
         object,
         json!({"spec": {

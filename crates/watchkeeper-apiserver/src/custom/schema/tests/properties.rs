@@ -69,9 +69,9 @@ proptest! {
         let pruned = object.clone();
         prop_assert_eq!(schema.prune(&mut object), Vec::<String>::new());
         prop_assert_eq!(&object, &pruned);
-        schema.default(&mut object);
+        schema.default(&mut object).unwrap();
         let defaulted = object.clone();
-        schema.default(&mut object);
+        schema.default(&mut object).unwrap();
         prop_assert_eq!(&object, &defaulted);
         prop_assert_eq!(schema.prune(&mut object), Vec::<String>::new());
         prop_assert_eq!(&object, &defaulted);
@@ -83,7 +83,7 @@ proptest! {
         let object = json!({"a": object});
         let mut stored = object.clone();
         schema.prune(&mut stored);
-        schema.default(&mut stored);
+        schema.default(&mut stored).unwrap();
         if schema.validate(&object).is_empty() {
             prop_assert_eq!(schema.validate(&stored), []);
         }

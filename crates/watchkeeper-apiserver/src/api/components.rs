@@ -1,0 +1,96 @@
+//! Component statuses: how the parts of the control plane are, asked whenever somebody reads them.
+//!
+//! As in kube-apiserver, the store goes by the name of `etcd-0`, and the scheduler and the controller manager are
+//! looked for on their default ports of the loopback. Controllers that run within this process listen on no port.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use watchkeeper_core::{GroupResource, Status};
+
+use super::Api;
+use super::resource::Asked;
+use crate::http::{GetOptions, ListOptions, Request, Response};
+
+/// The components that listen on a port, with their default ports.
+const PROBED: [(&str, u16); 2] = [("controller-manager", 10257), ("scheduler", 10259)];
+
+/// The component that the store counts as.
+const STORE: &str = "etcd-0";
+
+/// How long a component may take to answer.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
+
+impl Asked {
+    /// Whether this is about the parts of the control plane.
+    pub(super) fn is_components(&self) -> bool {
+        self.row.group.is_empty() && self.row.name == "componentstatuses"
+    }
+}
+
+impl Api {
+    /// One component; 404 where there is none of that name.
+    pub(super) async fn component(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
+        let accepted = request.preferences.object(&asked.offer(false))?;
+        let encoder = asked.encoder(self, &request, accepted)?;
+        GetOptions::read(&request.query)?;
+        let name = asked.scope.name.as_deref().unwrap_or_default();
+        match self.component_status(name).await {
+            Some(component) => encoder.value(StatusCode::OK, component, &asked.kind()),
+            // The real server has the singular here.
+            None => Err(Status::not_found(
+                &GroupResource { group: String::new(), resource: "componentstatus".to_owned() },
+                name,
+            )),
+        }
+    }
+
+    /// All components that the selectors choose. They have no labels, and no fields but their names.
+    pub(super) async fn components(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
+        let accepted = request.preferences.object(&asked.offer(true))?;
+        let encoder = asked.encoder(self, &request, accepted)?;
+        let options = ListOptions::read(&request.query)?;
+        let mut items = Vec::new();
+        for name in PROBED.map(|(name, _)| name).into_iter().chain([STORE]) {
+            let field = |field: &str| (field == "metadata.name").then_some(name);
+            let is_chosen = options.label_selector.matches(|_| None) && options.field_selector.matches(field);
+            if is_chosen {
+                items.extend(self.component_status(name).await);
+            }
+        }
+        encoder.unstored_list(StatusCode::OK, items)
+    }
+
+    async fn component_status(&self, name: &str) -> Option<Value> {
+        let (status, message) = match PROBED.iter().find(|(probed, _)| *probed == name) {
+            Some((_, port)) => match probe(*port).await {
+                Ok(()) => ("True", "ok".to_owned()),
+                Err(error) => ("False", error),
+            },
+            None if name == STORE => match self.reader.store().current().await {
+                Ok(_) => ("True", "ok".to_owned()),
+                Err(error) => ("False", error.to_string()),
+            },
+            None => return None,
+        };
+        let condition = json!({"type": "Healthy", "status": status, "message": message});
+        Some(json!({"metadata": {"name": name}, "conditions": [condition]}))
+    }
+}
+
+/// Whether something listens on a port of the loopback; if not, why, in Go's words.
+async fn probe(port: u16) -> Result<(), String> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let failed = |why: &str| format!("Get \"https://{address}/healthz\": dial tcp {address}: {why}");
+    match tokio::time::timeout(PROBE_TIMEOUT, TcpStream::connect(address)).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
+            Err(failed("connect: connection refused"))
+        }
+        Ok(Err(error)) => Err(failed(&error.to_string())),
+        Err(_) => Err(failed("i/o timeout")),
+    }
+}
