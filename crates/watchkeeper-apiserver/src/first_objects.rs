@@ -1,5 +1,7 @@
 //! First objects: what is there before anybody has created anything.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
 use serde_json::{Value, json};
 use watchkeeper_core::Timestamp;
 
@@ -7,17 +9,24 @@ use crate::http::random_uid;
 use crate::server::StartError;
 use crate::store::{Collection, Expect, Store, Stored, Unversioned, WriteError};
 
+const ENDPOINTS: &str = "endpoints";
+const ENDPOINT_SLICES: &str = "discovery.k8s.io/endpointslices";
+
 /// The namespaces that every cluster has.
 pub const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-/// Creates what is not there yet: a store of one's own may have been used before.
-pub(crate) async fn create(store: &dyn Store, port: u16) -> Result<(), StartError> {
+/// Creates what is not there yet: a store of one's own may have been used before. The `kubernetes` service and its
+/// endpoints always lead to `address`, where this server listens.
+pub(crate) async fn create(store: &dyn Store, address: SocketAddr) -> Result<(), StartError> {
     let now = Timestamp::now().to_string();
+    let (ip, port) = (advertised(address.ip()), address.port());
     let mut objects: Vec<(&'static str, Value)> =
         NAMESPACES.into_iter().map(|name| ("namespaces", namespace(name))).collect();
     objects.extend(priority_classes().map(|class| ("scheduling.k8s.io/priorityclasses", class)));
     objects.push(("networking.k8s.io/servicecidrs", network(&now)));
     objects.push(("services", service(port)));
+    objects.push((ENDPOINTS, endpoints(ip, port)));
+    objects.push((ENDPOINT_SLICES, endpoint_slice(ip, port)));
     for (collection, mut object) in objects {
         object["metadata"]["uid"] = random_uid()?.into();
         object["metadata"]["creationTimestamp"] = now.as_str().into();
@@ -25,7 +34,17 @@ pub(crate) async fn create(store: &dyn Store, port: u16) -> Result<(), StartErro
         match store.put(&Collection::from(collection), value, Expect::Absent).await {
             Ok(_) => {}
             Err(WriteError::Conflict { current: Some(stored) }) if collection == "services" => {
-                follow_port(store, &stored, port).await?;
+                let target = [("/spec/ports/0/targetPort", port.into())];
+                replace(store, collection, &stored, target).await?;
+            }
+            Err(WriteError::Conflict { current: Some(stored) }) if collection == ENDPOINTS => {
+                let wanted = [("/subsets", object["subsets"].take())];
+                replace(store, collection, &stored, wanted).await?;
+            }
+            Err(WriteError::Conflict { current: Some(stored) }) if collection == ENDPOINT_SLICES => {
+                let wanted = ["addressType", "endpoints", "ports"];
+                let wanted = wanted.map(|name| (format!("/{name}"), object[name].take()));
+                replace(store, collection, &stored, wanted).await?;
             }
             Err(WriteError::Conflict { .. }) => {}
             Err(error) => return Err(error.into()),
@@ -34,20 +53,57 @@ pub(crate) async fn create(store: &dyn Store, port: u16) -> Result<(), StartErro
     Ok(())
 }
 
-/// The server of a store that was used before may have listened elsewhere.
-async fn follow_port(store: &dyn Store, service: &Stored, port: u16) -> Result<(), StartError> {
-    let Ok(mut object) = serde_json::from_slice::<Value>(&service.object().encoded.body) else {
+/// Sets the values at these pointers: the server of a store that was used before may have listened elsewhere.
+async fn replace<P: AsRef<str>>(
+    store: &dyn Store,
+    collection: &str,
+    stored: &Stored,
+    wanted: impl IntoIterator<Item = (P, Value)>,
+) -> Result<(), StartError> {
+    let Ok(mut object) = serde_json::from_slice::<Value>(&stored.object().encoded.body) else {
         return Ok(());
     };
-    match object.pointer_mut("/spec/ports/0/targetPort") {
-        Some(target) if *target != port => *target = port.into(),
-        _ => return Ok(()),
+    let mut is_changed = false;
+    for (pointer, value) in wanted {
+        if let Some(slot) = object.pointer_mut(pointer.as_ref())
+            && *slot != value
+        {
+            *slot = value;
+            is_changed = true;
+        }
+    }
+    if !is_changed {
+        return Ok(());
     }
     let value = Unversioned::from_json(object.to_string().as_bytes())?;
-    match store.put(&Collection::from("services"), value, Expect::At(service.modified())).await {
+    match store.put(&Collection::from(collection), value, Expect::At(stored.modified())).await {
         Ok(_) | Err(WriteError::Conflict { .. }) => Ok(()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The address under which others find this server. One that listens on all addresses is found under the address of
+/// the default route, or else under the loopback.
+fn advertised(ip: IpAddr) -> IpAddr {
+    if !ip.is_unspecified() {
+        return ip;
+    }
+    // Connecting a UDP socket sends nothing; it only chooses the route. The addresses are for documentation.
+    let (any, far, loopback): (SocketAddr, SocketAddr, IpAddr) = match ip {
+        IpAddr::V4(_) => {
+            let far = (Ipv4Addr::new(192, 0, 2, 1), 9).into();
+            ((Ipv4Addr::UNSPECIFIED, 0).into(), far, Ipv4Addr::LOCALHOST.into())
+        }
+        IpAddr::V6(_) => {
+            let far = (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1), 9).into();
+            ((Ipv6Addr::UNSPECIFIED, 0).into(), far, Ipv6Addr::LOCALHOST.into())
+        }
+    };
+    let routed = UdpSocket::bind(any).and_then(|socket| {
+        socket.connect(far)?;
+        socket.local_addr()
+    });
+    routed.map_or(loopback, |address| address.ip())
 }
 
 fn namespace(name: &str) -> Value {
@@ -117,5 +173,36 @@ fn service(port: u16) -> Value {
             "type": "ClusterIP",
         },
         "status": {"loadBalancer": {}},
+    })
+}
+
+/// Where the server listens, for those who read Endpoints. Nobody else may turn them into slices: see
+/// [`endpoint_slice`].
+fn endpoints(ip: IpAddr, port: u16) -> Value {
+    json!({
+        "metadata": {
+            "name": "kubernetes",
+            "namespace": "default",
+            "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"},
+        },
+        "subsets": [{
+            "addresses": [{"ip": ip.to_string()}],
+            "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
+        }],
+    })
+}
+
+/// The same, for those who read EndpointSlices.
+fn endpoint_slice(ip: IpAddr, port: u16) -> Value {
+    json!({
+        "metadata": {
+            "name": "kubernetes",
+            "namespace": "default",
+            "generation": 1,
+            "labels": {"kubernetes.io/service-name": "kubernetes"},
+        },
+        "addressType": if ip.is_ipv4() { "IPv4" } else { "IPv6" },
+        "endpoints": [{"addresses": [ip.to_string()], "conditions": {"ready": true}}],
+        "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
     })
 }

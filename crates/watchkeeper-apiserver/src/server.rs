@@ -203,7 +203,7 @@ impl Builder {
         let ca_pem = (!self.plain).then(|| keyring.authority.certificate().to_owned());
         let listener = socket.listen(security)?;
         let (address, url) = (listener.address(), listener.url());
-        first_objects::create(&*store, address.port()).await?;
+        first_objects::create(&*store, address).await?;
         let token = self.token.unwrap_or_else(|| keyring.token.clone());
         let admin = User::new("kubernetes-admin", [MASTERS]);
         let authenticator = Authenticator::default()

@@ -76,6 +76,8 @@ impl World {
         let collections = [
             "namespaces",
             "services",
+            "endpoints",
+            "discovery.k8s.io/endpointslices",
             "secrets",
             "configmaps",
             "pods",

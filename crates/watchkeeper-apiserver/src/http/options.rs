@@ -462,7 +462,7 @@ pub fn request_timeout(query: &Query, maximum: Duration) -> Result<Duration, Sta
         "" => Ok(maximum),
         text => match parse_duration(text) {
             Ok((_, Duration::ZERO)) => Ok(maximum),
-            Ok((true, _)) => Ok(Duration::ZERO),
+            Ok((true, _)) => Ok(maximum), // less than nothing
             Ok((false, timeout)) => Ok(timeout.min(maximum)),
             Err(error) => {
                 Err(Status::bad_request(format!("invalid timeout specified in the request URL - {error}")))

@@ -23,13 +23,14 @@ const SOURCES: [(&str, &str); 5] = [
 ];
 
 /// An autoscaler but for its metadata.
-pub(super) fn autoscaler(object: Object<'_>, faults: &mut Faults) {
+pub(super) fn autoscaler(object: Object<'_>, old: Option<Object<'_>>, faults: &mut Faults) {
     let spec = object.field("spec");
     let (least, most) = (spec.child("minReplicas"), spec.child("maxReplicas"));
     if most.count() < least.number().unwrap_or(1) {
         faults.invalid_value(&most, most.count(), "must be greater than or equal to `minReplicas`");
     }
-    target(&spec.child("scaleTargetRef"), true, faults);
+    let scaled = spec.child("scaleTargetRef");
+    target(&scaled, scaled_group(&scaled, old), faults);
     let metrics = spec.child("metrics");
     for metric in metrics.items() {
         measure(&metric, faults);
@@ -55,7 +56,32 @@ pub(super) fn autoscaler(object: Object<'_>, faults: &mut Faults) {
     });
 }
 
-fn target(field: &Field<'_>, needs_group: bool, faults: &mut Faults) {
+/// What the API version of a target must have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TargetVersion {
+    /// It is not looked at.
+    Any,
+    /// It is one; the core group has no name.
+    Valid,
+    /// It names a group.
+    WithGroup,
+}
+
+/// What the API version of a scaled object must have. The core group has only one kind that can be scaled, and a
+/// version that does not change is not looked at again.
+fn scaled_group(scaled: &Field<'_>, old: Option<Object<'_>>) -> TargetVersion {
+    let is_same = |old: Object<'_>| {
+        let old = old.field("spec").child("scaleTargetRef");
+        ["apiVersion", "kind"].iter().all(|name| old.child(name).text() == scaled.child(name).text())
+    };
+    match scaled.child("kind").text() {
+        _ if old.is_some_and(is_same) => TargetVersion::Any,
+        "ReplicationController" => TargetVersion::Valid,
+        _ => TargetVersion::WithGroup,
+    }
+}
+
+fn target(field: &Field<'_>, wanted: TargetVersion, faults: &mut Faults) {
     for name in ["kind", "name"] {
         let name = field.child(name);
         if name.is_empty() {
@@ -65,10 +91,15 @@ fn target(field: &Field<'_>, needs_group: bool, faults: &mut Faults) {
         }
     }
     let version = field.child("apiVersion");
+    if wanted == TargetVersion::Any {
+        return;
+    }
     if version.text().matches('/').count() > 1 {
         let why = format!("unexpected GroupVersion string: {}", version.text());
         faults.invalid(&version, &why);
-    } else if needs_group && version.text().split_once('/').is_none_or(|(group, _)| group.is_empty()) {
+    } else if wanted == TargetVersion::WithGroup
+        && version.text().split_once('/').is_none_or(|(group, _)| group.is_empty())
+    {
         faults.invalid_value(&version, Quoted(version.text()), "apiVersion must specify API group");
     }
 }
@@ -139,7 +170,7 @@ fn source(kind: &str, field: &Field<'_>, faults: &mut Faults) {
         (goal.child("value"), goal.child("averageValue"), goal.child("averageUtilization"));
     match kind {
         "object" => {
-            target(&field.child("describedObject"), false, faults);
+            target(&field.child("describedObject"), TargetVersion::Valid, faults);
             identifier(field, faults);
             check_goal(&goal, faults);
             if !value.is_set() && !average.is_set() {

@@ -6,6 +6,7 @@ mod handler;
 mod mount;
 mod placement;
 mod security;
+mod sysctl;
 mod update;
 mod volume;
 

@@ -3,6 +3,7 @@
 use super::super::faults::{Faults, json};
 use super::super::field::Field;
 use super::super::form::in_range;
+use super::sysctl;
 use super::volume::descending;
 
 const LARGEST_ID: i64 = 0x7fff_ffff;
@@ -16,16 +17,7 @@ pub(super) fn of_pod(spec: &Field<'_>, faults: &mut Faults) {
     for group in field.child("supplementalGroups").items() {
         identity(&group, faults);
     }
-    let mut seen = Vec::new();
-    for sysctl in field.child("sysctls").items() {
-        let name = sysctl.child("name");
-        if name.is_empty() {
-            faults.required(&name, "");
-        } else if seen.contains(&name.text()) {
-            faults.duplicate(&name);
-        }
-        seen.push(name.text());
-    }
+    sysctl::sysctls(spec, &field.child("sysctls"), faults);
     faults.one_of_set(&field.child("fsGroupChangePolicy"), &["Always", "OnRootMismatch"]);
     seccomp(&field.child("seccompProfile"), faults);
     app_armor(&field.child("appArmorProfile"), faults);
