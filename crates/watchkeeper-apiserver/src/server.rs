@@ -87,6 +87,7 @@ pub struct Builder {
     anonymous: Anonymous,
     history: HistoryLimits,
     keeping: Keeping,
+    accept_loss: bool,
     event_ttl: Duration,
     fault_endpoint: bool,
 }
@@ -142,6 +143,13 @@ impl Builder {
         self
     }
 
+    /// Whether a data directory that has lost acknowledged changes is opened all the same, with what can be read: see
+    /// [`DiskStore::recover`]. By default it is refused.
+    pub fn accept_loss(mut self, accept: bool) -> Self {
+        self.accept_loss = accept;
+        self
+    }
+
     /// How long an event stays after it was last written; by default [`EVENT_TTL`], which is an hour. Zero
     /// keeps events until they are deleted.
     pub fn event_ttl(mut self, time: Duration) -> Self {
@@ -179,7 +187,7 @@ impl Builder {
                 memory
             }
             Keeping::Directory(directory) => {
-                let (disk, keyring) = open_disk(directory, self.history).await?;
+                let (disk, keyring) = open_disk(directory, self.history, self.accept_loss).await?;
                 let disk = Arc::new(disk);
                 kept = Some(keyring);
                 recovery = Some(disk.recovery().clone());
@@ -252,6 +260,7 @@ impl ApiServer {
             anonymous: Anonymous::Refused,
             history: HistoryLimits::default(),
             keeping: Keeping::Memory,
+            accept_loss: false,
             event_ttl: EVENT_TTL,
             fault_endpoint: false,
         }
@@ -344,10 +353,17 @@ fn secure(authority: &Authority, address: IpAddr) -> Result<(Security, Identity)
     Ok((Security::Tls(authority.serve(&server)?), own))
 }
 
-/// Opens a store and its keyring without keeping others from their work.
-async fn open_disk(directory: PathBuf, limits: HistoryLimits) -> Result<(DiskStore, Keyring), StartError> {
+/// Opens a store and its keyring on a blocking thread.
+async fn open_disk(
+    directory: PathBuf,
+    limits: HistoryLimits,
+    accept_loss: bool,
+) -> Result<(DiskStore, Keyring), StartError> {
     let opened = tokio::task::spawn_blocking(move || {
-        let disk = DiskStore::open(directory, limits)?;
+        let disk = match accept_loss {
+            true => DiskStore::recover(directory, limits)?,
+            false => DiskStore::open(directory, limits)?,
+        };
         let keyring = Keyring::open(&disk)?;
         Ok((disk, keyring))
     });

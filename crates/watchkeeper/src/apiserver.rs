@@ -26,6 +26,9 @@ pub(crate) struct Arguments {
     /// make kubeconfigs and tokens good
     #[arg(long, value_name = "DIR", conflicts_with = "memory")]
     data_dir: Option<PathBuf>,
+    /// Start even if the data directory has lost acknowledged changes: keep what can be read, and log what is lost
+    #[arg(long, requires = "data_dir")]
+    recover: bool,
     /// Run no controllers: nothing is made of what is written, and a deleted namespace stays until it is finalized
     #[arg(long)]
     no_controllers: bool,
@@ -48,7 +51,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<(), Failure> {
         .event_ttl(arguments.event_ttl)
         .fault_endpoint(arguments.fault_endpoint);
     if let Some(directory) = &arguments.data_dir {
-        builder = builder.data_dir(directory);
+        builder = builder.data_dir(directory).accept_loss(arguments.recover);
     }
     let start = builder.start().await;
     let server = start.map_err(|error| Failure::port(address, "--listen", &error))?;

@@ -38,6 +38,9 @@ pub(crate) struct Arguments {
     /// there again; without it everything is in memory
     #[arg(long, value_name = "DIR", help_heading = "Cluster")]
     data_dir: Option<PathBuf>,
+    /// Start even if the data directory has lost acknowledged changes: keep what can be read, and log what is lost
+    #[arg(long, requires = "data_dir", help_heading = "Cluster")]
+    recover: bool,
     /// Where to write the kubeconfig [default: below ~/.local/state/watchkeeper]
     #[arg(long, value_name = "PATH", help_heading = "Cluster")]
     write_kubeconfig: Option<PathBuf>,
@@ -182,7 +185,7 @@ async fn listen(arguments: &Arguments) -> Result<ApiServer, Failure> {
     let start = |address| {
         let builder = ApiServer::builder().listen(address);
         match &arguments.data_dir {
-            Some(directory) => builder.data_dir(directory),
+            Some(directory) => builder.data_dir(directory).accept_loss(arguments.recover),
             None => builder,
         }
         .start()

@@ -172,31 +172,82 @@ fn a_directory_that_another_process_has_is_refused_in_one_line_until_that_proces
     Server::start(home.path());
 }
 
+/// Ends a server, and returns what it has logged.
+fn logged(mut server: Server) -> String {
+    server.kill();
+    std::io::read_to_string(server.process.stderr.take().unwrap()).unwrap()
+}
+
+/// The one line in which a start is refused.
+fn refusal(home: &Path) -> String {
+    let refused = command(home, &[]).output().unwrap();
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!((refused.status.code(), text.lines().count()), (Some(1), 1), "{text}");
+    text
+}
+
 #[test]
-fn what_a_crash_left_half_written_is_cut_off_with_a_warning_and_damage_is_an_error_with_a_way_out() {
+fn what_a_crash_left_half_written_is_cut_off_and_damage_is_an_error_with_a_way_out() {
     let home = tempfile::tempdir().unwrap();
     Server::start(home.path()).kill();
     let log = home.path().join("data/log-00000000000000000001");
     let whole = fs::read(&log).unwrap();
-    fs::write(&log, &whole[..whole.len() - 5]).unwrap();
-    let mut server = Server::start(home.path());
-    server.kill();
-    let mut warning = String::new();
-    BufReader::new(server.process.stderr.take().unwrap()).read_line(&mut warning).unwrap();
-    assert!(
-        warning.contains("WARN") && warning.contains(" bytes of an unfinished write were cut off "),
-        "{warning}"
-    );
-
+    fs::write(&log, [whole.as_slice(), b"\xd7rec"].concat()).unwrap();
+    assert_eq!(logged(Server::start(home.path())), "", "a torn write is normal after a crash");
     let mut bytes = fs::read(&log).unwrap();
+    assert!(bytes.starts_with(&whole) && !bytes[whole.len()..].starts_with(b"\xd7rec\xd7"));
+
     bytes[70] ^= 1;
     fs::write(&log, &bytes).unwrap();
-    let refused = command(home.path(), &[]).output().unwrap();
-    assert_eq!(refused.status.code(), Some(1));
-    let text = String::from_utf8(refused.stderr).unwrap();
+    let text = refusal(home.path());
     assert!(text.starts_with(&format!("error: {} is damaged at byte 20: ", log.display())), "{text}");
-    assert!(text.contains("`truncate -s 20 ") && text.lines().count() == 1, "{text}");
+    assert!(text.contains("; restore the data directory from a copy, or start with --recover "), "{text}");
     assert_eq!(fs::read(&log).unwrap(), bytes, "nothing was changed");
+}
+
+#[tokio::test]
+async fn lost_changes_are_an_error_until_they_are_accepted() {
+    let home = tempfile::tempdir().unwrap();
+    let mut server = Server::start(home.path());
+    let map = json!({"metadata": {"name": "kept"}});
+    server.client().post().abs_path(MAPS).object(&map).raw().await.unwrap();
+    let log = home.path().join("data/log-00000000000000000001");
+    let before = fs::read(&log).unwrap();
+    for name in ["lost-1", "lost-2"] {
+        let map = json!({"metadata": {"name": name}});
+        server.client().post().abs_path(MAPS).object(&map).raw().await.unwrap();
+    }
+    server.kill();
+
+    // At a record boundary, at the header, and without the file.
+    for left in [Some(before.len()), Some(20), None] {
+        match left {
+            Some(length) => fs::write(&log, &before[..length]).unwrap(),
+            None => fs::remove_file(&log).unwrap(),
+        }
+        let text = refusal(home.path());
+        assert!(
+            text.starts_with("error: acknowledged changes are missing: the data directory ends at "),
+            "{text}"
+        );
+        assert!(text.contains(" or start with --recover to keep what can be read"), "{text}");
+    }
+    fs::write(&log, &before).unwrap();
+    let mut server = Server::start_with(home.path(), &["--recover"]);
+    let list = server.client().get().abs_path(MAPS).raw().await.unwrap();
+    let list: Value = serde_json::from_slice(&list).unwrap();
+    let names: Vec<_> =
+        list["items"].as_array().unwrap().iter().map(|map| &map["metadata"]["name"]).collect();
+    // The last change was in the mark too.
+    assert_eq!(names, ["kept", "lost-2"]);
+    server.kill();
+    let said = logged(server);
+    assert!(
+        said.contains("WARN") && said.contains(" was recovered: 1 of the changes after revision 1 "),
+        "{said}"
+    );
+    assert!(home.path().join("data/log-00000000000000000001.lost").exists());
+    assert_eq!(logged(Server::start(home.path())), "", "nothing is lost any more");
 }
 
 #[test]

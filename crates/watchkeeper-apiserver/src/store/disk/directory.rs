@@ -3,11 +3,13 @@
 //! Objects may be secrets: whatever is made here is for its owner alone.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write as _};
+use std::io::{self, Read, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::error::OpenError;
 use super::files::{Appender, Files};
+use super::mark::MARK_FILE;
+use super::{KEYRING, LOG, SNAPSHOT, revision_in};
 
 /// The file that is locked while a process uses the directory. The lock ends with the process, however that ends.
 const LOCK: &str = "lock";
@@ -24,10 +26,17 @@ impl Directory {
     pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
         let failed = |source| OpenError::Io { path: path.to_owned(), source };
         make(path).map_err(failed)?;
+        restrict(&path.join(LOCK))?; // before it is opened: opening a FIFO would wait
         let lock =
             private().write(true).create(true).truncate(false).open(path.join(LOCK)).map_err(failed)?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Ok(()) => {
+                let directory = Self { path: path.to_owned(), _lock: lock };
+                for name in directory.list().map_err(failed)?.iter().filter(|name| is_ours(name)) {
+                    restrict(&path.join(name))?;
+                }
+                Ok(directory)
+            }
             Err(TryLockError::WouldBlock) => Err(OpenError::InUse { directory: path.to_owned() }),
             Err(TryLockError::Error(source)) => Err(failed(source)),
         }
@@ -46,6 +55,38 @@ fn make(path: &Path) -> io::Result<()> {
     builder.create(path)?;
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Whether a file with this name is one that the store reads.
+fn is_ours(name: &str) -> bool {
+    [KEYRING, MARK_FILE].contains(&name)
+        || [LOG, SNAPSHOT].iter().any(|kind| revision_in(name, kind).is_some())
+}
+
+/// Checks that a file, if it exists, is a regular one, and takes it away from everybody but its owner.
+fn restrict(path: &Path) -> Result<(), OpenError> {
+    let failed = |source| OpenError::Io { path: path.to_owned(), source };
+    let metadata = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        metadata => metadata.map_err(failed)?,
+    };
+    if !metadata.is_file() {
+        return Err(failed(io::Error::other("it is not a regular file")));
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = metadata.permissions().mode() & 0o777;
+        if mode & 0o077 != 0 {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o700)).map_err(failed)?;
+            tracing::warn!(
+                "{} had mode {mode:04o} and is now {:04o}: others could have read the secrets in it",
+                path.display(),
+                mode & 0o700
+            );
+        }
+    }
+    Ok(())
 }
 
 fn private() -> OpenOptions {
@@ -80,6 +121,10 @@ impl Files for Directory {
         Ok(Box::new(private().append(true).open(self.path.join(name))?))
     }
 
+    fn overwrite(&self, name: &str) -> io::Result<Box<dyn Appender>> {
+        Ok(Box::new(private().write(true).open(self.path.join(name))?))
+    }
+
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         fs::rename(self.path.join(from), self.path.join(to))
     }
@@ -99,6 +144,11 @@ impl Files for Directory {
 
 impl Appender for File {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(bytes)
+    }
+
+    fn overwrite(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.seek(io::SeekFrom::Start(offset))?;
         self.write_all(bytes)
     }
 

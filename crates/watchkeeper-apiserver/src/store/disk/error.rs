@@ -23,21 +23,37 @@ pub enum OpenError {
         /// What it says.
         version: u32,
     },
-    /// Nothing was changed. Restore the directory from a copy, or give up what comes after the damage.
-    #[error("{} {damage}; {}", path.display(), remedy(path, damage))]
+    /// Nothing was changed. Restore the directory from a copy, or accept the loss.
+    #[error("{} {damage}; {REMEDY}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
         /// Where, and what.
         damage: Damage,
     },
-    /// Nothing was changed. Bring the file back, or restore the directory from a copy.
-    #[error("{} is missing: changes after revision {after} cannot be read, so that the data directory must be restored from a copy", path.display())]
+    /// Nothing was changed. Bring the file back, restore the directory from a copy, or accept the loss.
+    #[error("{} is missing: changes after revision {after} cannot be read; {REMEDY}", path.display())]
     Missing {
         /// The file that must be there.
         path: PathBuf,
         /// What is known.
         after: u64,
+    },
+    /// Nothing was changed. Restore the directory from a copy, or accept the loss.
+    #[error(
+        "acknowledged changes are missing: the data directory ends at revision {found}, but revision {acknowledged} \
+         was acknowledged, at byte {length} of {}; {REMEDY}",
+        path.display()
+    )]
+    Lost {
+        /// The log that the last acknowledged change was written to.
+        path: PathBuf,
+        /// How long it was.
+        length: u64,
+        /// The revision of the last acknowledged change.
+        acknowledged: u64,
+        /// The revision of the last change that is there.
+        found: u64,
     },
     /// See whether the directory can be read and written.
     #[error("cannot use {}", path.display())]
@@ -49,17 +65,12 @@ pub enum OpenError {
     },
 }
 
-/// What can be done about a damaged file.
-fn remedy(path: &std::path::Path, damage: &Damage) -> String {
-    let is_log =
-        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(super::LOG));
-    match is_log && damage.offset > 0 {
-        true => format!(
-            "restore the data directory from a copy, or give up this change and all later ones: cut the file off \
-             with `truncate -s {} {}` and remove the logs after it",
-            damage.offset,
-            path.display()
-        ),
-        false => "restore the data directory from a copy".to_owned(),
+/// What can be done about a loss.
+const REMEDY: &str = "restore the data directory from a copy, or start with --recover to keep what can be read and lose the rest";
+
+impl OpenError {
+    /// Whether acknowledged changes may be missing, which [`DiskStore::recover`](super::DiskStore::recover) accepts.
+    pub(super) fn is_loss(&self) -> bool {
+        matches!(self, Self::Damaged { .. } | Self::Missing { .. } | Self::Lost { .. })
     }
 }

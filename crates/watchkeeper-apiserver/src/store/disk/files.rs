@@ -18,6 +18,9 @@ pub(super) trait Files: fmt::Debug + Send + Sync {
     /// A file that is there, to append to.
     fn append(&self, name: &str) -> io::Result<Box<dyn Appender>>;
 
+    /// A file that is there, to [overwrite](Appender::overwrite) parts of.
+    fn overwrite(&self, name: &str) -> io::Result<Box<dyn Appender>>;
+
     /// Gives a file another name. What was there under that name is gone.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
@@ -31,14 +34,17 @@ pub(super) trait Files: fmt::Debug + Send + Sync {
     fn path(&self, name: &str) -> PathBuf;
 }
 
-/// A file that grows.
+/// A file that grows, or parts of which are overwritten, as it was opened.
 pub(super) trait Appender: fmt::Debug + Send {
     /// Appends bytes: all of them, or where it fails perhaps some.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
+    /// Replaces bytes that are there.
+    fn overwrite(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+
     /// Cuts the file off.
     fn truncate(&mut self, length: u64) -> io::Result<()>;
 
-    /// Returns once what was appended and cut is on disk.
+    /// Returns once what was appended, overwritten and cut is on disk.
     fn sync(&mut self) -> io::Result<()>;
 }

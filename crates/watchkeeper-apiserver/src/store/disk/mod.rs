@@ -8,8 +8,10 @@
 //! DIR/lock                            held while a process uses the directory
 //! DIR/log-00000000000000000042       the changes after revision 42, in order
 //! DIR/snapshot-00000000000000000042  all objects at revision 42
+//! DIR/high-water-mark                how far changes have been acknowledged: see `mark`
 //! DIR/keyring                        what the server is known by: see `beside`
 //! DIR/*.tmp                          files that were not finished: removed at the next start
+//! DIR/*.lost                         files that a start with losses has replaced: see `salvage`
 //! ```
 //!
 //! The state is the newest snapshot (or nothing, at revision 1) and every change in the logs from there
@@ -31,6 +33,9 @@
 //! write that a crash has cut short, which nobody was told of and which is cut off, from a record that has
 //! been on disk and has changed, which is an error (see `tear`).
 //!
+//! The mark is on disk before a change is acknowledged. A directory that holds less than its mark says is refused,
+//! whatever was deleted, cut off or replaced by an older copy; [`DiskStore::recover`] accepts the loss.
+//!
 //! - D1: what can be read or watched is on disk, and so is what a write has answered.
 //! - D2: changes are decided by the writer alone, each on what all changes before it have left.
 //! - D3: the revisions of a snapshot and of the logs after it are without gaps: a file that is missing is noticed.
@@ -45,9 +50,11 @@ mod error;
 mod files;
 mod frame;
 mod log;
+mod mark;
 mod record;
 mod recover;
 mod replay;
+mod salvage;
 mod snapshot;
 mod tear;
 #[cfg(test)]
@@ -66,6 +73,7 @@ use watchkeeper_core::{Check, ObjectKey};
 pub(crate) use beside::Beside;
 pub use error::OpenError;
 pub use recover::{Cut, Damage, LogContents, Recovery, read_log};
+pub use salvage::Loss;
 
 use super::{
     BoxWatch, Collection, Expect, HistoryLimits, MemoryStore, Range, RangeQuery, ReadError, Revision, Store,
@@ -73,8 +81,9 @@ use super::{
 };
 use directory::Directory;
 use files::Files;
+use recover::Losses;
 use snapshot::{Snapshots, Thresholds};
-use writer::{Asked, Command, Writer};
+use writer::{Asked, Command, PROBE_EVERY, Writer};
 
 /// How many writes wait for the writer. Whoever comes when they are so many waits until there are fewer.
 const WAITING: usize = 1024;
@@ -92,30 +101,65 @@ pub struct DiskStore {
     writer: Option<JoinHandle<()>>,
 }
 
-/// Why nothing can be written at present, if so.
-type Trouble = Arc<Mutex<Option<String>>>;
+/// Why nothing can be written at present; `None` while writes succeed.
+#[derive(Debug, Clone, Default)]
+struct Trouble(Arc<Mutex<Option<String>>>);
+
+impl Trouble {
+    fn get(&self) -> Option<String> {
+        self.0.lock().clone()
+    }
+
+    /// Sets the outcome of the last attempt. A failure is logged when it begins and when it ends, not each time.
+    fn set(&self, failure: Option<&str>) {
+        let before = std::mem::replace(&mut *self.0.lock(), failure.map(str::to_owned));
+        match (before, failure) {
+            (None, Some(failure)) => tracing::error!(
+                "cannot write to the data directory: {failure}; writes are refused, and tried again every \
+                 {PROBE_EVERY:?}"
+            ),
+            (Some(_), None) => tracing::warn!("the data directory can be written to again"),
+            _ => {}
+        }
+    }
+}
 
 impl DiskStore {
-    /// Opens the store in a directory, which is made where there is none. This reads all that is there, and
-    /// blocks as long as it takes.
+    /// Opens the store in a directory, which is created if it does not exist. This reads everything that is there, and
+    /// blocks as long as it takes. A directory that has lost acknowledged changes is refused, and left as it is.
     ///
     /// # Errors
     /// See [`OpenError`].
     pub fn open(directory: impl AsRef<Path>, limits: HistoryLimits) -> Result<Self, OpenError> {
         let files = Directory::open(directory.as_ref())?;
-        Self::on(files, limits, Thresholds::default())
+        Self::on(files, limits, Thresholds::default(), Losses::Refused)
+    }
+
+    /// Opens the store in a directory even if it has lost acknowledged changes: keeps what can be read, and logs
+    /// what is lost, which [`Recovery::loss`] reports. A directory that has lost nothing is opened as by
+    /// [`open`](Self::open).
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn recover(directory: impl AsRef<Path>, limits: HistoryLimits) -> Result<Self, OpenError> {
+        let files = Directory::open(directory.as_ref())?;
+        Self::on(files, limits, Thresholds::default(), Losses::Accepted)
     }
 
     fn on(
         files: impl Files + 'static,
         limits: HistoryLimits,
         thresholds: Thresholds,
+        losses: Losses,
     ) -> Result<Self, OpenError> {
         let files: Arc<dyn Files> = Arc::new(files);
-        let (recovered, log) = recover::recover(&files)?;
+        let (recovered, log) = recover::recover(&files, losses)?;
         let (recovery, live_bytes) = (recovered.recovery, recovered.state.live_bytes());
         if let Some(cut) = &recovery.cut {
-            tracing::warn!("{cut}");
+            tracing::info!("{cut}"); // normal after a crash: the write was never acknowledged
+        }
+        if let Some(loss) = &recovery.loss {
+            tracing::warn!("data directory {} was recovered: {loss}", files.path("").display());
         }
         let memory = Arc::new(recovered.state.objects.finish(limits, recovery.revision));
         let trouble = Trouble::default();
@@ -145,10 +189,10 @@ impl DiskStore {
         self.memory.trim();
     }
 
-    /// Whether writes can be made: well unless the last one failed.
+    /// Whether writes can be made: well unless the last attempt failed. While it fails the store tries again by itself.
     pub fn check(&self) -> Check {
         let trouble = self.trouble.clone();
-        Check::new("store", move || trouble.lock().clone().map_or(Ok(()), Err)).ready_only()
+        Check::new("store", move || trouble.get().map_or(Ok(()), Err)).ready_only()
     }
 
     #[cfg(test)]

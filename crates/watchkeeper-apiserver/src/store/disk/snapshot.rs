@@ -104,7 +104,7 @@ impl Snapshots {
 
     fn begin(&mut self, memory: &MemoryStore, log: &mut Log) -> io::Result<()> {
         let revision = memory.newest();
-        *log = Log::create(&self.files, revision)?;
+        log.rotate(&self.files, revision)?;
         let (files, live) = (self.files.clone(), memory.live());
         let thread = std::thread::Builder::new()
             .name("watchkeeper-snapshot".to_owned())
@@ -132,16 +132,7 @@ impl Snapshots {
 
 /// Writes all objects at a revision, and removes what that replaces.
 fn write(files: &dyn Files, revision: Revision, live: &[(Collection, Snapshot)]) -> io::Result<()> {
-    let name = snapshot_name(revision);
-    let draft = draft_name(&name);
-    let written = fill(files, &draft, revision, live).and_then(|()| {
-        files.rename(&draft, &name)?; // D5
-        files.sync()
-    });
-    if let Err(error) = written {
-        let _may_not_be_there = files.remove(&draft);
-        return Err(error);
-    }
+    create(files, revision, live)?;
     for name in files.list()? {
         let is_before = |prefix| revision_in(&name, prefix).is_some_and(|other| other < revision);
         if is_before(LOG) || is_before(SNAPSHOT) {
@@ -149,6 +140,24 @@ fn write(files: &dyn Files, revision: Revision, live: &[(Collection, Snapshot)])
         }
     }
     Ok(())
+}
+
+/// Writes all objects at a revision. They are on disk when this returns.
+pub(super) fn create(
+    files: &dyn Files,
+    revision: Revision,
+    live: &[(Collection, Snapshot)],
+) -> io::Result<()> {
+    let name = snapshot_name(revision);
+    let draft = draft_name(&name);
+    let written = fill(files, &draft, revision, live).and_then(|()| {
+        files.rename(&draft, &name)?; // D5
+        files.sync()
+    });
+    if written.is_err() {
+        let _may_not_be_there = files.remove(&draft);
+    }
+    written
 }
 
 fn fill(

@@ -53,7 +53,7 @@ fn was_synced(rest: &[u8], at: u64) -> bool {
     false
 }
 
-fn find_mark(bytes: &[u8]) -> Option<usize> {
+pub(super) fn find_mark(bytes: &[u8]) -> Option<usize> {
     bytes.windows(MARK.len()).position(|window| window == MARK)
 }
 

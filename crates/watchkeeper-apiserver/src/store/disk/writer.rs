@@ -3,10 +3,16 @@
 //! From: commands, which wait in a channel while a batch is being written.
 //! To:   the [log](super::log), one sync a batch; then memory; then whoever waits for the answer.
 //!
-//! So many writers at once share one sync, and a lone writer waits for one sync a write.
+//! Writers that come while a batch is being written share the next sync, and a lone writer waits for one sync a
+//! write. After a write that failed the writer tries every [`PROBE_EVERY`] whether the disk takes writes again.
 
 use std::collections::HashMap;
+use std::io;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -23,6 +29,11 @@ use crate::store::{Collection, Expect, MemoryStore, Revision, Stored, Unversione
 /// How many commands and how many bytes one sync is for, about.
 const BATCH_COMMANDS: usize = 1024;
 const BATCH_BYTES: usize = 8 << 20;
+
+/// How often a disk that has failed is tried again, while nobody writes.
+pub(super) const PROBE_EVERY: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 1000 });
+/// A failed batch is tried with this many bytes at most: a disk that takes them takes most writes.
+const PROBE_BYTES: usize = 64 << 10;
 
 /// A write, and where its answer goes.
 #[derive(Debug)]
@@ -71,17 +82,19 @@ pub(super) struct Writer {
     log: Log,
     snapshots: Snapshots,
     trouble: Trouble,
+    /// How many bytes the last batch had that failed; `None` while writes succeed.
+    failed: Option<usize>,
 }
 
 impl Writer {
     pub(super) fn new(memory: Arc<MemoryStore>, log: Log, snapshots: Snapshots, trouble: Trouble) -> Self {
-        Self { memory, log, snapshots, trouble }
+        Self { memory, log, snapshots, trouble, failed: None }
     }
 
     /// Writes until nobody can send any more.
     pub(super) fn run(mut self, mut commands: mpsc::Receiver<Command>) {
         self.snapshots.turn(&self.memory, &mut self.log);
-        while let Some(first) = commands.blocking_recv() {
+        while let Some(first) = self.wait(&mut commands) {
             let mut batch = Batch::new(self.memory.newest(), self.log.synced());
             let mut next = Some(first);
             while let Some(command) = next {
@@ -94,15 +107,33 @@ impl Writer {
         self.snapshots.finish();
     }
 
+    /// Waits for the next command, and meanwhile probes a disk that has failed.
+    fn wait(&mut self, commands: &mut mpsc::Receiver<Command>) -> Option<Command> {
+        while let Some(bytes) = self.failed {
+            if let Poll::Ready(command) = receive_within(PROBE_EVERY, commands) {
+                return command;
+            }
+            let probed = self.log.probe(bytes.min(PROBE_BYTES));
+            self.attempted(bytes, probed);
+        }
+        commands.blocking_recv()
+    }
+
+    /// Takes note of how an attempt to write went, and returns why it failed.
+    fn attempted(&mut self, bytes: usize, outcome: io::Result<()>) -> Option<String> {
+        let failure = outcome.err().map(|error| format!("{}: {error}", self.log.name()));
+        self.failed = failure.is_some().then_some(bytes);
+        self.trouble.set(failure.as_deref());
+        failure
+    }
+
     fn commit(&mut self, batch: Batch) {
-        let Batch { records, added, removed, staged, pending, .. } = batch;
+        let Batch { revision, records, added, removed, staged, pending, .. } = batch;
         let failure = match records.is_empty() {
             true => None, // nobody's expectation was met
             false => {
-                let failure = self.log.commit(&records).err();
-                let failure = failure.map(|error| format!("{}: {error}", self.log.name()));
-                self.trouble.lock().clone_from(&failure);
-                failure
+                let outcome = self.log.commit(&records, revision);
+                self.attempted(records.len(), outcome)
             }
         };
         if failure.is_none() {
@@ -125,6 +156,31 @@ impl Writer {
         for (answer, result) in answers {
             let _nobody_waits = answer.send(result);
         }
+    }
+}
+
+/// The next command, if it comes within this time; `None` once nobody can send any more.
+fn receive_within(time: Duration, commands: &mut mpsc::Receiver<Command>) -> Poll<Option<Command>> {
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut received = pin!(commands.recv());
+    let deadline = std::time::Instant::now() + time;
+    loop {
+        if let Poll::Ready(command) = received.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return Poll::Ready(command);
+        }
+        match deadline.checked_duration_since(std::time::Instant::now()) {
+            Some(left) if !left.is_zero() => std::thread::park_timeout(left),
+            _ => return Poll::Pending,
+        }
+    }
+}
+
+/// Wakes a thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
     }
 }
 

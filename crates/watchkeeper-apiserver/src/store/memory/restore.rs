@@ -52,6 +52,11 @@ impl Restore {
             .flat_map(|(collection, live)| live.objects().into_iter().map(move |stored| (collection, stored)))
     }
 
+    /// All objects, by collection. It shares them.
+    pub(in crate::store) fn live(&self) -> Vec<(Collection, Snapshot)> {
+        self.live.iter().map(|(collection, live)| (collection.clone(), live.clone())).collect()
+    }
+
     /// The store with these objects, none of which is newer than `revision`.
     pub(in crate::store) fn finish(self, limits: HistoryLimits, revision: Revision) -> MemoryStore {
         let mut store = MemoryStore::beginning_at(limits, revision);

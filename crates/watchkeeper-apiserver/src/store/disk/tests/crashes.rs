@@ -19,11 +19,12 @@ fn choices(seed: [u8; 32]) -> impl FnMut(usize) -> usize {
     move |below| (random.next_u64() % below as u64) as usize
 }
 
-/// A log that was written without snapshots, its length after each change, and the state.
+/// A log that was written without snapshots, and its length, the mark and the state after each change.
 struct Written {
     files: FakeFiles,
     log: Vec<u8>,
     lengths: Vec<usize>,
+    marks: Vec<Vec<u8>>,
     states: Vec<State>,
 }
 
@@ -31,17 +32,19 @@ fn write(steps: &[Step]) -> Written {
     let files = FakeFiles::default();
     let store = open(&files, NEVER).unwrap();
     let log = || files.contents(LOG_NAME);
-    let (mut lengths, mut states) = (vec![log().len()], vec![State::new()]);
+    let mark = || files.contents(mark::MARK_FILE);
+    let (mut lengths, mut marks, mut states) = (vec![log().len()], vec![mark()], vec![State::new()]);
     for step in steps {
         if let Some(result) = take(&store, *step) {
             result.unwrap();
             lengths.push(log().len());
+            marks.push(mark());
             states.push(state(&store));
         }
     }
     let log = log();
     drop(store);
-    Written { files, log, lengths, states }
+    Written { files, log, lengths, marks, states }
 }
 
 const LOG_NAME: &str = "log-00000000000000000001";
@@ -50,13 +53,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn a_log_that_ends_anywhere_brings_back_the_changes_that_are_whole(
+    fn a_log_that_ends_anywhere_after_the_mark_brings_back_the_changes_that_are_whole(
         steps in steps(30), place in any::<prop::sample::Index>(),
     ) {
-        let Written { files, log, lengths, states } = write(&steps);
+        let Written { files, log, lengths, marks, states } = write(&steps);
         let end = lengths[0] + place.index(log.len() - lengths[0] + 1);
         files.put(LOG_NAME, log[..end].to_vec());
         let whole = lengths.iter().filter(|length| **length <= end).count() - 1;
+        files.put(mark::MARK_FILE, marks[whole].clone());
         let store = open(&files, NEVER).unwrap();
         prop_assert_eq!(&state(&store), &states[whole]);
         prop_assert_eq!(revision(&store), whole as u64 + 1);
@@ -180,8 +184,8 @@ fn sectors_that_are_gone_from_the_middle_of_a_log_are_an_error() {
     files.put(LOG_NAME, log);
     let error = open(&files, NEVER).unwrap_err().to_string();
     let expected = format!(
-        "fake/{LOG_NAME} is damaged at byte {}: the record there cannot be read, and there are records after it; restore the data directory from a copy, or give up this change and all later ones: cut the file off with `truncate -s {} fake/{LOG_NAME}` and remove the logs after it",
-        lengths[2], lengths[2]
+        "fake/{LOG_NAME} is damaged at byte {}: the record there cannot be read, and there are records after it; restore the data directory from a copy, or start with --recover to keep what can be read and lose the rest",
+        lengths[2]
     );
     assert_eq!(error, expected);
 }

@@ -39,11 +39,12 @@ fn files_of_others_are_left_alone_and_drafts_of_ours_are_removed() {
     fs::write(home.path().join("log-1"), "mine").unwrap();
     fs::write(home.path().join("log-00000000000000000007.tmp"), "half").unwrap();
     fs::write(home.path().join("keyring.tmp"), "half").unwrap();
+    fs::write(home.path().join("high-water-mark.tmp"), "half").unwrap();
     drop(open(home.path()).unwrap());
     let mut names: Vec<_> =
         fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["lock", "log-00000000000000000001", "log-1", "notes.tmp"]);
+    assert_eq!(names, ["high-water-mark", "lock", "log-00000000000000000001", "log-1", "notes.tmp"]);
 }
 
 #[test]
@@ -60,7 +61,7 @@ fn a_torn_end_of_a_real_log_is_cut_off_and_snapshots_replace_real_files() {
     let home = tempfile::tempdir().unwrap();
     let small = || {
         let files = Directory::open(home.path()).unwrap();
-        DiskStore::on(files, HistoryLimits::default(), EAGER).unwrap()
+        DiskStore::on(files, HistoryLimits::default(), EAGER, Losses::Refused).unwrap()
     };
     let store = small();
     for step in 0..60 {
@@ -81,5 +82,40 @@ fn a_torn_end_of_a_real_log_is_cut_off_and_snapshots_replace_real_files() {
     let text = format!("16 bytes of an unfinished write were cut off {} at byte {length}", log.display());
     assert_eq!(cut.to_string(), text);
     assert_eq!(fs::metadata(&log).unwrap().len(), length);
-    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 3, "lock, snapshot and log");
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 4, "lock, mark, snapshot and log");
+}
+
+#[test]
+fn files_that_others_can_read_are_taken_away_from_them() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).unwrap();
+    store.beside().write(KEYRING, b"secret").unwrap();
+    drop(store);
+    let names = ["keyring", "high-water-mark", "log-00000000000000000001", "lock"];
+    for name in names {
+        fs::set_permissions(home.path().join(name), fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    drop(open(home.path()).unwrap());
+    for name in names {
+        assert_eq!(
+            fs::metadata(home.path().join(name)).unwrap().permissions().mode() & 0o777,
+            0o600,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_fifo_in_place_of_a_file_is_an_error_and_does_not_block_the_start() {
+    for name in ["keyring", "high-water-mark", "log-00000000000000000001", "lock"] {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join(name);
+        drop(open(home.path()).unwrap());
+        let _may_not_be_there = fs::remove_file(&path);
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let error = open(home.path()).unwrap_err();
+        assert_eq!(error.to_string(), format!("cannot use {}", path.display()));
+        let source = std::error::Error::source(&error).unwrap();
+        assert_eq!(source.to_string(), "it is not a regular file");
+    }
 }

@@ -71,6 +71,11 @@ impl FakeFiles {
         self.disk.0.lock().operations
     }
 
+    /// How many bytes have been written to all files that ever were.
+    pub(super) fn bytes(&self) -> usize {
+        self.disk.0.lock().contents.iter().map(|contents| contents.now.len()).sum()
+    }
+
     pub(super) fn syncs(&self) -> u64 {
         self.disk.0.lock().syncs
     }
@@ -102,11 +107,19 @@ impl FakeFiles {
         disk.durable_names.insert(name.to_owned(), new);
     }
 
+    /// Takes a file away.
+    pub(super) fn lose(&self, name: &str) {
+        let mut disk = self.disk.0.lock();
+        disk.names.remove(name);
+        disk.durable_names.remove(name);
+    }
+
     /// Other files with the same contents.
     pub(super) fn copy(&self) -> Self {
         let copy = Self::default();
-        for name in self.list().unwrap() {
-            copy.put(&name, self.contents(&name));
+        let disk = self.disk.0.lock();
+        for (name, number) in &disk.names {
+            copy.put(name, disk.contents[*number].now.clone());
         }
         copy
     }
@@ -126,6 +139,17 @@ impl FakeFiles {
                         let (from, to) = (start.max(durable.len()), (start + 512).min(bytes.len()));
                         if from < to && choices(6) == 0 {
                             bytes[from..to].fill(0);
+                        }
+                    }
+                    bytes
+                }
+                // Parts of it were overwritten.
+                None if now.len() == durable.len() => {
+                    let mut bytes = durable.clone();
+                    for start in (0..bytes.len()).step_by(512) {
+                        let sector = start..(start + 512).min(bytes.len());
+                        if now[sector.clone()] != durable[sector.clone()] && choices(2) == 0 {
+                            bytes[sector.clone()].copy_from_slice(&now[sector]);
                         }
                     }
                     bytes
@@ -164,6 +188,10 @@ impl Files for FakeFiles {
         let mut disk = self.disk.0.lock();
         disk.operate()?;
         Ok(Box::new(FakeFile { files: self.clone(), number: disk.find(name)?, least: 0 }))
+    }
+
+    fn overwrite(&self, name: &str) -> io::Result<Box<dyn Appender>> {
+        self.append(name)
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -214,6 +242,16 @@ impl Appender for FakeFile {
         disk.contents[self.number].now.extend_from_slice(&bytes[..room]);
         outcome?;
         if room < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+
+    fn overwrite(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut disk = self.files.disk.0.lock();
+        let outcome = disk.operate();
+        let written = if outcome.is_ok() { bytes.len() } else { bytes.len() / 2 };
+        let start = usize::try_from(offset).unwrap();
+        disk.contents[self.number].now[start..start + written].copy_from_slice(&bytes[..written]);
+        self.least = self.least.min(start);
+        outcome
     }
 
     fn truncate(&mut self, length: u64) -> io::Result<()> {

@@ -23,9 +23,8 @@ fn a_disk_that_fails_once_fails_one_write_of_which_nothing_is_left() {
                     failures += 1;
                     assert!(why.to_string().ends_with(": injected"), "{why}");
                     assert_eq!((state(&store), revision(&store)), (before, revision_before), "D1");
-                    assert!(store.trouble.lock().is_some());
                     take(&store, step).unwrap().unwrap(); // it fails once
-                    assert!(store.trouble.lock().is_none());
+                    assert!(store.trouble.get().is_none());
                 }
                 Some(result) => drop(result.unwrap()),
                 None => {}
@@ -71,7 +70,10 @@ fn a_disk_that_fails_while_it_is_opened_is_named_and_loses_nothing() {
             Err(OpenError::Io { source, .. }) => assert_eq!(source.to_string(), "injected"),
             Err(error) => panic!("{error}"),
             Ok(store) => {
-                assert_eq!(fault, 5, "opening, cutting, syncing twice and removing");
+                assert_eq!(
+                    fault, 7,
+                    "opening, cutting, syncing twice, opening and syncing the mark, removing"
+                );
                 assert!(store.recovery().cut.is_some());
                 return;
             }
@@ -88,9 +90,9 @@ fn a_full_disk_refuses_writes_until_there_is_room_and_readers_do_not_notice() {
     let health = watchkeeper_core::Health::default().check(store.check());
     let answer = |path: &str| health.answer(path, &[], false).unwrap();
     take(&store, (1, 100, false)).unwrap().unwrap();
-    let (before, length) = (state(&store), files.contents("log-00000000000000000001").len());
+    let before = state(&store);
 
-    files.fail(Some(Fault::Full(length + 50)));
+    files.fail(Some(Fault::Full(files.bytes() + 50)));
     for _ in 0..3 {
         let error = take(&store, (2, 100, false)).unwrap().unwrap_err();
         assert_eq!(error.to_string(), "the write is not on disk");
@@ -100,15 +102,70 @@ fn a_full_disk_refuses_writes_until_there_is_room_and_readers_do_not_notice() {
         assert!(!answer("/readyz").is_well && answer("/livez").is_well);
         assert_eq!(answer("/readyz/store").text, format!("internal server error: {why}\n"));
     }
-    assert_eq!(files.contents("log-00000000000000000001").len(), length, "D4");
     assert!(take(&store, (9, 0, true)).is_none(), "what is not there is known not to be");
 
     files.fail(None);
+    until_well(|| answer("/readyz").is_well); // by itself: nobody writes
     take(&store, (2, 100, false)).unwrap().unwrap();
     assert!(answer("/readyz").is_well);
     let before = state(&store);
     drop(store);
+    let log = files.contents("log-00000000000000000001");
+    assert_eq!(read_log(&log).unwrap().end, log.len() as u64, "D4");
     assert_eq!(state(&open(&files, NEVER).unwrap()), before);
+}
+
+/// Waits until a condition holds, for a minute at most.
+fn until_well(is_well: impl Fn() -> bool) {
+    let begun = std::time::Instant::now();
+    while !is_well() {
+        assert!(begun.elapsed().as_secs() < 60, "it does not become well");
+        std::thread::yield_now();
+    }
+}
+
+/// Counts what is logged on this thread.
+#[derive(Clone, Default)]
+struct Counted(Arc<std::sync::atomic::AtomicUsize>);
+
+impl tracing::Subscriber for Counted {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, _: &tracing::Event<'_>) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[test]
+fn a_disk_that_fails_is_logged_when_it_begins_and_when_it_ends() {
+    let (logged, trouble) = (Counted::default(), Trouble::default());
+    let count = |outcomes: &[Option<&str>]| {
+        let before = logged.0.load(std::sync::atomic::Ordering::Relaxed);
+        tracing::subscriber::with_default(logged.clone(), || {
+            for outcome in outcomes {
+                trouble.set(*outcome);
+            }
+        });
+        logged.0.load(std::sync::atomic::Ordering::Relaxed) - before
+    };
+    assert_eq!(count(&[None, None]), 0);
+    assert_eq!(count(&[Some("full"); 100]), 1);
+    assert_eq!(count(&[None, None]), 1);
+    assert_eq!(count(&[Some("full"), None]), 2);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A store on disk: what it keeps, what it survives, and what it refuses.
 
 mod beside;
+mod corpus;
 mod crashes;
 mod directory;
 mod fake;
@@ -29,12 +30,12 @@ const NEVER: Thresholds = Thresholds { factor: 0, least: u64::MAX };
 impl DiskStore {
     /// An empty store on files that are none.
     pub(in crate::store) fn on_fake_files(limits: HistoryLimits) -> Self {
-        Self::on(FakeFiles::default(), limits, EAGER).unwrap()
+        Self::on(FakeFiles::default(), limits, EAGER, Losses::Refused).unwrap()
     }
 }
 
 fn open(files: &FakeFiles, thresholds: Thresholds) -> Result<DiskStore, OpenError> {
-    DiskStore::on(files.clone(), HistoryLimits::default(), thresholds)
+    DiskStore::on(files.clone(), HistoryLimits::default(), thresholds, Losses::Refused)
 }
 
 fn state(store: &DiskStore) -> State {

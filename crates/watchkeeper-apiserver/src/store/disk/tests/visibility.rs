@@ -61,7 +61,11 @@ async fn writes_that_come_while_the_disk_is_busy_share_the_next_sync_and_see_eac
         }
     }
     assert_eq!(deleted.unwrap().modified(), Revision::new(53));
-    assert_eq!(files.syncs() - before, 3, "the first, the hundred, the deletion");
+    assert_eq!(
+        files.syncs() - before,
+        6,
+        "the first, the hundred, the deletion: the log and the mark for each"
+    );
 }
 
 #[tokio::test]
