@@ -1,11 +1,11 @@
 //! First objects: what is there before anybody has created anything.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use serde_json::{Value, json};
 use watchkeeper_core::Timestamp;
 
-use crate::http::random_uid;
+use crate::http::{machine, random_uid};
 use crate::server::StartError;
 use crate::store::{Collection, Expect, Store, Stored, Unversioned, WriteError};
 
@@ -88,22 +88,8 @@ fn advertised(ip: IpAddr) -> IpAddr {
     if !ip.is_unspecified() {
         return ip;
     }
-    // Connecting a UDP socket sends nothing; it only chooses the route. The addresses are for documentation.
-    let (any, far, loopback): (SocketAddr, SocketAddr, IpAddr) = match ip {
-        IpAddr::V4(_) => {
-            let far = (Ipv4Addr::new(192, 0, 2, 1), 9).into();
-            ((Ipv4Addr::UNSPECIFIED, 0).into(), far, Ipv4Addr::LOCALHOST.into())
-        }
-        IpAddr::V6(_) => {
-            let far = (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1), 9).into();
-            ((Ipv6Addr::UNSPECIFIED, 0).into(), far, Ipv6Addr::LOCALHOST.into())
-        }
-    };
-    let routed = UdpSocket::bind(any).and_then(|socket| {
-        socket.connect(far)?;
-        socket.local_addr()
-    });
-    routed.map_or(loopback, |address| address.ip())
+    let loopback = if ip.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
+    machine::outgoing(ip).unwrap_or(loopback)
 }
 
 fn namespace(name: &str) -> Value {

@@ -15,7 +15,7 @@ use crate::expiry::{EVENT_TTL, expire_events};
 use crate::faults::{self, CompactError, Faults};
 use crate::http::{
     Anonymous, Authenticator, Authority, CertificateError, Credentials, Front, Identity, Kubeconfig,
-    ListenError, MASTERS, NoRandomness, Security, Socket, User,
+    ListenError, MASTERS, NoRandomness, Security, Socket, User, machine,
 };
 use crate::keyring::Keyring;
 use crate::kubelet::Kubelets;
@@ -100,7 +100,8 @@ enum Keeping {
 }
 
 impl Builder {
-    /// Where to listen; by default on loopback, on any port that is free.
+    /// Where to listen; by default on loopback, on any port that is free. On `0.0.0.0` or `[::]` the certificate is also for
+    /// the host name and the addresses of this machine, and clients of this process connect by loopback.
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.address = address;
         self
@@ -210,7 +211,7 @@ impl Builder {
         };
         let ca_pem = (!self.plain).then(|| keyring.authority.certificate().to_owned());
         let listener = socket.listen(security)?;
-        let (address, url) = (listener.address(), listener.url());
+        let (address, local, url) = (listener.address(), listener.local_address(), listener.url());
         first_objects::create(&*store, address).await?;
         let token = self.token.unwrap_or_else(|| keyring.token.clone());
         let admin = User::new("kubernetes-admin", [MASTERS]);
@@ -222,7 +223,7 @@ impl Builder {
         let definitions = Arc::new(Definitions::new(registry.clone(), store.clone()));
         definitions.settle().await.map_err(StartError::Definitions)?;
         tasks.spawn(definitions.clone().run(stop.clone()));
-        let api = Api::new(registry.clone(), store.clone(), address.to_string())
+        let api = Api::new(registry.clone(), store.clone(), local.to_string())
             .definitions(definitions)
             .authenticator(authenticator.clone())
             .kubelets(Kubelets::new(own.as_ref())?);
@@ -271,7 +272,7 @@ impl ApiServer {
         self.address
     }
 
-    /// `https://127.0.0.1:6443`.
+    /// `https://127.0.0.1:6443`, for a client on this machine.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -346,9 +347,12 @@ impl ApiServer {
 
 /// TLS by a certificate for this address, and what kubelets know the server by.
 fn secure(authority: &Authority, address: IpAddr) -> Result<(Security, Identity), CertificateError> {
-    let is_named = !address.is_loopback() && !address.is_unspecified();
-    let names = is_named.then(|| address.to_string());
-    let server = authority.vouch_for_server(names.as_slice())?;
+    let names = match address {
+        address if address.is_loopback() => Vec::new(),
+        address if address.is_unspecified() => machine::names(),
+        address => vec![address.to_string()],
+    };
+    let server = authority.vouch_for_server(&names)?;
     let own = authority.vouch_for_client(KUBELET_CLIENT, &[MASTERS])?;
     Ok((Security::Tls(authority.serve(&server)?), own))
 }

@@ -540,3 +540,60 @@ async fn an_address_that_is_taken_is_an_error() {
     let error = Listener::bind(taken.address(), Security::Plain).await.unwrap_err();
     assert!(matches!(error, ListenError::Bind { .. }), "{error}");
 }
+
+#[tokio::test]
+async fn a_request_with_two_lengths_is_refused_and_its_connection_closed() {
+    let server = Server::start(Wishes { plain: true, ..Default::default() }).await;
+    let head = "POST /api/v1/namespaces/x/configmaps HTTP/1.1\r\nhost: x\r\nauthorization: Bearer master\r\n\
+                content-type: application/json\r\n";
+    let body = "2\r\n{}\r\n0\r\n\r\n";
+    let hidden = "GET /whoami HTTP/1.1\r\nhost: x\r\nauthorization: Bearer master\r\n\r\n";
+    for lengths in [
+        "transfer-encoding: chunked\r\ncontent-length: 12\r\n",
+        "content-length: 12\r\ntransfer-encoding: chunked\r\n",
+        "Content-Length:12\r\nTransfer-Encoding:\tchunked\r\n",
+    ] {
+        for before in ["", "GET /version HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n"] {
+            let text = format!("{before}{head}{lengths}\r\n{body}{hidden}");
+            let answer = until_closed(raw(&server, &text).await).await;
+            let refused = answer.find("HTTP/1.1 400 Bad Request\r\n").unwrap_or_else(|| panic!("{answer}"));
+            assert_eq!(answer.matches("HTTP/1.1 ").count(), 1 + usize::from(!before.is_empty()), "{answer}");
+            assert!(answer[refused..].contains("\r\nconnection: close\r\n"), "{answer}");
+            assert!(
+                answer.ends_with("400 Bad Request: both Transfer-Encoding and Content-Length\n"),
+                "{answer}"
+            );
+        }
+    }
+    // One length is enough, and what comes after a chunked request is not answered.
+    let text = format!("{head}transfer-encoding: chunked\r\n\r\n{body}{hidden}");
+    let answer = until_closed(raw(&server, &text).await).await;
+    assert!(answer.starts_with("HTTP/1.1 201 Created\r\n"), "{answer}");
+    assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn wrong_tokens_of_an_address_are_answered_later_and_right_ones_are_not() {
+    let server = Server::start(Wishes { plain: true, ..Default::default() }).await;
+    let ask = |token: &str| {
+        format!(
+            "GET /whoami HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\r\n"
+        )
+    };
+    for _ in 0..slowdown::FREE_REFUSALS + 2 {
+        let answer = until_closed(raw(&server, &ask("wrong")).await).await;
+        assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
+    }
+    let begun = std::time::Instant::now();
+    // The next one waits four times as long as the first that waited: a right one overtakes it.
+    let mut wrong = Box::pin(async { until_closed(raw(&server, &ask("wrong")).await).await });
+    let right = async { until_closed(raw(&server, &ask("user")).await).await };
+    tokio::select! {
+        answer = &mut wrong => panic!("{answer}"),
+        answer = right => assert!(answer.ends_with("jo dev,system:authenticated"), "{answer}"),
+    }
+    assert!(wrong.await.starts_with("HTTP/1.1 401 "));
+    assert!(begun.elapsed() >= 4 * slowdown::FIRST_DELAY, "{:?}", begun.elapsed());
+    server.stop().await;
+}

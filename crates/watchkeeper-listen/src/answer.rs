@@ -1,6 +1,7 @@
 //! Answer: what is done with a request once its head has been read.
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -31,6 +32,8 @@ pub struct Arrival<P, B = Incoming> {
     pub request: http::Request<B>,
     /// Whom the certificate of the connection names.
     pub peer: Option<Arc<P>>,
+    /// Where the connection comes from.
+    pub remote: SocketAddr,
     /// Cancelled when the server stops.
     pub stop: CancellationToken,
     /// Cuts off the connection.

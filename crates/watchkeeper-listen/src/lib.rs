@@ -6,6 +6,7 @@
 //! The embedded API server and the web service are served by the same [`Listener`].
 
 mod answer;
+mod framing;
 mod gather;
 mod listener;
 mod stall;

@@ -13,15 +13,20 @@
 //! When it is told to stop, a listener accepts nobody, ends every stream, lets requests in flight finish
 //! and idle connections go, and after [`ConnectionLimits::drain`] cuts off the rest.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::header::{CONNECTION, CONTENT_TYPE, TRANSFER_ENCODING};
+use http::{HeaderValue, StatusCode};
+use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use hyper::rt::Executor;
 use hyper::server::conn::{http1, http2};
@@ -38,6 +43,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::answer::{Answer, Arrival};
+use crate::framing::{Ambiguous, Framed};
 use crate::gather::Gathered;
 use crate::stall::Stalling;
 use crate::switch::Switch;
@@ -235,11 +241,21 @@ impl Listener {
         self.address
     }
 
-    /// `https://127.0.0.1:6443`.
+    /// Where a client on this machine connects to: a listener on all addresses is reached by loopback.
+    pub fn local_address(&self) -> SocketAddr {
+        let ip = match self.address.ip() {
+            IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
+            ip => ip,
+        };
+        SocketAddr::new(ip, self.address.port())
+    }
+
+    /// `https://127.0.0.1:6443`, for a client on this machine.
     pub fn url(&self) -> String {
         match self.security {
-            Security::Tls(_) | Security::Renewed(_) => format!("https://{}", self.address),
-            Security::Plain => format!("http://{}", self.address),
+            Security::Tls(_) | Security::Renewed(_) => format!("https://{}", self.local_address()),
+            Security::Plain => format!("http://{}", self.local_address()),
         }
     }
 
@@ -255,7 +271,7 @@ impl Listener {
             loop {
                 while connections.try_join_next().is_some() {} // a panic in one is none of the others' business
                 let Ok(permit) = permits.clone().acquire_owned().await else { return }; // never closed
-                let Ok((stream, _)) = self.socket.accept().await else {
+                let Ok((stream, remote)) = self.socket.accept().await else {
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
                 };
@@ -263,6 +279,7 @@ impl Listener {
                     front: front.clone(),
                     limits: self.limits,
                     stop: stop.clone(),
+                    remote,
                     streams: Streams { tracker: tracker.clone(), cut: cut.clone() },
                 };
                 let security = self.security.clone();
@@ -305,6 +322,7 @@ struct Connection<A> {
     front: Arc<A>,
     limits: ConnectionLimits,
     stop: CancellationToken,
+    remote: SocketAddr,
     streams: Streams,
 }
 
@@ -338,32 +356,41 @@ impl<A: Answer> Connection<A> {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let Self { front, limits, stop, streams } = self;
+        let Self { front, limits, stop, remote, streams } = self;
         let begun = Arc::new(AtomicBool::new(false));
         let hang_up = CancellationToken::new();
         let cut = CancellationToken::new();
         let switch = Switch::default();
+        let ambiguous = Ambiguous::default();
         let service = {
             let (begun, hang_up, stop, cut) = (begun.clone(), hang_up.clone(), stop.clone(), cut.clone());
-            let switch = switch.clone();
+            let (switch, ambiguous) = (switch.clone(), ambiguous.clone());
             service_fn(move |request: http::Request<Incoming>| {
                 begun.store(true, Ordering::Relaxed);
                 let (stop, connection) = (stop.clone(), cut.clone());
                 let (peer, switch) = (peer.clone(), switch.clone());
-                let arrival = Arrival { request, peer, stop, connection, switch };
+                // Only HTTP/1.1 has this header.
+                let is_chunked = request.headers().contains_key(TRANSFER_ENCODING);
+                let is_ambiguous = is_chunked && ambiguous.get();
+                let arrival = Arrival { request, peer, remote, stop, connection, switch };
                 let (front, hang_up) = (front.clone(), hang_up.clone());
                 async move {
+                    if is_ambiguous {
+                        return Ok(closing(two_lengths()));
+                    }
                     let departure = front.answer(arrival).await;
                     // Who is not known does not keep a connection that can carry a hundred requests.
                     if departure.hang_up {
                         hang_up.cancel();
                     }
-                    Ok::<_, std::convert::Infallible>(departure.response)
+                    let response = departure.response.map(Either::Left);
+                    Ok::<_, Infallible>(if is_chunked { closing(response) } else { response })
                 }
             })
         };
         match protocol {
             Protocol::Http1 => {
+                let stream = Framed::new(stream, limits.head_bytes.max(LEAST_HEAD_BYTES), ambiguous);
                 let connection = http1::Builder::new()
                     .timer(TokioTimer::new())
                     .header_read_timeout(limits.head)
@@ -403,6 +430,21 @@ impl<A: Answer> Connection<A> {
             }
         }
     }
+}
+
+/// Refuses a request with both `Transfer-Encoding` and `Content-Length`: see [`framing`](crate::framing).
+fn two_lengths<B>() -> http::Response<Either<B, Full<Bytes>>> {
+    let text = "400 Bad Request: both Transfer-Encoding and Content-Length\n";
+    let mut response = http::Response::new(Either::Right(Full::from(text)));
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}
+
+/// Closes the connection after this response.
+fn closing<B>(mut response: http::Response<B>) -> http::Response<B> {
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 #[derive(Clone, Copy)]

@@ -14,9 +14,21 @@ use crate::failure::Failure;
 use crate::signal::Interrupt;
 use crate::stdout::print;
 
+/// What a valid credential permits: there is no authorization yet.
+pub(crate) const ACCESS: &str =
+    "every valid token or client certificate has full access, service accounts included";
+
+/// The same, for help.
+pub(crate) const ACCESS_HELP: &str = "\
+Permissions:
+  There is no authorization yet: every valid token or client certificate has full access to all resources, Secrets
+  included. That holds for every service account, so that whoever can read a pod's token has the whole cluster.
+";
+
 #[derive(Args)]
+#[command(after_help = ACCESS_HELP)]
 pub(crate) struct Arguments {
-    /// Where to listen; port 0 takes a free one
+    /// Where to listen; port 0 takes a free one, and 0.0.0.0 or [::] all addresses of this machine
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:6443")]
     listen: SocketAddr,
     /// Keep everything in memory, which is the default
@@ -70,9 +82,10 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<(), Failure> {
     });
     print(
         format!(
-            "API server  {}\nkubeconfig  {path}\n{}\nTry: kubectl --kubeconfig {path} get namespaces\n\
+            "API server  {}{}\nkubeconfig  {path}\n{}access      {ACCESS}\n\nTry: kubectl --kubeconfig {path} get namespaces\n\
              {}Stop it with Ctrl-C.\n",
             server.url(),
+            on_all_addresses(&server),
             kept.as_deref().unwrap_or_default(),
             if kept.is_some() { "" } else { "Everything is in memory and gone with this process. " },
         )
@@ -81,6 +94,15 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<(), Failure> {
     interrupt.wait().await;
     stop(cluster, server).await;
     Ok(())
+}
+
+/// Where else it can be reached, if it listens on all addresses.
+pub(crate) fn on_all_addresses(server: &ApiServer) -> String {
+    let address = server.address();
+    match address.ip().is_unspecified() {
+        true => format!(" (on {address}: all addresses of this machine)"),
+        false => String::new(),
+    }
 }
 
 /// The controllers first, so that nobody finds the server gone.

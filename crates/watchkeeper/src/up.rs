@@ -14,6 +14,7 @@ use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::Client;
 use watchkeeper_cluster::Cluster;
 
+use crate::apiserver::{ACCESS, ACCESS_HELP, on_all_addresses};
 use crate::connect;
 use crate::demo;
 use crate::failure::{Failure, is_taken};
@@ -28,6 +29,7 @@ const API_PORT: u16 = 6443;
 const PORTS_TRIED: u16 = 100;
 
 #[derive(Args)]
+#[command(after_help = ACCESS_HELP)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     site: site::Flags,
@@ -156,7 +158,8 @@ impl Embedded {
     }
 
     fn greeting(&self, page: &str, is_empty: bool, took: Duration) -> String {
-        let (api, path) = (self.server.url(), self.kubeconfig.0.display());
+        let (api, all) = (self.server.url(), on_all_addresses(&self.server));
+        let path = self.kubeconfig.0.display();
         let kept = match &self.kept {
             Some(directory) => format!("Everything is kept in {}.", directory.display()),
             None => "Everything is in memory and gone with this process.".to_owned(),
@@ -165,7 +168,7 @@ impl Embedded {
         let watched = if is_empty { "" } else { "  watchkeeper tree deployment/storefront -n shop\n" };
         format!(
             "Watchkeeper: a cluster {place}, ready in {} ms\n\n  \
-             page         {page}\n  API server   {api}\n  kubeconfig   {path}\n\n\
+             page         {page}\n  API server   {api}{all}\n  kubeconfig   {path}\n  access       {ACCESS}\n\n\
              Try:\n  export KUBECONFIG={path}\n  watchkeeper get pods -A\n  watchkeeper watch pods -A\n{watched}  \
              kubectl get deployments -A -w\n\n\
              {kept} Stop it with Ctrl-C.\n",

@@ -152,6 +152,40 @@ fn a_cluster_that_is_kept_goes_on_where_it_was() {
 }
 
 #[test]
+fn on_all_addresses_the_controllers_and_the_page_connect_by_loopback() {
+    let state = tempfile::tempdir().unwrap();
+    let up = Running::start(
+        state.path(),
+        &["up", "--listen", "127.0.0.1:0", "--api-listen", "0.0.0.0:0", "--demo-every", "1h"],
+    );
+    assert!(up.says("API server").starts_with("https://127.0.0.1:"), "{:?}", up.told);
+    assert!(up.says("API server").contains(" (on 0.0.0.0:"), "{:?}", up.told);
+    let kubeconfig = fs::read_to_string(up.says("kubeconfig")).unwrap();
+    assert!(kubeconfig.contains("server: https://127.0.0.1:"), "{kubeconfig}");
+    up.eventually("/readyz", |_| true);
+    // What the controllers have made of the demo's deployments.
+    up.eventually("/pod/list?namespace=shop", |pods| pods.contains("\"phase\":\"Running\""));
+    up.interrupt();
+}
+
+#[test]
+fn startup_and_help_state_that_every_valid_token_has_full_access() {
+    let state = tempfile::tempdir().unwrap();
+    let up = Running::start(state.path(), &["up", "--listen", "127.0.0.1:0", "--no-demo"]);
+    let expected = "every valid token or client certificate has full access, service accounts included";
+    assert_eq!(up.says("access"), expected);
+    up.interrupt();
+    for name in ["up", "apiserver"] {
+        let help = command(state.path(), &[name, "--help"]).output().unwrap();
+        let help = String::from_utf8(help.stdout).unwrap();
+        assert!(
+            help.contains("There is no authorization yet: every valid token or client certificate"),
+            "{help}"
+        );
+    }
+}
+
+#[test]
 fn what_cannot_be_is_one_clear_line() {
     let state = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| complaint(&command(state.path(), arguments).output().unwrap());

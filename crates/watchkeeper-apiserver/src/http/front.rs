@@ -30,6 +30,7 @@ use super::query::Query;
 use super::random::random_uid;
 use super::request::{Target, TargetError};
 use super::respond::{Ends, Outgoing, Response};
+use super::slowdown::Slowdown;
 use super::version::VersionInfo;
 
 /// What one server does at once, and for how long.
@@ -67,6 +68,7 @@ pub struct Front<H> {
     limits: RequestLimits,
     reads: Arc<Semaphore>,
     writes: Arc<Semaphore>,
+    slowdown: Slowdown,
 }
 
 impl<H: Handler> Answer for Front<H> {
@@ -93,6 +95,7 @@ impl<H: Handler> Front<H> {
             limits: RequestLimits::DEFAULT,
             reads: Arc::new(Semaphore::new(RequestLimits::DEFAULT.reads)),
             writes: Arc::new(Semaphore::new(RequestLimits::DEFAULT.writes)),
+            slowdown: Slowdown::default(),
         }
     }
 
@@ -126,7 +129,7 @@ impl<H: Handler> Front<H> {
             + Send
             + 'static,
     {
-        let Arrival { request, peer, stop, connection, switch } = arrival;
+        let Arrival { request, peer, remote, stop, connection, switch } = arrival;
         let (head, body) = request.into_parts();
         let query = Query::parse(head.uri.query().unwrap_or_default());
         let preferences = Preferences::read(&head.headers, &query);
@@ -167,7 +170,12 @@ impl<H: Handler> Front<H> {
             };
             let who = match self.authenticator.authenticate(peer.as_deref(), &head.headers, path).await {
                 Ok(who) => who,
-                Err(status) => return (Err(*status), true),
+                Err(status) => {
+                    if head.headers.contains_key(AUTHORIZATION) {
+                        stop.run_until_cancelled(self.slowdown.wait(remote.ip())).await;
+                    }
+                    return (Err(*status), true);
+                }
             };
             let anonymous = who.user.is_anonymous();
             let target = match target {

@@ -55,6 +55,7 @@ pub mod handler;
 mod health;
 mod impersonate;
 pub mod kubeconfig;
+pub(crate) mod machine;
 pub mod negotiate;
 pub mod options;
 pub mod query;
@@ -62,6 +63,7 @@ mod random;
 pub mod request;
 pub mod respond;
 mod selector_text;
+pub mod slowdown;
 pub mod strict;
 pub mod version;
 

@@ -1,0 +1,103 @@
+//! Machine: the names and addresses that a server on all addresses can be reached by.
+//!
+//! From: the system, as far as it tells.
+//! To:   the server's certificate. A client on another machine trusts the server by one of these.
+
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+
+/// How many names go into a certificate at most: a machine with many containers can have hundreds of addresses.
+const NAMES: usize = 64;
+
+/// The host name and the addresses of this machine, except loopback and link-local ones.
+pub(crate) fn names() -> Vec<String> {
+    let mut names: Vec<String> = host_name().into_iter().collect();
+    let routed = [outgoing(Ipv4Addr::UNSPECIFIED.into()), outgoing(Ipv6Addr::UNSPECIFIED.into())];
+    let read = |path| fs::read_to_string(path).unwrap_or_default(); // other systems than Linux have none
+    let local = read("/proc/net/fib_trie");
+    let local_v6 = read("/proc/net/if_inet6");
+    let addresses = routed.into_iter().flatten();
+    for address in addresses.chain(parse_v4(&local)).chain(parse_v6(&local_v6)).filter(|it| is_useful(*it)) {
+        let name = address.to_string();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.truncate(NAMES);
+    names
+}
+
+fn is_useful(address: IpAddr) -> bool {
+    let is_link_local = match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    !(address.is_loopback() || address.is_unspecified() || address.is_multicast() || is_link_local)
+}
+
+/// The host name, if it is a DNS name.
+fn host_name() -> Option<String> {
+    let read = || fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = std::env::var("HOSTNAME").ok().or_else(read)?.trim().to_ascii_lowercase();
+    let is_label = |label: &str| {
+        !label.is_empty()
+            && label.len() <= 63
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    (name.len() <= 253 && name.split('.').all(is_label)).then_some(name)
+}
+
+/// The address that packets to other machines are sent from, given the unspecified address of its family. Nothing is
+/// sent.
+pub(crate) fn outgoing(any: IpAddr) -> Option<IpAddr> {
+    // Addresses that are reserved for documentation: they lead to the default route.
+    let elsewhere: IpAddr = match any {
+        IpAddr::V4(_) => Ipv4Addr::new(192, 0, 2, 1).into(),
+        IpAddr::V6(_) => Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
+    };
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect((elsewhere, 9)).ok()?;
+    Some(socket.local_addr().ok()?.ip())
+}
+
+/// The local addresses of Linux's routing table: a line with the address, then one that says that it is local.
+fn parse_v4(table: &str) -> impl Iterator<Item = IpAddr> {
+    let lines = table.lines().map(str::trim);
+    lines.clone().zip(lines.skip(1)).filter_map(|(line, next)| {
+        let address = line.strip_prefix("|-- ")?;
+        (next == "/32 host LOCAL").then(|| address.parse().ok())?
+    })
+}
+
+/// The addresses of Linux's interfaces: 32 hexadecimal digits at the start of a line.
+fn parse_v6(table: &str) -> impl Iterator<Item = IpAddr> {
+    table.lines().filter_map(|line| {
+        let digits = line.split_whitespace().next().filter(|digits| digits.len() == 32)?;
+        Some(Ipv6Addr::from_bits(u128::from_str_radix(digits, 16).ok()?).into())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_from_the_tables_of_linux() {
+        let table = "Local:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 10.1.2.3\n        /32 host LOCAL\n     |-- 10.1.2.255\n        \
+                     /32 link BROADCAST\n     |-- 127.0.0.1\n        /32 host LOCAL\n";
+        let found: Vec<_> = parse_v4(table).filter(|it| is_useful(*it)).map(|it| it.to_string()).collect();
+        assert_eq!(found, ["10.1.2.3"]);
+        let table = "20010db8000000000000000000000005 02 40 00 80     eth0\n\
+                     fe800000000000000000000000000001 02 40 20 80     eth0\n\
+                     00000000000000000000000000000001 01 80 10 80       lo\n";
+        let found: Vec<_> = parse_v6(table).filter(|it| is_useful(*it)).map(|it| it.to_string()).collect();
+        assert_eq!(found, ["2001:db8::5"]);
+    }
+
+    #[test]
+    fn what_is_found_can_be_put_into_a_certificate() {
+        let names = names();
+        assert!(names.len() <= NAMES);
+        crate::http::Authority::generate().unwrap().vouch_for_server(&names).unwrap();
+    }
+}
