@@ -13,7 +13,7 @@ mod factory;
 
 use std::sync::Arc;
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use watchkeeper_core::{ListWatch, Object};
 use watchkeeper_wire::Kind;
@@ -62,6 +62,7 @@ struct Shared {
     kind: Kind,
     store: Store,
     progress: watch::Receiver<Progress>,
+    reconnect: Arc<Notify>,
     /// `None` once it was started.
     reflector: Mutex<Option<Box<Reflector<Writer>>>>,
     task: Mutex<Option<JoinHandle<()>>>,
@@ -104,6 +105,7 @@ impl Informer {
                 kind,
                 store,
                 progress: reflector.progress(),
+                reconnect: reflector.reconnect(),
                 reflector: Mutex::new(Some(Box::new(reflector))),
                 task: Mutex::default(),
                 resync,
@@ -216,6 +218,15 @@ impl Informer {
     /// How far it has got, for who wants to show it.
     pub fn progress(&self) -> watch::Receiver<Progress> {
         self.shared.progress.clone()
+    }
+
+    /// Sends the next request now: drops the request that is under way, or the wait before the next one, and starts the
+    /// delays between retries over. A watch resumes after the last version it brought; nothing is listed again.
+    ///
+    /// For a caller that knows the server is back before the next retry is due, or that connections are dead over which
+    /// a watch still waits.
+    pub fn reconnect(&self) {
+        self.shared.reconnect.notify_one();
     }
 
     /// What kind its objects are of.

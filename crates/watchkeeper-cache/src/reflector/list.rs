@@ -84,6 +84,7 @@ impl<S: Sink> Reflector<S> {
                 ListPart::Item(object) => drop(self.stage(object)),
                 ListPart::End(end) => {
                     self.progress.page_ends(end.remaining);
+                    self.progress.contact();
                     return Ok(end);
                 }
             }
@@ -92,6 +93,7 @@ impl<S: Sink> Reflector<S> {
     }
 
     fn list_failed(&mut self, error: ListError) -> State {
+        self.progress.failed(&error);
         let delay = self.delay(error.status());
         match error {
             ListError::Refused(status) if status.is_not_found() && self.presence != Presence::Unknown => {

@@ -29,10 +29,10 @@ mod watch;
 
 use std::num::NonZeroU32;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{Either, select};
-use tokio::sync::watch as channel;
+use tokio::sync::{Notify, watch as channel};
 use watchkeeper_core::{BoxError, Head, ListWatch, Object, ResourceVersion, Status, WatchStream};
 
 pub use backoff::Backoff;
@@ -82,6 +82,7 @@ pub struct Reflector<S> {
     progress: Teller,
     position: Position,
     presence: Presence,
+    reconnect: Arc<Notify>,
 }
 
 /// Whether there is such a collection.
@@ -130,6 +131,7 @@ impl<S: Sink> Reflector<S> {
             progress: Teller::new(),
             position: Position::default(),
             presence: Presence::Unknown,
+            reconnect: Arc::default(),
         }
     }
 
@@ -217,22 +219,33 @@ impl<S: Sink> Reflector<S> {
         self.progress.receiver()
     }
 
+    /// Notifying it makes the reflector drop its request, or its wait for the next one, and send the next request at
+    /// once. Delays begin anew. A watch goes on after the last version that it brought, without a list.
+    pub(crate) fn reconnect(&self) -> Arc<Notify> {
+        self.reconnect.clone()
+    }
+
     /// Runs until `stop` is ready, or until the collection is gone and that [ends](WhenGone::End) it. A request
     /// that is under way then is dropped, as is a list that is half staged. If dropped half-way, the same holds,
     /// and the sink is dropped, too.
     pub async fn run(mut self, stop: impl Future<Output = ()>) -> Ended<S> {
         self.delays = Delays::new(self.backoff);
         let mut stop = pin!(stop);
+        let reconnect = self.reconnect.clone();
         let mut state = State::Idle;
         let why = loop {
             if let State::Ended(why) = state {
                 break why;
             }
+            let watches = state.watches();
             let step = Box::pin(self.step(state));
-            state = match select(stop.as_mut(), step).await {
-                Either::Left(((), _)) => break Why::Stopped,
-                Either::Right((next, _)) => next,
+            let next = tokio::select! {
+                biased;
+                () = stop.as_mut() => break Why::Stopped,
+                () = reconnect.notified() => None,
+                next = step => Some(next),
             };
+            state = next.unwrap_or_else(|| self.reconnected(watches));
         };
         Ended { sink: self.sink, why }
     }
@@ -254,6 +267,15 @@ impl<S: Sink> Reflector<S> {
                 *then
             }
             State::Ended(_) => state,
+        }
+    }
+
+    /// The request, or the wait, was dropped: what is done instead.
+    fn reconnected(&mut self, watches: bool) -> State {
+        self.delays = Delays::new(self.backoff);
+        match watches {
+            true => State::Watching { open: None, patience: Patience::new(self.internal_errors) },
+            false => State::Idle,
         }
     }
 
@@ -333,6 +355,15 @@ impl<S: Sink> Reflector<S> {
 }
 
 impl State {
+    /// Whether it watches, or will after a wait.
+    fn watches(&self) -> bool {
+        match self {
+            Self::Watching { .. } => true,
+            Self::Waiting { then, .. } => then.watches(),
+            Self::Idle | Self::Streaming { .. } | Self::Listing | Self::Ended(_) => false,
+        }
+    }
+
     fn after(self, delay: Duration) -> Self {
         Self::Waiting { delay, then: Box::new(self) }
     }

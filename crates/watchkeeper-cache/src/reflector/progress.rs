@@ -1,6 +1,10 @@
 //! Progress: how far the reflector has got, for whoever wants to wait for it or show it.
 
+use std::error::Error;
+use std::sync::Arc;
+
 use tokio::sync::watch;
+use tokio::time::Instant;
 use watchkeeper_core::ResourceVersion;
 
 /// Told at least so often while a list arrives.
@@ -18,6 +22,11 @@ pub struct Progress {
     pub of: Option<u64>,
     /// The last version that was seen; empty before the first list has ended.
     pub version: ResourceVersion,
+    /// When the source last sent something: a list, the answer that opens a watch, an event or a bookmark. Receivers
+    /// are not notified when only this changes.
+    pub last_contact: Option<Instant>,
+    /// Why the last request failed, with its causes; `None` as soon as the source sends something again.
+    pub error: Option<Arc<str>>,
 }
 
 /// What a reflector is doing.
@@ -55,6 +64,21 @@ impl Teller {
 
     pub(super) fn phase(&self, phase: Phase) {
         self.tell.send_if_modified(|it| std::mem::replace(&mut it.phase, phase) != phase);
+    }
+
+    /// The source has sent something.
+    pub(super) fn contact(&self) {
+        self.tell.send_if_modified(|it| {
+            it.last_contact = Some(Instant::now());
+            it.error.take().is_some()
+        });
+    }
+
+    /// A request has failed.
+    pub(super) fn failed(&self, error: &(dyn Error + 'static)) {
+        let causes: Vec<String> =
+            std::iter::successors(Some(error), |error| (*error).source()).map(ToString::to_string).collect();
+        self.tell.send_modify(|it| it.error = Some(causes.join(": ").into()));
     }
 
     pub(super) fn list_begins(&mut self) {

@@ -33,6 +33,7 @@ impl<S: Sink> Reflector<S> {
             Err(error) => return self.stream_refused(error, restarts),
         };
         self.observer.watch_begins();
+        self.progress.contact();
         match self.initial_events(&mut watch, &mut tally).await {
             Ok(version) => self.commit(&version, tally.begun.elapsed(), Some(watch)),
             Err(ending) => {
@@ -63,6 +64,9 @@ impl<S: Sink> Reflector<S> {
                 }
             };
             consume_budget().await; // a source that is always ready must not keep `stop` from being seen
+            if let Some(Ok(_)) = &event {
+                self.progress.contact();
+            }
             match event {
                 None => return Err(Ending::Closed),
                 Some(Err(error)) => return Err(error.into()),
@@ -89,6 +93,7 @@ impl<S: Sink> Reflector<S> {
 
     /// The watch could not be opened.
     fn stream_refused(&mut self, error: WatchError, restarts: u32) -> State {
+        self.progress.failed(&error);
         self.observer.relists(Relist::after_watch(&error, Relist::InitialEvents));
         let (state, next, after) = match &error {
             WatchError::ConnectionRefused(_) | WatchError::TooManyRequests(_) => {
@@ -112,6 +117,9 @@ impl<S: Sink> Reflector<S> {
             Ending::Closed => Relist::InitialEvents,
             Ending::Failed(error) => Relist::after_watch(error, Relist::InitialEvents),
         });
+        if let Ending::Failed(error) = &ending {
+            self.progress.failed(error);
+        }
         match ending {
             Ending::Closed if tally.is_short() => State::Listing,
             Ending::Closed => self.restart(restarts).0,

@@ -44,6 +44,7 @@ impl<S: Sink> Reflector<S> {
                 match opened {
                     Ok(watch) => {
                         self.observer.watch_begins();
+                        self.progress.contact();
                         watch
                     }
                     Err(error) => return self.watch_refused(error, patience),
@@ -67,6 +68,7 @@ impl<S: Sink> Reflector<S> {
                 Some(Ok(event)) => event,
             };
             consume_budget().await; // a source that is always ready must not keep `stop` from being seen
+            self.progress.contact();
             let version = event.version().clone();
             let tells_version = self.source.is_ordered() || matches!(event, WatchEvent::Bookmark(_));
             match event {
@@ -119,6 +121,7 @@ impl<S: Sink> Reflector<S> {
 
     /// The watch could not be opened. A server that is busy or away has not forgotten anything.
     fn watch_refused(&mut self, error: WatchError, patience: Patience) -> State {
+        self.progress.failed(&error);
         let delay = self.delay(error.status());
         if let WatchError::Expired(_) = error {
             self.position.has_expired();
@@ -148,6 +151,7 @@ impl<S: Sink> Reflector<S> {
             }
             Ending::Failed(error) => error,
         };
+        self.progress.failed(&error);
         match &error {
             WatchError::TooManyRequests(status) => {
                 let delay = self.delay(Some(&**status));

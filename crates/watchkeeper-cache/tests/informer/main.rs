@@ -7,6 +7,7 @@ mod in_process;
 mod intake;
 mod lifecycle;
 mod metrics;
+mod reconnect;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
