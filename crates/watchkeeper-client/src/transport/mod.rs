@@ -174,6 +174,13 @@ impl Transport {
         Ok(Upgrade::Switched(Response::from_parts(head, Upgraded::new(upgraded, counted))))
     }
 
+    /// Makes requests from now on use new connections. Requests that are under way go on.
+    ///
+    /// For a caller that knows before [`DEAD_AFTER`] that nothing comes over the connections that there are.
+    pub fn retire_connections(&self) {
+        self.shared.pool.retire();
+    }
+
     /// How many connections there are, those included that speak another protocol by now.
     pub fn connections(&self) -> usize {
         self.shared.pool.connections()

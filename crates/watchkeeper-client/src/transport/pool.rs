@@ -182,6 +182,15 @@ impl Pool {
         }
     }
 
+    /// Takes all connections out of use, those included that are being made. Requests on them go on.
+    pub(super) fn retire(&self) {
+        let mut state = self.state.lock();
+        let unused =
+            (std::mem::take(&mut state.http2), std::mem::take(&mut state.idle), state.dialing.take());
+        drop(state);
+        drop(unused); // without the lock: what is dropped may take it
+    }
+
     /// Sends a request on an HTTP/1.1 connection of its own.
     pub(super) async fn send_alone(
         &self,
