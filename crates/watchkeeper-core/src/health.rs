@@ -53,11 +53,12 @@ impl Check {
 #[derive(Debug, Clone)]
 pub struct Health {
     checks: Vec<Check>,
+    with_reasons: bool,
 }
 
 impl Default for Health {
     fn default() -> Self {
-        Self { checks: vec![Check::new("ping", || Ok(()))] }
+        Self { checks: vec![Check::new("ping", || Ok(()))], with_reasons: false }
     }
 }
 
@@ -83,6 +84,14 @@ impl Health {
         self
     }
 
+    /// Reports why a check fails on the pages of all checks, too. By default the reason is only on the page of the check
+    /// itself, as on kube-apiserver. Reasons must then be fit for everybody who can read the page.
+    #[must_use]
+    pub fn with_reasons(mut self) -> Self {
+        self.with_reasons = true;
+        self
+    }
+
     /// The answer, if the path is one of health, without those checks that are excluded. That `verbose` was asked
     /// for is seen only when all is well.
     pub fn answer(&self, path: &str, excluded: &[&str], verbose: bool) -> Option<HealthAnswer> {
@@ -91,47 +100,49 @@ impl Health {
             rest.split_once('/').map_or((rest, None), |(endpoint, one)| (endpoint, Some(one)));
         let endpoint = ENDPOINTS.into_iter().find(|it| *it == endpoint)?;
         let mut checks = self.checks.iter().filter(|check| endpoint == "readyz" || !check.ready_only);
-        let Some(name) = one else { return Some(answer_all(endpoint, checks, excluded, verbose)) };
+        let Some(name) = one else { return Some(self.answer_all(endpoint, checks, excluded, verbose)) };
         let answer = (checks.find(|check| check.name == name)?.ask)();
         let is_well = answer.is_ok();
         let text = answer.map_or_else(|why| format!("internal server error: {why}\n"), |()| "ok".to_owned());
         Some(HealthAnswer { is_well, text, is_single: true })
     }
-}
 
-fn answer_all<'a>(
-    endpoint: &str,
-    checks: impl Iterator<Item = &'a Check>,
-    asked: &[&str],
-    verbose: bool,
-) -> HealthAnswer {
-    let mut excluded: BTreeSet<&str> = asked.iter().copied().collect();
-    let mut text = String::new();
-    let mut is_well = true;
-    for Check { name, ask, .. } in checks {
-        let line = if asked.contains(&name.as_str()) {
-            excluded.remove(name.as_str());
-            format!("[+]{name} excluded: ok\n")
-        } else if ask().is_ok() {
-            format!("[+]{name} ok\n")
-        } else {
-            is_well = false;
-            // Everybody can read this; the reason is for those who may read the check itself.
-            format!("[-]{name} failed: reason withheld\n")
-        };
-        text.push_str(&line);
+    fn answer_all<'a>(
+        &self,
+        endpoint: &str,
+        checks: impl Iterator<Item = &'a Check>,
+        asked: &[&str],
+        verbose: bool,
+    ) -> HealthAnswer {
+        let mut excluded: BTreeSet<&str> = asked.iter().copied().collect();
+        let mut text = String::new();
+        let mut is_well = true;
+        for Check { name, ask, .. } in checks {
+            let line = if asked.contains(&name.as_str()) {
+                excluded.remove(name.as_str());
+                format!("[+]{name} excluded: ok\n")
+            } else if let Err(reason) = ask() {
+                is_well = false;
+                // Everybody can read this page; the page of the check itself has the reason.
+                let reason = if self.with_reasons { &reason } else { "reason withheld" };
+                format!("[-]{name} failed: {reason}\n")
+            } else {
+                format!("[+]{name} ok\n")
+            };
+            text.push_str(&line);
+        }
+        if !excluded.is_empty() {
+            let names: Vec<String> = excluded.iter().map(|name| Quoted(name).to_string()).collect();
+            let names = names.join(",");
+            text.push_str(&format!("warn: some health checks cannot be excluded: no matches for {names}\n"));
+        }
+        match (is_well, verbose) {
+            (false, _) => text.push_str(&format!("{endpoint} check failed\n")),
+            (true, true) => text.push_str(&format!("{endpoint} check passed\n")),
+            (true, false) => "ok".clone_into(&mut text),
+        }
+        HealthAnswer { is_well, text, is_single: false }
     }
-    if !excluded.is_empty() {
-        let names: Vec<String> = excluded.iter().map(|name| Quoted(name).to_string()).collect();
-        let names = names.join(",");
-        text.push_str(&format!("warn: some health checks cannot be excluded: no matches for {names}\n"));
-    }
-    match (is_well, verbose) {
-        (false, _) => text.push_str(&format!("{endpoint} check failed\n")),
-        (true, true) => text.push_str(&format!("{endpoint} check passed\n")),
-        (true, false) => "ok".clone_into(&mut text),
-    }
-    HealthAnswer { is_well, text, is_single: false }
 }
 
 #[cfg(test)]

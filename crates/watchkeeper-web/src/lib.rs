@@ -9,6 +9,7 @@ mod envelope;
 mod etag;
 pub mod event;
 mod fields;
+pub mod freshness;
 pub mod guard;
 pub mod listen;
 pub mod page;

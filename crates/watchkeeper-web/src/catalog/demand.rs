@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use watchkeeper_cache::Informer;
 use watchkeeper_client::discovery::Mapping;
+use watchkeeper_core::GroupVersionResource;
 
 use super::watched::{Entry, Watched};
 use super::{CatalogError, Inner, MAX_ON_DEMAND, collection};
@@ -43,6 +45,13 @@ impl Inner {
 
     pub(super) fn withholds(&self, mapping: &Mapping) -> bool {
         !self.secrets && crate::secret::is_secret(mapping)
+    }
+
+    /// The informers that run, each with its resource.
+    pub(super) fn watching(&self) -> Vec<(GroupVersionResource, Informer)> {
+        let entries = self.entries.read();
+        let living = entries.iter().filter(|entry| !entry.informer.has_ended());
+        living.map(|entry| (entry.mapping.resource.clone(), entry.informer.clone())).collect()
     }
 
     fn on_demand(&self) -> usize {

@@ -31,6 +31,8 @@ use idle::Sweeper;
 use watched::Entry;
 pub use watched::Watched;
 
+use crate::freshness::{self, Freshness, Monitor};
+
 /// What has an informer from the start: group, version, resource, kind.
 pub const FROM_THE_START: [(&str, &str, &str, &str); 8] = [
     ("", "v1", "pods", "Pod"),
@@ -56,6 +58,7 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Catalog {
     inner: Arc<Inner>,
     sweeper: Arc<Sweeper>,
+    monitor: Arc<Monitor>,
 }
 
 #[derive(Debug)]
@@ -111,7 +114,7 @@ impl CatalogBuilder {
             changing: tokio::sync::Mutex::default(),
             entries: RwLock::new(permanent.into()),
         };
-        Catalog { inner: Arc::new(inner), sweeper: Arc::default() }
+        Catalog { inner: Arc::new(inner), sweeper: Arc::default(), monitor: Arc::default() }
     }
 }
 
@@ -128,6 +131,19 @@ impl Catalog {
     pub fn start(&self) {
         self.inner.factory.start();
         self.sweeper.start(&self.inner);
+        let inner = Arc::downgrade(&self.inner);
+        let watching = move || inner.upgrade().map(|inner| inner.watching());
+        self.monitor.start(self.inner.client.transport(), Box::new(watching));
+    }
+
+    /// What of it is current.
+    pub fn freshness(&self) -> Freshness {
+        self.monitor.now()
+    }
+
+    /// The same, with its changes.
+    pub(crate) fn follow_freshness(&self) -> freshness::Receiver {
+        self.monitor.subscribe()
     }
 
     /// The server's client.
@@ -155,6 +171,12 @@ impl Catalog {
         let entries = self.inner.entries.read();
         let late = entries.iter().filter(|entry| entry.is_permanent && !entry.informer.is_synced());
         late.map(|entry| entry.mapping.clone()).collect()
+    }
+
+    /// The resources of [`FROM_THE_START`].
+    pub(crate) fn permanent(&self) -> Vec<Arc<Mapping>> {
+        let entries = self.inner.entries.read();
+        entries.iter().filter(|entry| entry.is_permanent).map(|entry| entry.mapping.clone()).collect()
     }
 
     /// The objects of the resources that can be read without waiting. That they are looked at together with others
@@ -210,6 +232,7 @@ impl Catalog {
 
     /// Ends all informers.
     pub async fn stop(&self) {
+        self.monitor.stop().await;
         self.sweeper.stop().await;
         self.inner.factory.stop().await;
     }

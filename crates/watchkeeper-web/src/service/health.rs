@@ -10,14 +10,33 @@ use super::Service;
 use crate::catalog::{Catalog, path_of};
 use crate::envelope::Failure;
 
-/// The checks: it is ready when every resource that is cached from the start has its first list.
+/// The checks: the service is ready when the API server answers and every resource that is cached from the start is
+/// current.
 pub(super) fn checks(catalog: &Catalog) -> Health {
-    let catalog = catalog.clone();
-    let synced = move || {
-        let late: Vec<String> = catalog.unsynced().iter().map(|mapping| path_of(mapping)).collect();
-        if late.is_empty() { Ok(()) } else { Err(format!("not synced: {}", late.join(", "))) }
+    let server = catalog.clone();
+    let reachable = move || match server.freshness().server {
+        None => Ok(()),
+        Some(outage) => Err(format!("API server unreachable {outage}")),
     };
-    Health::default().check(Check::new("informers", synced).ready_only())
+    let catalog = catalog.clone();
+    let current = move || {
+        let late: Vec<String> = catalog.unsynced().iter().map(|mapping| path_of(mapping)).collect();
+        if !late.is_empty() {
+            return Err(format!("not synced: {}", late.join(", ")));
+        }
+        let freshness = catalog.freshness();
+        let permanent = catalog.permanent().into_iter();
+        let stale = permanent.filter_map(|mapping| {
+            let outage = freshness.stale.get(&mapping.resource)?;
+            Some(format!("{} for {}s", path_of(&mapping), outage.since.elapsed().as_secs()))
+        });
+        let stale: Vec<String> = stale.collect();
+        if stale.is_empty() { Ok(()) } else { Err(format!("stale: {}", stale.join(", "))) }
+    };
+    Health::default()
+        .check(Check::new("api-server", reachable).ready_only())
+        .check(Check::new("informers", current).ready_only())
+        .with_reasons()
 }
 
 /// `GET /healthz`, `/livez`, `/readyz`, and a check below one of them; `?verbose`, `?exclude=`.

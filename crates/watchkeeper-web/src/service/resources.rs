@@ -64,7 +64,8 @@ fn row<'a>(of: &'a GroupVersion, resource: &'a ApiResource, cached: &[Arc<Mappin
 async fn discovered(service: &Service) -> Result<Arc<Discovered>, CatalogError> {
     let discovery = service.catalog.discovery();
     let is_old = |known: &Discovered| known.read_at.is_none_or(|at| at.elapsed() >= MISS_INTERVAL);
-    if discovery.known().is_some_and(|known| is_old(&known)) {
+    let is_reachable = service.catalog.freshness().server.is_none(); // if not, what is known has to do
+    if is_reachable && discovery.known().is_some_and(|known| is_old(&known)) {
         service.catalog.mapper().reset();
     }
     Ok(discovery.discover().await.map_err(MapError::from)?)

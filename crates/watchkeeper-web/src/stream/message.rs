@@ -6,12 +6,17 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
+use serde_json::{Value, json};
 use watchkeeper_core::ObjectKey;
 
+use super::connection::Status;
 use super::subscription::Form;
+use crate::freshness::Outage;
 
 /// A comment, which readers pass over.
 pub(super) const PING: &[u8] = b": ping\n\n";
+/// The same for readers that have asked for a heartbeat.
+pub(super) const PING_EVENT: &[u8] = b"event: ping\ndata: {}\n\n";
 
 /// What is sent of a subscription. It shares its larger parts with others of its kind.
 #[derive(Debug)]
@@ -40,9 +45,21 @@ pub(super) enum What {
 pub(super) fn hello(stream: &str, sequence: u64, resumed: bool) -> Bytes {
     let mut frame = begin("hello", stream, sequence, 64);
     frame.extend_from_slice(b"{\"stream\":");
-    json(&mut frame, stream);
+    write_json(&mut frame, stream);
     frame.extend_from_slice(if resumed { b",\"resumed\":true" } else { b",\"resumed\":false" });
     end(frame)
+}
+
+/// What is out of date, as it is sent. It has no number: see [`Connection`](super::connection::Connection).
+pub(super) fn status(status: &Status) -> Bytes {
+    let outage = |outage: &Outage| json!({"forMs": outage.since.elapsed().as_millis() as u64, "reason": *outage.reason});
+    let stale = status.stale.iter().map(|(sub, since)| {
+        let mut stale = outage(since);
+        stale["sub"] = Value::from(&**sub);
+        stale
+    });
+    let data = json!({"server": status.server.as_ref().map(outage), "stale": Value::from_iter(stale)});
+    format!("event: status\ndata: {data}\n\n").into()
 }
 
 impl Message {
@@ -65,7 +82,7 @@ impl Message {
     pub(super) fn frame(&self, stream: &str, sequence: u64) -> Bytes {
         let mut frame = begin(self.event(), stream, sequence, self.size());
         frame.extend_from_slice(b"{\"sub\":");
-        json(&mut frame, &*self.sub);
+        write_json(&mut frame, &*self.sub);
         match &self.what {
             What::Columns(columns) => {
                 frame.extend_from_slice(b",\"columns\":");
@@ -83,18 +100,18 @@ impl Message {
                     frame.extend_from_slice(one.as_bytes());
                 }
                 frame.extend_from_slice(b"],\"gone\":");
-                json(&mut frame, &gone.iter().map(ObjectKey::as_str).collect::<Vec<_>>());
+                write_json(&mut frame, &gone.iter().map(ObjectKey::as_str).collect::<Vec<_>>());
             }
             What::Synced { count } => {
                 frame.extend_from_slice(b",\"count\":");
-                json(&mut frame, count);
+                write_json(&mut frame, count);
             }
             What::Reset => {}
             What::Failed { message, status } => {
                 frame.extend_from_slice(b",\"message\":");
-                json(&mut frame, message);
+                write_json(&mut frame, message);
                 frame.extend_from_slice(b",\"status\":");
-                json(&mut frame, status);
+                write_json(&mut frame, status);
             }
         }
         end(frame)
@@ -118,7 +135,7 @@ fn begin(event: &str, stream: &str, sequence: u64, size: usize) -> Vec<u8> {
     frame
 }
 
-fn json(frame: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+fn write_json(frame: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
     serde_json::to_writer(frame, value).expect("texts and numbers are always JSON");
 }
 

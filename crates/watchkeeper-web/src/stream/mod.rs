@@ -1,4 +1,4 @@
-//! Stream: one connection a tab, over which everything comes that the tab shows, as it changes.
+//! Stream: one connection a browser, over which everything comes that its tabs show, as it changes.
 //!
 //! From: the informers of the [`Catalog`](crate::Catalog), by subscriptions that coalesce for who is slow.
 //! To:   server-sent events: `GET /v1/stream?resource=pods` opens a stream or goes on with one, `PUT /v1/stream/{id}` says
@@ -27,6 +27,7 @@ mod subscription;
 mod table;
 mod whole;
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use axum::Router;
@@ -44,13 +45,13 @@ use crate::service::Service;
 
 pub use registry::{Limits, Streams};
 
-use connection::Connection;
+use connection::{Connection, Heartbeat};
 use subscription::{Set, Subscription};
 
 /// How many streams there may be, by default.
 pub const MAX_STREAMS: usize = 20_000;
-/// How many subscriptions a stream may have.
-pub const MAX_SUBSCRIPTIONS: usize = 64;
+/// How many subscriptions a stream may have. The tabs of a browser share a stream, and each has up to 20.
+pub const MAX_SUBSCRIPTIONS: usize = 1024;
 /// How long a stream waits for its reader to come back.
 pub const KEPT: Duration = Duration::from_secs(60);
 /// How many rows a message has at most.
@@ -61,6 +62,8 @@ pub const HELD_MESSAGES: usize = 512;
 pub const HELD_BYTES: usize = 1 << 20;
 /// How long a stream may be silent before it says that it is still there.
 pub const PING: Duration = Duration::from_secs(15);
+/// The seconds that a reader may ask for with `heartbeat`: an event at least that often, so that it notices a dead stream.
+pub const HEARTBEATS: RangeInclusive<u64> = 1..=60;
 /// How often somebody is checked again who has a stream.
 pub const CHECK: Duration = Duration::from_secs(60);
 /// How long changes are gathered after some were sent.
@@ -80,9 +83,11 @@ async fn open(
     let Query(asked) = Query::<Vec<(String, String)>>::try_from_uri(&uri)
         .map_err(|error| Failure::new(StatusCode::BAD_REQUEST, error.body_text()))?;
     let (ours, rest): (Vec<_>, Vec<_>) =
-        asked.into_iter().partition(|(name, _)| matches!(name.as_str(), "sub" | "last"));
+        asked.into_iter().partition(|(name, _)| matches!(name.as_str(), "sub" | "last" | "heartbeat"));
     let last = headers.get(LAST_EVENT_ID).and_then(|last| last.to_str().ok());
     let last = last.or_else(|| ours.iter().find(|(name, _)| name == "last").map(|(_, last)| last.as_str()));
+    let heartbeat = ours.iter().find(|(name, _)| name == "heartbeat").map(|(_, text)| heartbeat(text));
+    let heartbeat = heartbeat.transpose()?.unwrap_or(Heartbeat::Comment);
     let connection = match last.and_then(|last| service.streams.resume(&who, last)) {
         Some(connection) => connection,
         None => {
@@ -93,7 +98,15 @@ async fn open(
             service.streams.open(who, Set::new(wanted)?)?
         }
     };
-    Ok(respond(connection))
+    Ok(respond(connection.heartbeat(heartbeat)))
+}
+
+fn heartbeat(seconds: &str) -> Result<Heartbeat, Failure> {
+    let known = seconds.parse().ok().filter(|seconds| HEARTBEATS.contains(seconds));
+    let (first, last) = (HEARTBEATS.start(), HEARTBEATS.end());
+    let invalid =
+        || Failure::bad(format!("invalid heartbeat {seconds:?}: must be {first} to {last} seconds"));
+    known.map(|seconds| Heartbeat::Event(Duration::from_secs(seconds))).ok_or_else(invalid)
 }
 
 async fn replace(

@@ -19,6 +19,7 @@ use super::start::Starter;
 use super::subscription::{Set, Subscription};
 use crate::access::{Refused, Who};
 use crate::envelope::Failure;
+use crate::freshness::{self, Freshness, Outage};
 
 /// A stream.
 #[derive(Debug)]
@@ -226,6 +227,24 @@ impl Session {
             }
         }
         None
+    }
+
+    /// What is current, from now on.
+    pub(super) fn freshness(&self) -> freshness::Receiver {
+        self.starter.freshness()
+    }
+
+    /// The subscriptions whose resources are not current.
+    pub(super) fn stale(&self, freshness: &Freshness) -> Vec<(Arc<str>, Outage)> {
+        let state = self.state.lock();
+        let live = state.slots.iter().filter_map(|slot| match &slot.phase {
+            Phase::Live(feed) => Some((slot, feed)),
+            Phase::Starting { .. } | Phase::Failed { .. } => None,
+        });
+        let stale = live.filter_map(|(slot, feed)| {
+            Some((Arc::clone(&slot.id), freshness.stale.get(&feed.mapping().resource)?.clone()))
+        });
+        stale.collect()
     }
 
     /// A connection takes the place of the one that is there, if there is one. Its number.

@@ -19,6 +19,7 @@ use super::whole::Whole;
 use crate::access::{Access, Refused, Who, Wish};
 use crate::catalog::Catalog;
 use crate::envelope::Failure;
+use crate::freshness;
 
 /// How long is waited before an informer that was stopped is asked for again.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -38,6 +39,10 @@ impl Starter {
 
     pub(super) fn access(&self) -> &Access {
         &self.access
+    }
+
+    pub(super) fn freshness(&self) -> freshness::Receiver {
+        self.catalog.follow_freshness()
     }
 
     /// Whether they may see it.

@@ -200,8 +200,9 @@ mod tests {
         assert_eq!(problem(set(r#"{"id":"","resource":"pods"}"#)), "a subscription needs an id");
         let unknown = problem(set(r#"{"id":"a","resource":"pods","labels":"a=b"}"#));
         assert!(unknown.starts_with("this is no set of subscriptions: unknown field `labels`"), "{unknown}");
-        let many: Vec<_> = (0..65).map(|id| format!(r#"{{"id":"{id}","resource":"pods"}}"#)).collect();
-        assert!(set(&many[..64].join(",")).is_ok());
-        assert_eq!(problem(set(&many.join(","))), "65 subscriptions: a stream has at most 64");
+        let many: Vec<_> =
+            (0..=MAX_SUBSCRIPTIONS).map(|id| format!(r#"{{"id":"{id}","resource":"pods"}}"#)).collect();
+        assert!(set(&many[..MAX_SUBSCRIPTIONS].join(",")).is_ok());
+        assert_eq!(problem(set(&many.join(","))), "1025 subscriptions: a stream has at most 1024");
     }
 }

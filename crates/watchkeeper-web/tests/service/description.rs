@@ -59,17 +59,17 @@ async fn a_service_is_ready_when_it_has_read_everything() {
         assert_eq!(answer.headers["content-type"], "text/plain; charset=utf-8");
     }
     let verbose = world.get("/readyz?verbose").await;
-    assert_eq!(verbose.text, "[+]ping ok\n[+]informers ok\nreadyz check passed\n");
+    assert_eq!(verbose.text, "[+]ping ok\n[+]api-server ok\n[+]informers ok\nreadyz check passed\n");
     world.get("/readyz/nothing").await.failure(404);
     world.stop().await;
 
     let idle = World::idle(TestCluster::start().await.unwrap());
     assert_eq!(idle.get("/livez").await.status, 200);
     let ready = idle.get("/readyz").await;
-    assert_eq!(
-        (ready.status.as_u16(), &*ready.text),
-        (500, "[+]ping ok\n[-]informers failed: reason withheld\nreadyz check failed\n")
-    );
+    assert_eq!(ready.status, 500);
+    let begin =
+        "[+]ping ok\n[+]api-server ok\n[-]informers failed: not synced: pods/core/v1, services/core/v1, ";
+    assert!(ready.text.starts_with(begin), "{}", ready.text);
     let why = idle.get("/readyz/informers").await.text;
     assert!(why.contains("not synced: pods/core/v1, services/core/v1, namespaces/core/v1, events/core/v1, deployments/apps/v1"), "{why}");
     assert_eq!(idle.get("/readyz?exclude=informers").await.status, 200);

@@ -1,25 +1,26 @@
 //! What there may be no more of, and what is refused.
 
 use serde_json::json;
-use watchkeeper_web::stream::Limits;
+use watchkeeper_web::stream::{Limits, MAX_SUBSCRIPTIONS};
 
 use crate::reader::{Reader, View};
 use crate::world::{World, escaped, maps};
 
 #[tokio::test]
-async fn a_stream_has_64_subscriptions_and_no_more() {
+async fn a_stream_has_1024_subscriptions_and_no_more() {
     let world = World::start().await;
     world.create("one", "web").await;
-    let subs: Vec<_> = (0..65).map(|number| maps(&world, &format!("s{number}"), "")).collect();
+    let subs: Vec<_> =
+        (0..=MAX_SUBSCRIPTIONS).map(|number| maps(&world, &format!("s{number}"), "")).collect();
     let (mut reader, mut view) = (world.open(&[]).await, View::default());
-    world.subscribe(&reader.stream, &subs[..64]).await;
-    reader.until_seen(&mut view, |view| view.synced.len() == 64).await;
+    world.subscribe(&reader.stream, &subs[..MAX_SUBSCRIPTIONS]).await;
+    reader.until_seen(&mut view, |view| view.synced.len() == MAX_SUBSCRIPTIONS).await;
     world.create("two", "web").await;
     reader.until_seen(&mut view, |view| view.subs.values().all(|rows| rows.len() == 2)).await;
     let (status, answer) = world.put(&reader.stream, &json!({"subscriptions": subs}).to_string()).await;
     assert_eq!(
         (status, answer["message"].as_str()),
-        (400, Some("65 subscriptions: a stream has at most 64"))
+        (400, Some("1025 subscriptions: a stream has at most 1024"))
     );
     world.delete("two").await;
     reader.until_seen(&mut view, |view| view.subs.values().all(|rows| rows.len() == 1)).await;

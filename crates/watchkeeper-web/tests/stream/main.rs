@@ -6,6 +6,7 @@ mod content;
 mod judge;
 mod limits;
 mod model;
+mod outage;
 mod reader;
 mod resume;
 mod slow;

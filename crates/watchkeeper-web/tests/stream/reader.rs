@@ -88,7 +88,10 @@ impl Reader {
 
     /// The next event, which must be the one that follows. Comments are passed over.
     pub(crate) async fn next(&mut self) -> Event {
-        let event = self.event().await.expect("the stream has ended");
+        let mut event = self.event().await.expect("the stream has ended");
+        while is_unnumbered(&event.event) {
+            event = self.event().await.expect("the stream has ended");
+        }
         assert_eq!(self.number(&event), self.last + 1, "nothing is lost, nothing repeated: {event:?}");
         self.last += 1;
         event
@@ -123,7 +126,9 @@ impl Reader {
                 }
                 let mut lines = text.trim_end().lines();
                 let mut field = |name: &str| lines.next().unwrap().strip_prefix(name).unwrap().to_owned();
-                let (event, id, data) = (field("event: "), field("id: "), field("data: "));
+                let event = field("event: ");
+                let id = if is_unnumbered(&event) { String::new() } else { field("id: ") };
+                let data = field("data: ");
                 assert_eq!(lines.next(), None, "one line of data");
                 return Some(Event { event, id, data: serde_json::from_str(&data).unwrap() });
             }
@@ -136,11 +141,17 @@ impl Reader {
         }
     }
 
+    /// The number of an event that is part of the history of the stream.
     fn number(&self, event: &Event) -> u64 {
         let (stream, number) = event.id.rsplit_once('.').unwrap();
         assert_eq!(stream, self.stream);
         number.parse().unwrap()
     }
+}
+
+/// Whether events of this name are not part of the history of a stream.
+fn is_unnumbered(event: &str) -> bool {
+    matches!(event, "status" | "ping")
 }
 
 /// Takes whole chunks out of what has come. Whether the last one, which is empty, was among them.

@@ -51,7 +51,7 @@ impl World {
         (Self::over(cluster, client, judged, Limits::default(), options).await, judge)
     }
 
-    async fn cluster() -> (TestCluster, Client) {
+    pub(crate) async fn cluster() -> (TestCluster, Client) {
         let cluster = TestCluster::start().await.unwrap();
         let file = Sources::File(cluster.kubeconfig_path().to_owned());
         let client = Client::new(&Config::load(&file, &Overrides::default()).unwrap()).unwrap();
@@ -59,7 +59,7 @@ impl World {
     }
 
     /// With a service that reads by a client of its own.
-    async fn over(
+    pub(crate) async fn over(
         cluster: TestCluster,
         client: Client,
         served: Client,

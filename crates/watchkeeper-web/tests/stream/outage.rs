@@ -1,0 +1,183 @@
+//! What a stream and `/readyz` report while the API server is away, silent, or refuses one resource.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use watchkeeper_client::kubeconfig::{Overrides, Sources};
+use watchkeeper_client::{Client, Config};
+use watchkeeper_core::Status;
+use watchkeeper_testkit::{Fault, FaultProxy, Requests, Trouble, Verb, Way};
+use watchkeeper_web::Options;
+use watchkeeper_web::stream::Limits;
+
+use crate::reader::{Event, Reader, View};
+use crate::world::{World, maps};
+
+/// The promise to whoever looks at the page.
+const REPORTED_WITHIN: Duration = Duration::from_secs(5);
+
+/// A world whose service reaches the API server through a proxy.
+async fn behind_a_proxy() -> (World, FaultProxy) {
+    let (cluster, client) = World::cluster().await;
+    let proxy = FaultProxy::start(cluster.server().address()).await.unwrap();
+    let file = Sources::File(cluster.kubeconfig_through(&proxy).await.unwrap());
+    let served = Client::new(&Config::load(&file, &Overrides::default()).unwrap()).unwrap();
+    (World::over(cluster, client, served, Limits::default(), Options::default()).await, proxy)
+}
+
+/// The next status. Other events are taken into the view.
+async fn status(reader: &mut Reader, view: &mut View) -> Value {
+    loop {
+        let event: Event = reader.event().await.expect("the stream goes on");
+        match event.event.as_str() {
+            "status" => return event.data,
+            _ => {
+                view.see(&event);
+                reader.last += 1;
+            }
+        }
+    }
+}
+
+/// Reads until everything is current again.
+async fn until_current(reader: &mut Reader, view: &mut View) {
+    while status(reader, view).await != json!({"server": null, "stale": []}) {}
+}
+
+async fn ready(world: &World) -> (u16, String) {
+    let mut connection = TcpStream::connect(world.address).await.unwrap();
+    let request = "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    connection.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).await.unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
+
+/// A stream of the config maps `apple` and whatever comes, up to date.
+async fn streaming(world: &World) -> (Reader, View) {
+    world.create("apple", "fruit").await;
+    let mut reader = world.open(&[maps(world, "a", "app")]).await;
+    let mut view = View::default();
+    reader.until("synced", &mut view).await;
+    assert_eq!(view.keys("a"), [world.key("apple")]);
+    (reader, view)
+}
+
+fn outage(status: &Value) -> (Duration, &str) {
+    let server = &status["server"];
+    (Duration::from_millis(server["forMs"].as_u64().unwrap()), server["reason"].as_str().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_dies_is_reported_until_it_is_back_and_what_changed_meanwhile_follows() {
+    let (world, proxy) = behind_a_proxy().await;
+    let (mut reader, mut view) = streaming(&world).await;
+    world.service.catalog().factory().synced(REPORTED_WITHIN).await.unwrap();
+    assert_eq!(ready(&world).await, (200, "ok".to_owned()));
+
+    proxy.refuse().await.unwrap();
+    proxy.now(Trouble::reset());
+    let told = status(&mut reader, &mut view).await;
+    assert!(outage(&told).0 < REPORTED_WITHIN, "{told}");
+    assert_eq!(outage(&told).1, "connection refused");
+    let (code, text) = ready(&world).await;
+    assert_eq!(code, 500);
+    assert!(text.contains("[-]api-server failed: API server unreachable for "), "{text}");
+    assert!(text.contains("s: connection refused\n"), "{text}");
+
+    // A tab that is opened now is sent the same at once.
+    let mut late = Reader::open(world.address, "", None).await;
+    assert_eq!(outage(&status(&mut late, &mut View::default()).await).1, "connection refused");
+
+    world.create("bread", "fruit").await;
+    world.delete("apple").await;
+    proxy.accept().await.unwrap();
+    until_current(&mut reader, &mut view).await;
+    reader.until_seen(&mut view, |view| view.keys("a") == [world.key("bread")]).await;
+    assert_eq!(ready(&world).await, (200, "ok".to_owned()));
+    proxy.stop().await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_falls_silent_is_reported_and_its_connections_are_used_again_or_replaced() {
+    let (world, proxy) = behind_a_proxy().await;
+    let (mut reader, mut view) = streaming(&world).await;
+    world.service.catalog().factory().synced(REPORTED_WITHIN).await.unwrap();
+
+    // As a process that is stopped: connections are accepted, and nothing is answered.
+    proxy.to_come(Trouble::stall(Way::Both));
+    proxy.now(Trouble::stall(Way::Both));
+    let told = status(&mut reader, &mut view).await;
+    assert!(outage(&told).0 < REPORTED_WITHIN, "{told}");
+    assert_eq!(outage(&told).1, "no answer within 3s");
+    assert!(ready(&world).await.1.contains("no answer within 3s"));
+
+    world.create("bread", "fruit").await;
+    proxy.heal();
+    until_current(&mut reader, &mut view).await;
+    reader.until_seen(&mut view, |view| view.keys("a") == [world.key("apple"), world.key("bread")]).await;
+    assert_eq!(ready(&world).await, (200, "ok".to_owned()));
+
+    // Only the connections that there are die, and nobody is told: new ones replace them.
+    proxy.now(Trouble::stall(Way::Both));
+    world.create("cherry", "fruit").await;
+    let seen = ["apple", "bread", "cherry"].map(|name| world.key(name));
+    while view.keys("a") != seen {
+        let event = reader.event().await.unwrap();
+        if event.event != "status" {
+            view.see(&event);
+        }
+    }
+    proxy.stop().await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_resource_that_cannot_be_watched_is_stale_while_the_others_are_current() {
+    let world = World::start().await;
+    let (mut reader, mut view) = streaming(&world).await;
+    world
+        .subscribe(&reader.stream, &[maps(&world, "a", "app"), json!({"id": "p", "resource": "pods"})])
+        .await;
+    reader.until("synced", &mut view).await;
+
+    let faults = world.cluster.faults();
+    for verb in [Verb::Watch, Verb::List] {
+        let forbidden = Status::forbidden(None, "", "no more");
+        faults.add(Fault::on(verb).resource("configmaps").fail(forbidden));
+    }
+    assert_eq!(faults.cut_watches(&Requests::of(Verb::Watch).resource("configmaps")), 1);
+    let told = status(&mut reader, &mut view).await;
+    assert_eq!((&told["server"], &told["stale"][0]["sub"]), (&Value::Null, &json!("a")), "{told}");
+    assert_eq!(told["stale"].as_array().unwrap().len(), 1, "{told}");
+    assert!(told["stale"][0]["reason"].as_str().unwrap().contains("no more"), "{told}");
+    assert_eq!(ready(&world).await.0, 200, "config maps are cached on demand");
+
+    faults.clear();
+    until_current(&mut reader, &mut view).await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_asks_for_a_heartbeat_hears_one() {
+    let world = World::start().await;
+    let mut reader = Reader::open(world.address, "?heartbeat=1", None).await;
+    let ping = reader.event().await.unwrap();
+    assert_eq!((ping.event.as_str(), ping.data), ("ping", json!({})));
+    for wrong in ["0", "61", "2s", ""] {
+        let Err((status, body)) = Reader::try_open(world.address, &format!("?heartbeat={wrong}"), None).await
+        else {
+            panic!("{wrong:?} is accepted");
+        };
+        assert_eq!(status, 400);
+        assert!(
+            body.contains(&format!("invalid heartbeat \\\"{wrong}\\\": must be 1 to 60 seconds")),
+            "{body}"
+        );
+    }
+    world.stop().await;
+}
