@@ -1,5 +1,6 @@
 // Age: how long ago something was, in kubectl's words, and kept current where it is shown.
 
+import { now as clock } from "./clock.js";
 import { h, write } from "./dom.js";
 
 const SECOND = 1000;
@@ -53,7 +54,7 @@ export function aged(cell, moment, now) {
 /** An element that says how long ago a time was, as `words` with the age in place of `%`. `tick` keeps it current. */
 export function since(tag, time, words = "%", attributes = {}) {
   const element = h(tag, { title: time, "data-since": time ?? "", "data-words": words, ...attributes });
-  show(element, Date.now());
+  show(element, clock());
   return element;
 }
 

@@ -1,5 +1,7 @@
 // API: what is asked of the service beside the stream, and what its refusals mean in words.
 
+const PATIENCE = 10_000; // a question that is not answered would keep one of the few connections of the browser
+
 /** Why there is no answer. */
 export class Failure extends Error {
   constructor(status, message, retryAfter = 0) {
@@ -22,7 +24,8 @@ export async function json(path, signal) {
 async function answer(path, signal) {
   let response;
   try {
-    response = await fetch(path, { signal, headers: { accept: "application/json" } });
+    const patience = AbortSignal.timeout(PATIENCE);
+    response = await fetch(path, { signal: signal ? AbortSignal.any([signal, patience]) : patience, headers: { accept: "application/json" } });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Failure(0, "The server cannot be reached.");

@@ -70,6 +70,12 @@ export class List {
     this.table.tick();
   }
 
+  /** What of it is not current: `{ what, since, reason }`, or null. */
+  get outage() {
+    const stale = this.rows?.stale;
+    return stale ? { what: `${this.route.resource} not current`, ...stale } : null;
+  }
+
   /** More is known of the resources: the columns may differ. */
   relay() {
     if (this.route) this.#lay();

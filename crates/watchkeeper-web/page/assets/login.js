@@ -4,12 +4,14 @@
 import { openDialog } from "./dialog.js";
 import { h } from "./dom.js";
 
-let open = false;
+let open = null;
+
+const tabs = new BroadcastChannel("watchkeeper-session");
+tabs.addEventListener("message", () => location.reload());
 
 /** Asks for a token until the server takes one, or the user does not want to: then `done(whether)` is called. */
 export function askForToken(done) {
   if (open) return;
-  open = true;
   let taken = false;
   const error = h("p", { role: "alert", "data-level": "degraded", hidden: true });
   const token = h("input", { class: "field", type: "password", autocomplete: "current-password", "aria-label": "Bearer token", required: true, autofocus: true, placeholder: "Bearer token" });
@@ -19,8 +21,7 @@ export function askForToken(done) {
       const answer = await fetch("/v1/login", { method: "POST", headers: { "content-type": "application/json" },
         body: JSON.stringify({ token: token.value.trim() }) }).catch(() => null);
       if (answer?.ok) {
-        taken = true;
-        dialog.close();
+        answered();
         return;
       }
       const said = await answer?.json().then((body) => body.message, () => "");
@@ -31,14 +32,28 @@ export function askForToken(done) {
   const dialog = openDialog("Sign in",
     h("p", {}, "The server wants to know who you are: what you see is what your account may read."), error, form,
     h("p", { class: "quiet" }, "One way to get a token: kubectl create token <service account>"));
+  const answered = () => {
+    taken = true;
+    dialog.close();
+  };
+  open = answered;
   dialog.addEventListener("close", () => {
-    open = false;
+    open = null;
     done(taken);
   });
 }
 
-/** Forgets the token, here and in every other tab, and begins anew. */
-export async function signOut() {
+/** Closes the question, if it is open: another tab has answered it. Whether it was open. */
+export function stopAsking() {
+  const answered = open;
+  answered?.();
+  return answered !== null;
+}
+
+/** Forgets the token, and begins anew in all tabs. `renew` opens their stream anew. */
+export async function signOut(renew) {
   await fetch("/v1/logout", { method: "POST" }).catch(() => null);
+  renew();
+  tabs.postMessage("signed out");
   location.reload();
 }

@@ -2,22 +2,26 @@
 
 import { data, json } from "./api.js";
 import { openChooser } from "./chooser.js";
+import * as clock from "./clock.js";
 import { $, count, set, write } from "./dom.js";
 import { openHelp } from "./help.js";
 import { listen } from "./keys.js";
 import { List } from "./list.js";
-import { askForToken, signOut } from "./login.js";
+import { askForToken, signOut, stopAsking } from "./login.js";
 import { namespaces } from "./namespaces.js";
 import { ObjectPanel } from "./object.js";
+import { Outage } from "./outage.js";
 import { Picker } from "./picker.js";
 import { idOf, Resources } from "./resources.js";
 import { address, go, read } from "./route.js";
 import { Stream } from "./stream.js";
 import * as theme from "./theme.js";
 
-const STATES = { connecting: "Connecting", live: "Live", reconnecting: "Reconnecting", refused: "Refused", paused: "Paused" };
+const STATES = { connecting: "Connecting", live: "Live", reconnecting: "Reconnecting", refused: "Refused", stale: "Not current", paused: "Paused" };
+const BRIEF = 1000; // a service that is back sooner was not missed
 
 const resources = new Resources();
+const banner = new Outage($("outage"));
 const stream = new Stream(connection);
 const list = new List({ stream, resources, onDraw: state,
   onOpen: (row) => open({ ...only(route), namespace: row.namespace, name: row.name }),
@@ -27,7 +31,7 @@ const list = new List({ stream, resources, onDraw: state,
 let route = null;
 let panel = null;
 let paused = false;
-let connected = { state: "connecting", status: 0 };
+let connected = { state: "connecting", code: 0, since: null, server: null };
 let declined = false;
 
 function only({ group, version, resource }) {
@@ -93,10 +97,15 @@ function reopen(object) {
   if (inside || getComputedStyle(document.querySelector(".list")).display === "none") panel.element.querySelector("h2").focus();
 }
 
-function connection(name, status = 0) {
-  connected = { state: name, status };
-  if (name === "refused" && status === 401 && !declined) signIn();
-  if (name === "live") list.refuse(null);
+function connection(status) {
+  const before = connected;
+  connected = status;
+  if (status.state === "refused" && status.code === 401 && !declined) signIn();
+  if (status.state === "live") {
+    declined = false;
+    list.refuse(null);
+    if (before.state === "refused" && !stopAsking()) describe(); // somebody has signed in in another tab
+  }
   state();
 }
 
@@ -107,18 +116,38 @@ function signIn() {
     list.refuse(taken ? null : signIn);
     if (!taken) panel?.refuse();
     else {
-      stream.retry();
+      if (connected.state !== "live") stream.renew();
       describe();
     }
   });
 }
 
+/** What is not current of all that is shown: `{ what, since, reason }`, or null. */
+function outage() {
+  const { state, since, server } = connected;
+  if (state === "reconnecting" && Date.now() - since >= BRIEF) return { what: "Watchkeeper service unreachable", since, reason: "trying again" };
+  if (state === "live" && server) return { what: "API server unreachable", ...server };
+  return null;
+}
+
+/** Says what is current and what is not, dims the latter, and stops its ages. */
+function freshness() {
+  const all = outage();
+  const part = all ?? list.outage;
+  banner.show(part);
+  clock.stop(part !== null || connected.state === "refused");
+  document.querySelector(".list").classList.toggle("stale", part !== null || connected.state === "refused" || !$("banner").hidden);
+  panel?.element.classList.toggle("stale", all !== null || panel.stale);
+  return part;
+}
+
 /** Says how it stands with the connection and the pause. */
 function state() {
   const held = (list.rows?.heldCount ?? 0) + (panel?.heldCount ?? 0);
-  const name = paused && connected.state === "live" ? "paused" : connected.state;
+  const stale = freshness() !== null;
+  const name = connected.state !== "live" ? connected.state : stale ? "stale" : paused ? "paused" : "live";
   set($("state"), "data-state", name);
-  write($("state").querySelector(".text"), STATES[name] + (name === "refused" ? ` (${connected.status})` : ""));
+  write($("state").querySelector(".text"), STATES[name] + (name === "refused" ? ` (${connected.code})` : ""));
   set($("pause"), "aria-pressed", paused);
   write($("pause").querySelector(".label"), paused ? `Resume${held > 0 ? ` · ${count(held)} held` : ""}` : "Pause");
 }
@@ -227,12 +256,14 @@ listen({ "/": focus("search"), l: focus("labels"), ...STEPS,
 $("pause").addEventListener("click", pause);
 $("theme").addEventListener("click", nextTheme);
 $("help").addEventListener("click", openHelp);
-$("signout").addEventListener("click", signOut);
+$("signout").addEventListener("click", () => signOut(() => stream.renew()));
 $("columns").addEventListener("click", columns);
 field("search", "q", { live: true });
 field("labels", "l", { live: false });
 addEventListener("hashchange", show);
 setInterval(() => {
+  state();
+  banner.tick();
   list.tick();
   panel?.tick();
 }, 1000);

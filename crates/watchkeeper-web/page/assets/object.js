@@ -1,8 +1,9 @@
 // Object: the panel of one object, live: its YAML, its changes, what was said about it, and its place among others.
 
-import { since, tick } from "./age.js";
+import { moment, since, tick } from "./age.js";
 import { explain } from "./api.js";
 import { Changes } from "./changes.js";
+import { now } from "./clock.js";
 import { h, set, write } from "./dom.js";
 import { Events } from "./events.js";
 import { Manifest } from "./manifest.js";
@@ -22,6 +23,7 @@ export class ObjectPanel {
     this.parts = {};
     this.object = null;
     this.held = null;
+    this.stale = false;
     this.kind = h("span", { class: "kind" }, kind);
     this.facts = h("div", { class: "facts" });
     this.chips = h("div", { class: "chips" });
@@ -29,10 +31,11 @@ export class ObjectPanel {
       this.names().map(([name, label]) => h("button", { type: "button", role: "tab", id: `tab-${name}`, "data-tab": name, "aria-controls": "panel",
         "aria-selected": "false", tabindex: -1, click: () => onTab(name) }, label)));
     this.panel = h("div", { class: "panel", id: "panel", role: "tabpanel", tabindex: 0 });
+    this.deleted = h("div", { class: "deletion", hidden: true });
     this.element = h("aside", { class: "object", id: "object", "aria-label": `${kind} ${target.name}` },
       h("header", {}, h("h2", { tabindex: -1 }, this.kind, target.name),
         h("button", { type: "button", class: "button close", "aria-label": "Close the object", title: "Close (Esc)", click: onClose }, "×"), this.facts, this.chips),
-      this.tabs, this.panel);
+      this.tabs, this.deleted, this.panel);
     this.#subscribe();
     this.parts.yaml = new Manifest(target);
     this.parts.diff = new Changes();
@@ -75,7 +78,7 @@ export class ObjectPanel {
 
   /** Brings all ages in sight up to now. */
   tick() {
-    tick(this.element, Date.now());
+    tick(this.element, now());
   }
 
   /** Nobody is signed in. */
@@ -107,6 +110,8 @@ export class ObjectPanel {
       this.#take(null);
     } else if (event === "reset") {
       this.came = false;
+    } else if (event === "stale") {
+      this.stale = message !== null;
     } else if (event === "failed") {
       if (message.status >= 500) this.again = setTimeout(() => this.#subscribe(), AGAIN);
       const { title, hint } = explain(message);
@@ -124,8 +129,11 @@ export class ObjectPanel {
 
   #update(object) {
     const first = this.object === null || this.object.metadata.uid !== object.metadata.uid;
+    if (first && this.object !== null) this.#forget();
     this.object = object;
     this.note = null;
+    this.element.classList.remove("deleted");
+    this.deleted.hidden = true;
     this.parts.diff.update(object);
     for (const part of Object.values(this.parts)) if (part !== this.parts.diff) part.update?.(object);
     const { count } = this.parts.diff;
@@ -139,6 +147,17 @@ export class ObjectPanel {
     if (this.object === null) return;
     for (const part of Object.values(this.parts)) part.gone?.();
     this.facts.append(h("span", { class: "gone", role: "status" }, "Deleted"));
+    this.element.classList.add("deleted");
+    this.deleted.hidden = false;
+    write(this.deleted, `This ${this.object.kind} was deleted at ${moment(Date.now(), Date.now())}. What is shown is its last known state.`);
+  }
+
+  /** Another object has taken the name: what was shown beside the one before it is not of this one. */
+  #forget() {
+    for (const name of ["events", "tree", "pods"]) {
+      this.parts[name]?.close();
+      delete this.parts[name];
+    }
   }
 
   #head() {

@@ -12,6 +12,7 @@ export class Rows {
     this.byKey = new Map();
     this.synced = false;
     this.failure = null;
+    this.stale = null;
     this.widest = [];
     this.isDate = [];
     this.held = null;
@@ -25,6 +26,7 @@ export class Rows {
     else if (event === "rows") this.#rows(message);
     else if (event === "synced") this.#synced();
     else if (event === "reset") this.#again();
+    else if (event === "stale") this.stale = message;
     else if (event === "failed") this.failure = { status: message.status, message: message.message };
   }
 

@@ -1,121 +1,134 @@
-// Stream: one connection a tab, carrying any number of subscriptions.
+// Stream: what a tab receives of the stream that all tabs of the browser share.
 //
-// From: `/v1/stream`, as server-sent events; the set of subscriptions is put to `/v1/stream/{id}`.
-// To:   the receiver of each subscription, as `(event, message)`.
-//
-// - T1: after a break the stream is taken up where it was. If the server no longer has it, every receiver is sent
-//   `reset` and hears everything again.
-// - T2: one PUT is under way at a time, and the last set put is the last set wanted.
+// Input: messages of the connection in the shared worker; where there are no shared workers, of a connection in this tab,
+//        which is released while the tab is hidden.
+// Output: the receiver of each subscription, as `(event, message)`, and `onStatus(status)`.
 
-const PATIENCE = [250, 500, 1000, 2000, 4000];
-const CARRIED = 8;
+import { Connection } from "./connection.js";
+
+const WORKER = "watchkeeper-1"; // another number for another protocol: tabs of an older page may still be open
+const PING = 3000;
 
 export class Stream {
-  /** `onState` hears `connecting`, `live`, `reconnecting` or `refused` (with the status that the server gave). */
-  constructor(onState) {
-    this.onState = onState;
+  /** `onStatus` receives `{ state, code, since, server }`: the state is `connecting`, `live`, `reconnecting` or `refused`
+   * (with the code that the service gave), `since` is when the service was last heard, and `server` is
+   * `{ since, reason }` while the API server is unreachable. */
+  constructor(onStatus) {
+    this.onStatus = onStatus;
     this.subscriptions = new Map();
     this.next = 1;
-    this.source = null;
-    this.id = null;
-    this.last = null;
-    this.failures = 0;
-    this.putting = false;
-    this.unsent = false;
-    addEventListener("online", () => this.retry());
+    this.#join();
     document.addEventListener("visibilitychange", () => document.hidden || this.retry());
-    addEventListener("pageshow", (event) => event.persisted && this.#lost());
+    addEventListener("pagehide", () => this.#leave());
+    document.addEventListener("freeze", () => this.#leave());
+    addEventListener("pageshow", ({ persisted }) => persisted && this.#rejoin());
+    document.addEventListener("resume", () => this.#rejoin());
+    setInterval(() => document.hidden || this.#ping(), PING);
   }
 
-  /** Begins to hear what matches. Returns the function that ends it. */
+  /** Subscribes to what matches. Returns the function that unsubscribes. */
   subscribe(wanted, receive) {
     const id = `s${this.next++}`;
-    const spec = { id, group: "core", version: "v1", namespace: "", labelSelector: "", fieldSelector: "", name: "", as: "row", ...wanted };
-    this.subscriptions.set(id, { spec, receive });
-    this.#changed();
+    const spec = { group: "core", version: "v1", namespace: "", labelSelector: "", fieldSelector: "", name: "", as: "row", ...wanted };
+    this.subscriptions.set(id, { spec, receive, stale: null });
+    this.post({ subscribe: id, spec });
     return () => {
-      if (this.subscriptions.delete(id)) this.#changed();
+      if (this.subscriptions.delete(id)) this.post({ unsubscribe: id });
     };
   }
 
   /** Connects now rather than later, if there is no connection. */
   retry() {
-    if (this.timer === undefined) return;
-    clearTimeout(this.timer);
-    this.#connect();
+    this.post({ retry: true });
   }
 
-  #changed() {
-    if (this.unsent) return;
-    this.unsent = true;
-    queueMicrotask(() => {
-      if (this.source === null && this.timer === undefined) this.#connect();
-      else this.#put();
-    });
+  /** Opens the stream anew, for all tabs: the user has signed in or out. */
+  renew() {
+    this.post({ renew: true });
   }
 
-  #connect() {
-    this.timer = undefined;
-    this.onState(this.failures === 0 ? "connecting" : "reconnecting");
-    const query = new URLSearchParams();
-    const specs = this.#specs();
-    if (this.last !== null) query.set("last", this.last);
-    else if (specs.length <= CARRIED) {
-      for (const spec of specs) query.append("sub", JSON.stringify(spec));
-      this.carried = JSON.stringify(specs);
-    }
-    const source = new EventSource(`/v1/stream?${query}`);
-    this.source = source;
-    source.addEventListener("error", () => this.source === source && this.#lost());
-    source.addEventListener("hello", (event) => this.#hello(JSON.parse(event.data), event.lastEventId));
-    for (const name of ["columns", "rows", "synced", "objects", "reset", "failed"]) {
-      source.addEventListener(name, (event) => {
-        this.last = event.lastEventId;
-        const message = JSON.parse(event.data);
-        this.subscriptions.get(message.sub)?.receive(name, message);
+  #join() {
+    this.pings = 0;
+    this.post = (this.#joinWorker() ?? this.#joinHere()).post;
+    for (const [id, { spec }] of this.subscriptions) this.post({ subscribe: id, spec });
+  }
+
+  #joinWorker() {
+    if (this.alone || typeof SharedWorker !== "function") return null;
+    try {
+      const worker = new SharedWorker("/assets/worker.js", { type: "module", name: WORKER });
+      const { port } = worker;
+      worker.addEventListener("error", () => {
+        if (this.port !== port) return;
+        this.alone = true; // it cannot be loaded
+        this.#rejoin();
       });
+      port.addEventListener("message", ({ data }) => this.port === port && this.#receive(data));
+      port.start();
+      this.port = port;
+      this.#hold(port);
+      return { post: (message) => port.postMessage(message) };
+    } catch {
+      return null;
     }
   }
 
-  #hello({ stream, resumed }, id) {
-    const again = this.id !== null && !resumed;
-    this.id = stream;
-    this.last = id;
-    this.failures = 0;
-    this.onState("live");
-    if (again) for (const { receive } of this.subscriptions.values()) receive("reset", {});
-    if (this.unsent || again || this.carried !== JSON.stringify(this.#specs())) this.#put();
-    this.carried = undefined;
+  /** Holds a lock as long as this tab lives: the worker waits for it, and so notices a tab that crashes. */
+  #hold(port) {
+    const lock = `watchkeeper-tab-${Date.now()}-${Math.random()}`;
+    navigator.locks?.request(lock, () => new Promise((release) => {
+      this.release = release;
+      port.postMessage({ lock });
+    }));
   }
 
-  /** Asks what an event source does not tell: whether the server is there, and lets us in. */
-  async #lost() {
-    this.source.close();
-    this.source = null;
-    const status = await fetch("/v1/resources", { cache: "no-store" }).then((answer) => answer.status, () => 0);
-    if (this.source !== null) return;
-    this.failures++;
-    this.onState(status >= 400 && status < 500 ? "refused" : "reconnecting", status);
-    const wait = PATIENCE[Math.min(this.failures, PATIENCE.length) - 1];
-    this.timer = setTimeout(() => this.#connect(), wait * (0.75 + Math.random() / 2));
+  #joinHere() {
+    const connection = new Connection();
+    this.port = null;
+    document.removeEventListener("visibilitychange", this.hide);
+    this.hide = () => (document.hidden ? connection.release() : connection.resume());
+    this.connection = connection;
+    const later = (message) => queueMicrotask(() => this.connection === connection && this.#receive(message)); // as from a worker
+    const client = connection.add(later);
+    document.addEventListener("visibilitychange", this.hide);
+    return { post: (message) => connection.receive(client, message) };
   }
 
-  async #put() {
-    this.unsent = this.putting || this.source === null || this.id === null;
-    if (this.unsent) return;
-    this.putting = true;
-    const body = JSON.stringify({ subscriptions: this.#specs() });
-    const headers = { "content-type": "application/json" };
-    const status = await fetch(`/v1/stream/${this.id}`, { method: "PUT", body, headers }).then((answer) => answer.status, () => 0);
-    this.putting = false;
-    if (status === 404 && this.source !== null) {
-      this.last = null;
-      this.#lost();
-    } else if (status === 0 || status >= 500) this.unsent = true; // the stream breaks too, and hello puts it again
-    else if (this.unsent) this.#put();
+  #leave() {
+    this.post({ close: true });
+    this.release?.();
+    this.post = () => {};
+    this.left = true;
   }
 
-  #specs() {
-    return [...this.subscriptions.values()].map(({ spec }) => spec);
+  /** Comes back after the tab was left, or to another worker. What was received comes again. */
+  #rejoin() {
+    for (const { receive } of this.subscriptions.values()) receive("reset", {});
+    this.left = false;
+    this.#join();
+  }
+
+  /** A worker that does not answer twice is gone. */
+  #ping() {
+    if (this.port === null || this.left) return;
+    if (this.pings >= 2) return this.#rejoin();
+    this.pings++;
+    this.port.postMessage({ ping: true });
+  }
+
+  #receive({ id, event, data, status, pong }) {
+    if (pong) this.pings = 0;
+    else if (status) this.#status(status);
+    else this.subscriptions.get(id)?.receive(event, JSON.parse(data));
+  }
+
+  #status({ stale, ...status }) {
+    for (const [id, subscription] of this.subscriptions) {
+      const outage = stale[id] ?? null;
+      if (outage?.since === subscription.stale?.since) continue;
+      subscription.stale = outage;
+      subscription.receive("stale", outage);
+    }
+    this.onStatus(status);
   }
 }

@@ -2,6 +2,7 @@
 // reused as it scrolls, and a cell is written only when what it says has changed.
 
 import { aged, momentOf } from "./age.js";
+import { now as clock } from "./clock.js";
 import { fit, headline } from "./columns.js";
 import { dot, h, set, write } from "./dom.js";
 
@@ -57,7 +58,7 @@ export class Table {
 
   /** Writes the ages anew. */
   tick() {
-    const now = Date.now();
+    const now = clock();
     for (const line of this.lines) if (line.row) this.#ages(line, now);
   }
 
@@ -139,7 +140,7 @@ export class Table {
     const last = Math.min(rows.length, first + this.room + 2 * OVERSCAN);
     const size = this.room + 2 * OVERSCAN;
     while (this.lines.length < size) this.lines.push(this.#line());
-    const now = Date.now();
+    const now = clock();
     let active = "";
     for (let i = first; i < first + size; i++) {
       const line = this.lines[i % this.lines.length];

@@ -23,7 +23,9 @@ const FILES: &[File] = &[
     asset!("api.js"),
     asset!("changes.js"),
     asset!("chooser.js"),
+    asset!("clock.js"),
     asset!("columns.js"),
+    asset!("connection.js"),
     asset!("dialog.js"),
     asset!("diff.js"),
     asset!("dom.js"),
@@ -40,6 +42,7 @@ const FILES: &[File] = &[
     asset!("object.css"),
     asset!("object.js"),
     asset!("page.css"),
+    asset!("outage.js"),
     asset!("picker.js"),
     asset!("pods.js"),
     asset!("refresh.js"),
@@ -54,6 +57,7 @@ const FILES: &[File] = &[
     asset!("theme.js"),
     asset!("tree.js"),
     asset!("view.js"),
+    asset!("worker.js"),
     asset!("yaml.js"),
 ];
 
@@ -127,8 +131,12 @@ mod tests {
         let loaded: BTreeSet<&str> =
             named(index, "\"/assets/").filter(|name| name.ends_with(".js")).collect();
 
-        let modules: BTreeSet<&str> =
-            FILES.iter().map(|file| file.name).filter(|name| name.ends_with(".js")).collect();
+        // The worker is not a module of the document.
+        let modules: BTreeSet<&str> = FILES
+            .iter()
+            .map(|file| file.name)
+            .filter(|name| name.ends_with(".js") && *name != "worker.js")
+            .collect();
 
         assert_eq!(loaded, modules);
     }

@@ -1,0 +1,238 @@
+// Connection: one stream of the service, shared by the tabs of a browser.
+//
+// Input: `/v1/stream`, as server-sent events; the set of all subscriptions is put to `/v1/stream/{id}`.
+// Output: messages to each client: `{ id, event, data }` for a subscription, and `{ status }` whenever that changes.
+//
+// - T1: after a break the stream is resumed. If the service no longer has it, every subscription receives `reset` and
+//   everything again.
+// - T2: one PUT is under way at a time, and the last set put is the last set wanted.
+// - T3: a stream over which nothing comes for SILENCE is lost: the service sends a ping every HEARTBEAT seconds.
+
+const RETRY = [250, 500, 1000];
+const REFUSED = 4000;
+const CARRIED = 8;
+const HEARTBEAT = 2;
+const SILENCE = 4000;
+const CHECK = 500;
+const ANSWER = 2000;
+
+export class Connection {
+  constructor() {
+    this.clients = new Map();
+    this.subscriptions = new Map();
+    this.next = 1;
+    this.source = null;
+    this.id = null;
+    this.last = null;
+    this.failures = 0;
+    this.heard = Date.now();
+    this.status = { state: "connecting", code: 0, since: null, server: null };
+    this.stale = new Map();
+    addEventListener("online", () => this.retry());
+  }
+
+  /** Adds a client, to which `send(message)` delivers; returns its number. */
+  add(send) {
+    const client = this.next++;
+    this.clients.set(client, send);
+    this.#tell(client);
+    return client;
+  }
+
+  /** Handles a message of a client. */
+  receive(client, message) {
+    if (!this.clients.has(client)) return;
+    if (message.subscribe) this.#subscribe(client, message.subscribe, message.spec);
+    else if (message.unsubscribe) this.#unsubscribe(`${client}.${message.unsubscribe}`);
+    else if (message.retry) this.retry();
+    else if (message.renew) this.renew();
+    else if (message.close) this.remove(client);
+  }
+
+  /** Removes a client with its subscriptions. The stream ends with the last one. */
+  remove(client) {
+    if (!this.clients.delete(client)) return;
+    for (const [key, subscription] of this.subscriptions) if (subscription.client === client) this.#unsubscribe(key);
+    if (this.clients.size === 0) this.release();
+  }
+
+  /** Connects now rather than later, if there is no connection. */
+  retry() {
+    if (this.timer === undefined) return;
+    clearTimeout(this.timer);
+    this.#connect();
+  }
+
+  /** Opens another stream, as somebody else: the credentials have changed. */
+  renew() {
+    this.#drop();
+    this.last = null;
+    this.failures = 0;
+    this.#connect();
+  }
+
+  /** Closes the connection. The service keeps the stream for a while, and `resume` goes on with it. */
+  release() {
+    this.#drop();
+    this.released = true;
+  }
+
+  resume() {
+    if (!this.released) return;
+    this.released = false;
+    if (this.subscriptions.size > 0) this.#connect();
+  }
+
+  #subscribe(client, id, spec) {
+    const key = `${client}.${id}`;
+    this.subscriptions.set(key, { client, id, spec: { ...spec, id: key } });
+    this.released = false;
+    this.#changed();
+  }
+
+  #unsubscribe(key) {
+    this.stale.delete(key);
+    if (this.subscriptions.delete(key)) this.#changed();
+  }
+
+  #changed() {
+    this.unsent = true;
+    if (this.scheduled) return;
+    this.scheduled = true;
+    queueMicrotask(() => {
+      this.scheduled = false;
+      if (this.released) return;
+      if (this.source === null && this.timer === undefined && !this.asking) this.#connect();
+      else this.#put();
+    });
+  }
+
+  #connect() {
+    this.timer = undefined;
+    if (this.failures === 0 && this.status.state !== "refused") this.#state("connecting");
+    const query = new URLSearchParams({ heartbeat: HEARTBEAT });
+    const specs = this.#specs();
+    if (this.last !== null) query.set("last", this.last);
+    else if (specs.length <= CARRIED) {
+      for (const spec of specs) query.append("sub", JSON.stringify(spec));
+      this.carried = JSON.stringify(specs);
+      this.unsent = false;
+    }
+    const source = new EventSource(`/v1/stream?${query}`);
+    this.source = source;
+    this.#watch();
+    const on = (name, take) => source.addEventListener(name, (event) => {
+      this.heard = Date.now();
+      if (this.source === source) take(event);
+    });
+    on("error", () => this.#lost());
+    on("hello", (event) => this.#hello(JSON.parse(event.data), event.lastEventId));
+    on("status", (event) => this.#outdated(JSON.parse(event.data)));
+    on("ping", () => {});
+    for (const name of ["columns", "rows", "synced", "objects", "reset", "failed"]) {
+      on(name, (event) => {
+        this.last = event.lastEventId;
+        this.#deliver(name, event.data);
+      });
+    }
+  }
+
+  /** Passes a message on as it is: it begins with the subscription, and only its tab has to parse the rest. */
+  #deliver(event, data) {
+    const start = '{"sub":"'.length;
+    const subscription = this.subscriptions.get(data.slice(start, data.indexOf('"', start)));
+    if (subscription) this.clients.get(subscription.client)?.({ id: subscription.id, event, data });
+  }
+
+  #hello({ stream, resumed }, id) {
+    const again = this.id !== null && !resumed;
+    this.id = stream;
+    this.last = id;
+    this.failures = 0;
+    this.stale.clear();
+    this.#state("live");
+    if (again) for (const { client, id } of this.subscriptions.values()) this.clients.get(client)?.({ id, event: "reset", data: "{}" });
+    if (this.unsent || again || this.carried !== JSON.stringify(this.#specs())) this.#put();
+    this.carried = undefined;
+  }
+
+  /** The service reports what it has that is not current. */
+  #outdated({ server, stale }) {
+    const outage = ({ forMs, reason }) => ({ since: Date.now() - forMs, reason });
+    this.stale = new Map(stale.map((each) => [each.sub, outage(each)]));
+    this.status = { ...this.status, server: server && outage(server) };
+    this.#tellAll();
+  }
+
+  #state(state, code = 0) {
+    const lost = state === "reconnecting" || state === "refused";
+    const since = lost ? this.status.since ?? this.heard : null;
+    this.status = { state, code, since, server: null };
+    this.#tellAll();
+  }
+
+  #tellAll() {
+    for (const client of this.clients.keys()) this.#tell(client);
+  }
+
+  #tell(client) {
+    const mine = [...this.stale].filter(([key]) => this.subscriptions.get(key)?.client === client);
+    const stale = Object.fromEntries(mine.map(([key, outage]) => [this.subscriptions.get(key).id, outage]));
+    this.clients.get(client)({ status: { ...this.status, stale } });
+  }
+
+  /** Notices a stream that is silent (T3). A check that comes late was not running: it begins again. */
+  #watch() {
+    clearInterval(this.watching);
+    this.heard = Date.now();
+    let last = this.heard;
+    this.watching = setInterval(() => {
+      const now = Date.now();
+      if (now - last > 3 * CHECK) this.heard = now;
+      else if (now - this.heard > SILENCE) this.#lost();
+      last = now;
+    }, CHECK);
+  }
+
+  #drop() {
+    clearInterval(this.watching);
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.source?.close();
+    this.source = null;
+  }
+
+  /** Asks what an event source does not report: whether the service is there, and lets us in. */
+  async #lost() {
+    this.#drop();
+    this.failures++;
+    this.#state(this.status.state === "refused" ? "refused" : "reconnecting", this.status.code);
+    this.asking = true;
+    const request = fetch("/v1/resources", { cache: "no-store", signal: AbortSignal.timeout(ANSWER) });
+    const code = await request.then((answer) => answer.status, () => 0);
+    this.asking = false;
+    if (this.source !== null || this.released) return;
+    this.#state(code >= 400 && code < 500 ? "refused" : "reconnecting", code);
+    const wait = this.status.state === "refused" ? REFUSED : RETRY[Math.min(this.failures, RETRY.length) - 1];
+    this.timer = setTimeout(() => this.#connect(), wait * (0.75 + Math.random() / 2));
+  }
+
+  async #put() {
+    this.unsent = this.putting || this.source === null || this.id === null;
+    if (this.unsent) return;
+    this.putting = true;
+    const body = JSON.stringify({ subscriptions: this.#specs() });
+    const headers = { "content-type": "application/json" };
+    const status = await fetch(`/v1/stream/${this.id}`, { method: "PUT", body, headers }).then((answer) => answer.status, () => 0);
+    this.putting = false;
+    if (status === 404 && this.source !== null) {
+      this.last = null;
+      this.#lost();
+    } else if (status === 0 || status >= 500) this.unsent = true; // the stream breaks too, and hello puts it again
+    else if (this.unsent) this.#put();
+  }
+
+  #specs() {
+    return [...this.subscriptions.values()].map(({ spec }) => spec);
+  }
+}
