@@ -11,9 +11,12 @@ mod driver;
 #[path = "browser/site.rs"]
 mod site;
 
+use std::time::{Duration, Instant};
+
 use base64::Engine as _;
 use serde_json::{Value, json};
 use watchkeeper_oracle::testdata;
+use watchkeeper_testkit::{Trouble, Way};
 
 use driver::Browser;
 use site::Site;
@@ -274,6 +277,8 @@ async fn an_object_shows_what_it_is_and_what_becomes_of_it() -> Outcome {
     // Gone, while somebody looks.
     stage.site.kubectl("delete -n shop deployment web --wait=false").await?;
     stage.text("#object .facts", "Deleted").await?;
+    stage.text("#object .deletion:not([hidden])", "was deleted at").await?;
+    stage.browser.until(&is_dimmed("#object .panel")).await?;
     stage.end(&["404 (Not Found)"]).await // its tree may have been asked for in between
 }
 
@@ -297,6 +302,8 @@ async fn the_stream_is_taken_up_again_when_the_server_is_back() -> Outcome {
 
     stage.site.crash().await;
     stage.text("#state", "Reconnecting").await?;
+    stage.text("#outage", "Watchkeeper service unreachable for").await?;
+    stage.browser.until(&format!("{} && {}", is_dimmed(".body"), is_dimmed("#object .panel"))).await?;
     stage.site.kubectl("delete -n shop configmap bread").await?;
     stage.site.kubectl_with("create -n shop -f -", &config_map("cherry", "{}", "{}")).await?;
     stage.site.kubectl("label -n shop configmap apple while=away").await?;
@@ -304,6 +311,7 @@ async fn the_stream_is_taken_up_again_when_the_server_is_back() -> Outcome {
     stage.site.serve().await?;
 
     stage.text("#state", "Live").await?;
+    stage.browser.until(&is_current()).await?;
     stage.rows(&["apple", "cherry"]).await?;
     stage.browser.until(&lines("plus", "while: away")).await?;
     stage.site.kubectl("delete -n shop configmap cherry").await?;
@@ -316,6 +324,163 @@ async fn the_stream_is_taken_up_again_when_the_server_is_back() -> Outcome {
             "ERR_CONNECTION_RESET",
         ])
         .await
+}
+
+/// That an element is shown as something that is not current.
+fn is_dimmed(selector: &str) -> String {
+    format!("getComputedStyle(document.querySelector({selector:?})).opacity < 0.9")
+}
+
+/// That nothing is.
+fn is_current() -> String {
+    format!("document.querySelector('#outage').hidden && !({})", is_dimmed(".body"))
+}
+
+/// The promises: how soon an outage is shown, and how soon its end.
+const SHOWN_WITHIN: Duration = Duration::from_secs(5);
+const CURRENT_WITHIN: Duration = Duration::from_secs(2);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_api_server_that_is_away_is_shown_with_what_is_old_until_it_is_back() -> Outcome {
+    let stage = Stage::set().await?;
+    stage.site.kubectl("create namespace shop").await?;
+    stage.site.kubectl_with("create -f -", SHOP).await?;
+    stage.site.kubectl("rollout status -n shop deployment/web --timeout=60s").await?;
+    stage.site.kubectl_with("create -n shop -f -", &config_map("apple", "{}", "{}")).await?;
+    stage.open("#/o/apps/v1/deployments/shop/web?tab=tree").await?;
+    stage.browser.until("document.querySelectorAll('.tree .node').length >= 4").await?;
+    stage.open("#/r/core/v1/configmaps?ns=shop").await?;
+    stage.rows(&["apple"]).await?;
+    let ages = "[...document.querySelectorAll('.row:not([hidden]) [data-label=Age]')].map((cell) => cell.textContent).join()";
+    let mut names = vec!["apple"];
+
+    for (how, next) in [("killed", "bread"), ("stopped", "cherry")] {
+        let wire = &stage.site.api_wire;
+        if how == "killed" {
+            wire.refuse().await?;
+            wire.now(Trouble::reset());
+        } else {
+            wire.to_come(Trouble::stall(Way::Both));
+            wire.now(Trouble::stall(Way::Both));
+        }
+        let begun = Instant::now();
+        stage.browser.until(r"/^API server unreachable for \d+s/.test(document.querySelector('#outage:not([hidden])')?.textContent)").await?;
+        let shown = begun.elapsed();
+        stage.browser.until(&is_dimmed(".body")).await?;
+        stage.text("#state", "Not current").await?;
+        let stopped = stage.browser.run(&format!("return {ages}")).await?;
+        let count = "Number(/for (\\d+)s/.exec(document.querySelector('#outage').textContent)[1])";
+        let counted = stage.browser.run(&format!("return {count}")).await?;
+        stage.browser.until(&format!("{count} >= {counted} + 3")).await?;
+        assert_eq!(stage.browser.run(&format!("return {ages}")).await?, stopped, "ages stand still");
+        if how == "killed" {
+            pictures(&stage, "unreachable", "#/r/core/v1/configmaps?ns=shop").await?;
+            pictures(&stage, "unreachable-tree", "#/o/apps/v1/deployments/shop/web?tab=tree").await?;
+            size(&stage, 1440, 900).await?;
+            stage.open("#/r/core/v1/configmaps?ns=shop").await?;
+        }
+        stage.site.kubectl_with("create -n shop -f -", &config_map(next, "{}", "{}")).await?;
+        names.push(next);
+
+        let wire = &stage.site.api_wire;
+        wire.accept().await?;
+        wire.heal();
+        let begun = Instant::now();
+        stage.rows(&names).await?;
+        stage.browser.until(&is_current()).await?;
+        let current = begun.elapsed();
+        stage.text("#state", "Live").await?;
+        stage.browser.until(&format!("{ages} !== {stopped}")).await?;
+        println!("API server {how}: shown after {shown:.1?}, current {current:.1?} after its return");
+        assert!(shown < SHOWN_WITHIN && current < CURRENT_WITHIN, "{how}: {shown:?}, {current:?}");
+    }
+    stage.end(&["503", "502", "504"]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_falls_silent_is_shown_as_unreachable() -> Outcome {
+    let stage = Stage::set().await?;
+    stage.site.kubectl("create namespace shop").await?;
+    stage.site.kubectl_with("create -n shop -f -", &config_map("apple", "{}", "{}")).await?;
+    let wire = stage.site.wire().await?;
+    stage.browser.open(&format!("http://{}/#/r/core/v1/configmaps?ns=shop", wire.address())).await?;
+    stage.rows(&["apple"]).await?;
+
+    wire.to_come(Trouble::stall(Way::Both));
+    wire.now(Trouble::stall(Way::Both));
+    let begun = Instant::now();
+    stage.text("#outage:not([hidden])", "Watchkeeper service unreachable for").await?;
+    let shown = begun.elapsed();
+    stage.browser.until(&is_dimmed(".body")).await?;
+    stage.site.kubectl_with("create -n shop -f -", &config_map("bread", "{}", "{}")).await?;
+    wire.heal();
+    stage.rows(&["apple", "bread"]).await?;
+    stage.browser.until(&is_current()).await?;
+    println!("service stopped: shown after {shown:.1?}");
+    assert!(shown < SHOWN_WITHIN, "{shown:?}");
+    stage.end(&[]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn any_number_of_tabs_load_and_follow_the_cluster() -> Outcome {
+    let stage = Stage::set().await?;
+    stage.site.kubectl("create namespace shop").await?;
+    stage.site.kubectl_with("create -n shop -f -", &config_map("apple", "{}", "{}")).await?;
+    let view = "#/r/core/v1/configmaps?ns=shop";
+    stage.open(view).await?;
+    let mut tabs = vec![stage.browser.tab().await?];
+    stage.rows(&["apple"]).await?;
+    for number in 2..=12 {
+        tabs.push(stage.browser.open_tab(&stage.site.url(&format!("?tab={number}{view}"))).await?);
+        stage.rows(&["apple"]).await?;
+        stage.text("#state", "Live").await?;
+        // Whatever is asked for besides the stream gets its turn, too.
+        stage.browser.until("document.querySelector('#cluster').textContent.includes('Kubernetes')").await?;
+    }
+    stage.site.kubectl_with("create -n shop -f -", &config_map("bread", "{}", "{}")).await?;
+    for tab in &tabs {
+        stage.browser.go_to_tab(tab).await?;
+        stage.rows(&["apple", "bread"]).await?;
+    }
+
+    // The first tab, which has started the worker, goes; the others stay live.
+    stage.browser.go_to_tab(&tabs.remove(0)).await?;
+    stage.browser.close_tab().await?;
+    stage.browser.go_to_tab(&tabs[0]).await?;
+    stage.site.kubectl_with("create -n shop -f -", &config_map("cherry", "{}", "{}")).await?;
+    for tab in &tabs {
+        stage.browser.go_to_tab(tab).await?;
+        stage.rows(&["apple", "bread", "cherry"]).await?;
+        stage.text("#state", "Live").await?;
+    }
+    stage.end(&[]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_without_shared_workers_follows_the_cluster_too() -> Outcome {
+    let stage = Stage::set().await?;
+    stage.site.kubectl("create namespace shop").await?;
+    stage.site.kubectl_with("create -n shop -f -", &config_map("apple", "{}", "{}")).await?;
+    let without = json!({"source": "delete globalThis.SharedWorker"});
+    stage.browser.chromium("Page.addScriptToEvaluateOnNewDocument", &without).await?;
+    stage.open("#/r/core/v1/configmaps?ns=shop").await?;
+    stage.rows(&["apple"]).await?;
+    assert_eq!(stage.browser.run("return typeof SharedWorker").await?, "undefined");
+    // Hidden, it releases its connection; shown again, it goes on where it was.
+    let visibility = |hidden: bool| {
+        format!(
+            "Object.defineProperty(document, 'hidden', {{ value: {hidden}, configurable: true }});
+             document.dispatchEvent(new Event('visibilitychange'));"
+        )
+    };
+    stage.browser.run(&visibility(true)).await?;
+    stage.site.kubectl_with("create -n shop -f -", &config_map("bread", "{}", "{}")).await?;
+    stage.browser.run(&visibility(false)).await?;
+    stage.rows(&["apple", "bread"]).await?;
+    stage.text("#state", "Live").await?;
+    stage.site.kubectl("delete -n shop configmap apple").await?;
+    stage.rows(&["bread"]).await?;
+    stage.end(&[]).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -596,6 +761,22 @@ async fn first_content_and_keystroke_with_many_pods() -> Outcome {
         |text: &str| times.as_array().unwrap().iter().find(|time| time[0] == text).unwrap()[2].clone();
     assert!(found("web").as_str().unwrap().contains(" of "));
     stage.end(&[]).await
+}
+
+/// Keeps what an address shows, wide and narrow, light and dark, if pictures are wanted.
+async fn pictures(stage: &Stage, name: &str, fragment: &str) -> Outcome {
+    if std::env::var_os("WATCHKEEPER_PICTURES").is_none() {
+        return Ok(());
+    }
+    stage.open(fragment).await?;
+    for (width, height) in [(1440, 900), (390, 844)] {
+        size(stage, width, height).await?;
+        for colours in ["light", "dark"] {
+            scheme(stage, colours).await?;
+            picture(stage, &format!("page-{name}-{width}-{colours}.png")).await?;
+        }
+    }
+    Ok(())
 }
 
 async fn scheme(stage: &Stage, name: &str) -> Outcome {

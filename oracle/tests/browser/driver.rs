@@ -43,7 +43,7 @@ const UNTIL: &str = "
     const timer = setInterval(look, 50);
     look();";
 
-/// A browser with one tab.
+/// A browser with one tab, and as many more as are [opened](Browser::open_tab).
 #[derive(Debug)]
 pub(crate) struct Browser {
     /// Ends when it is dropped.
@@ -122,6 +122,31 @@ impl Browser {
     /// Opens an address, and returns once it has been loaded.
     pub(crate) async fn open(&self, url: &str) -> Outcome {
         self.post("/url", json!({"url": url})).await.map(drop)
+    }
+
+    /// Opens an address in another tab, and goes there; its handle.
+    pub(crate) async fn open_tab(&self, url: &str) -> Outcome<String> {
+        let tab = self.post("/window/new", json!({"type": "tab"})).await?;
+        let handle = tab["handle"].as_str().ok_or("a tab has a handle")?.to_owned();
+        self.go_to_tab(&handle).await?;
+        self.open(url).await?;
+        Ok(handle)
+    }
+
+    /// The tab that is spoken with.
+    pub(crate) async fn tab(&self) -> Outcome<String> {
+        let handle = self.command(Method::GET, "/window", None).await?;
+        Ok(handle.as_str().ok_or("a tab has a handle")?.to_owned())
+    }
+
+    /// Speaks with another tab from now on.
+    pub(crate) async fn go_to_tab(&self, handle: &str) -> Outcome {
+        self.post("/window", json!({"handle": handle})).await.map(drop)
+    }
+
+    /// Closes the tab that is spoken with.
+    pub(crate) async fn close_tab(&self) -> Outcome {
+        self.command(Method::DELETE, "/window", None).await.map(drop)
     }
 
     /// Goes back, as the button does.

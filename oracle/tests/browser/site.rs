@@ -1,4 +1,6 @@
 //! Site: the embedded cluster with our service before it, and kubectl for whoever changes something.
+//!
+//! The service and the browser each have a wire of their own that a test can break; kubectl has none.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -14,6 +16,7 @@ use watchkeeper_client::{Client, Config};
 use watchkeeper_cluster::Cluster as Living;
 use watchkeeper_core::GroupVersion;
 use watchkeeper_oracle::Kubectl;
+use watchkeeper_testkit::FaultProxy;
 use watchkeeper_web::listen::Tls;
 use watchkeeper_web::{Options, Server, Service};
 
@@ -26,6 +29,8 @@ pub(crate) struct Site {
     client: Client,
     web: Option<(Service, JoinHandle<()>)>,
     address: SocketAddr,
+    /// Between the service and the API server.
+    pub(crate) api_wire: FaultProxy,
     /// With it, everybody needs a token.
     tls: Option<Tls>,
     kubectl: Kubectl,
@@ -51,9 +56,14 @@ impl Site {
         let config = home.path().join("config");
         std::fs::write(&config, api.kubeconfig().render())?;
         let kubectl = Kubectl::new(&config, home.path())?;
+        let api_wire = FaultProxy::start(api.address()).await?;
+        let mut through = api.kubeconfig();
+        through.server = api_wire.url(&through.server);
+        let config = home.path().join("config-of-the-service");
+        std::fs::write(&config, through.render())?;
         let client = Client::new(&Config::load(&Sources::File(config), &Overrides::default())?)?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let mut site = Self { api, living, client, web: None, address, tls, kubectl, _home: home };
+        let mut site = Self { api, living, client, web: None, address, api_wire, tls, kubectl, _home: home };
         site.serve().await?;
         Ok(site)
     }
@@ -79,6 +89,11 @@ impl Site {
             let _ = running.await;
             service.stop().await;
         }
+    }
+
+    /// Starts a wire between the browser and the service.
+    pub(crate) async fn wire(&self) -> Outcome<FaultProxy> {
+        Ok(FaultProxy::start(self.address).await?)
     }
 
     /// An address of the page.
