@@ -78,6 +78,12 @@ impl Slowdown {
         }
         entry.times = entry.times.saturating_add(1);
         entry.last = now;
+        if entry.times == FREE_REFUSALS + 1 {
+            tracing::warn!(
+                "{address} has sent {} wrong tokens: their refusals wait up to {LONGEST_DELAY:?} from now on",
+                entry.times
+            );
+        }
         match entry.times.checked_sub(FREE_REFUSALS + 1) {
             None => Duration::ZERO,
             Some(doublings) => FIRST_DELAY

@@ -64,6 +64,7 @@ mod writer;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
@@ -101,26 +102,46 @@ pub struct DiskStore {
     writer: Option<JoinHandle<()>>,
 }
 
-/// Why nothing can be written at present; `None` while writes succeed.
+/// How often a failing disk is logged at most: one that is almost full takes small writes and refuses large ones.
+const LOG_EVERY: Duration = Duration::from_secs(60);
+
+/// Whether writes succeed at present.
 #[derive(Debug, Clone, Default)]
-struct Trouble(Arc<Mutex<Option<String>>>);
+struct Trouble(Arc<Mutex<TroubleState>>);
+
+#[derive(Debug, Default)]
+struct TroubleState {
+    /// Why the last attempt failed; `None` if it succeeded.
+    failure: Option<String>,
+    /// When a failure was last logged.
+    logged: Option<std::time::Instant>,
+    /// Whether the end of the failure is to be logged, as its beginning was.
+    is_announced: bool,
+}
 
 impl Trouble {
     fn get(&self) -> Option<String> {
-        self.0.lock().clone()
+        self.0.lock().failure.clone()
     }
 
-    /// Sets the outcome of the last attempt. A failure is logged when it begins and when it ends, not each time.
+    /// Sets the outcome of the last attempt. A failure is logged when it begins and when it ends, not for each write.
     fn set(&self, failure: Option<&str>) {
-        let before = std::mem::replace(&mut *self.0.lock(), failure.map(str::to_owned));
-        match (before, failure) {
-            (None, Some(failure)) => tracing::error!(
-                "cannot write to the data directory: {failure}; writes are refused, and tried again every \
-                 {PROBE_EVERY:?}"
-            ),
-            (Some(_), None) => tracing::warn!("the data directory can be written to again"),
+        let mut state = self.0.lock();
+        match (&state.failure, failure) {
+            (None, Some(failure)) if state.logged.is_none_or(|logged| logged.elapsed() >= LOG_EVERY) => {
+                tracing::error!(
+                    "cannot write to the data directory: {failure}; writes are refused, and tried again every \
+                     {PROBE_EVERY:?}"
+                );
+                (state.logged, state.is_announced) = (Some(std::time::Instant::now()), true);
+            }
+            (Some(_), None) if state.is_announced => {
+                tracing::warn!("the data directory can be written to again");
+                state.is_announced = false;
+            }
             _ => {}
         }
+        state.failure = failure.map(str::to_owned);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Recovery: from the files of a directory to the objects that they hold.
 //!
-//! From: [`Files`]: the newest snapshot, the logs from there on, and the [mark](super::mark).
+//! From: [`Files`]: the newest snapshot, the logs from there on, and the [mark].
 //! To:   the [store](super), which begins with what was read, and appends to the last log.
 //!
 //! Nothing is changed before everything has been read, found right, and found complete up to the mark. Then what a

@@ -32,8 +32,8 @@ const BATCH_BYTES: usize = 8 << 20;
 
 /// How often a disk that has failed is tried again, while nobody writes.
 pub(super) const PROBE_EVERY: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 1000 });
-/// A failed batch is tried with this many bytes at most: a disk that takes them takes most writes.
-const PROBE_BYTES: usize = 64 << 10;
+/// A failed batch is tried with this many bytes at most: a disk that takes them takes any single object.
+const PROBE_BYTES: usize = 2 << 20;
 
 /// A write, and where its answer goes.
 #[derive(Debug)]
