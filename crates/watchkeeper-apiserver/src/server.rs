@@ -14,8 +14,8 @@ use crate::custom::Definitions;
 use crate::expiry::{EVENT_TTL, expire_events};
 use crate::faults::{self, CompactError, Faults};
 use crate::http::{
-    Anonymous, Authenticator, Authority, CertificateError, Credentials, Front, Identity, Kubeconfig,
-    ListenError, MASTERS, NoRandomness, Security, Socket, User, machine,
+    Anonymous, Authenticator, Authority, CertificateError, ConnectionLimits, Credentials, Front, Identity,
+    Kubeconfig, ListenError, MASTERS, NoRandomness, RequestLimits, Security, Socket, User, machine,
 };
 use crate::keyring::Keyring;
 use crate::kubelet::Kubelets;
@@ -33,8 +33,11 @@ use crate::read::{StoreSource, StoreSources};
 
 pub use crate::first_objects::NAMESPACES;
 
-/// How often the history is trimmed that no write trims, and messages are dropped that nobody lists.
+/// How often the history is trimmed that no write trims.
 const TRIM_EVERY: Duration = Duration::from_secs(60);
+
+/// How often messages are dropped that nobody has listed since the last time: at the second time all of them.
+const FORGET_MESSAGES_EVERY: Duration = Duration::from_secs(20);
 
 /// Whom kubelets know the server by.
 const KUBELET_CLIENT: &str = "kube-apiserver-kubelet-client";
@@ -90,6 +93,8 @@ pub struct Builder {
     accept_loss: bool,
     event_ttl: Duration,
     fault_endpoint: bool,
+    connections: ConnectionLimits,
+    requests: RequestLimits,
 }
 
 /// Where objects are kept.
@@ -166,6 +171,18 @@ impl Builder {
         self
     }
 
+    /// Limits of connections, and of what clients leave unread; by default [`ConnectionLimits::DEFAULT`].
+    pub fn connection_limits(mut self, limits: ConnectionLimits) -> Self {
+        self.connections = limits;
+        self
+    }
+
+    /// Limits of requests; by default [`RequestLimits::DEFAULT`].
+    pub fn request_limits(mut self, limits: RequestLimits) -> Self {
+        self.requests = limits;
+        self
+    }
+
     /// Starts the server (S1). If dropped half-way, nothing runs on.
     ///
     /// # Errors
@@ -184,7 +201,7 @@ impl Builder {
             Keeping::Memory => {
                 let memory = Arc::new(MemoryStore::new(self.history));
                 let trimmed = memory.clone();
-                tasks.spawn(every_minute(stop.clone(), move || trimmed.trim()));
+                tasks.spawn(every(TRIM_EVERY, stop.clone(), move || trimmed.trim()));
                 memory
             }
             Keeping::Directory(directory) => {
@@ -194,7 +211,7 @@ impl Builder {
                 recovery = Some(disk.recovery().clone());
                 health = health.check(disk.check());
                 let trimmed = disk.clone();
-                tasks.spawn(every_minute(stop.clone(), move || trimmed.trim()));
+                tasks.spawn(every(TRIM_EVERY, stop.clone(), move || trimmed.trim()));
                 disk
             }
         };
@@ -210,7 +227,7 @@ impl Builder {
             false => secure(&keyring.authority, self.address.ip()).map(|(tls, own)| (tls, Some(own)))?,
         };
         let ca_pem = (!self.plain).then(|| keyring.authority.certificate().to_owned());
-        let listener = socket.listen(security)?;
+        let listener = socket.listen(security)?.limits(self.connections);
         let (address, local, url) = (listener.address(), listener.local_address(), listener.url());
         first_objects::create(&*store, address).await?;
         let token = self.token.unwrap_or_else(|| keyring.token.clone());
@@ -230,8 +247,9 @@ impl Builder {
         let faults = Faults::default();
         let api = api.faults(faults.clone(), self.fault_endpoint);
         let messages = api.messages().clone();
-        tasks.spawn(every_minute(stop.clone(), move || messages.age()));
-        let (front, running) = (Front::new(api, authenticator).health(health), stop.clone());
+        tasks.spawn(every(FORGET_MESSAGES_EVERY, stop.clone(), move || messages.age()));
+        let front = Front::new(api, authenticator).health(health).limits(self.requests);
+        let running = stop.clone();
         tasks.spawn(async move { listener.run(front, running).await });
         Ok(ApiServer { address, url, token, ca_pem, store, recovery, registry, faults, stop, tasks })
     }
@@ -264,6 +282,8 @@ impl ApiServer {
             accept_loss: false,
             event_ttl: EVENT_TTL,
             fault_endpoint: false,
+            connections: ConnectionLimits::DEFAULT,
+            requests: RequestLimits::DEFAULT,
         }
     }
 
@@ -374,8 +394,8 @@ async fn open_disk(
     opened.await.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
 }
 
-async fn every_minute(stop: CancellationToken, work: impl Fn()) {
-    let mut ticks = tokio::time::interval(TRIM_EVERY);
+async fn every(period: Duration, stop: CancellationToken, work: impl Fn()) {
+    let mut ticks = tokio::time::interval(period);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
         work();
     }

@@ -9,6 +9,7 @@ use http_body::Body;
 use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
 
+use crate::budget::{Budget, Charge};
 use crate::switch::Switch;
 
 /// Answers the requests of a listener.
@@ -16,7 +17,10 @@ pub trait Answer: Send + Sync + 'static {
     /// Whom a client's certificate names.
     type Peer: Send + Sync + 'static;
     /// What answers consist of.
-    type Body: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static;
+    type Body: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+        + Send
+        + Unpin
+        + 'static;
 
     /// Reads a client's certificate, which has been verified; `None` where it names nobody.
     fn peer(&self, certificate: &[u8]) -> Option<Self::Peer>;
@@ -40,6 +44,9 @@ pub struct Arrival<P, B = Incoming> {
     pub connection: CancellationToken,
     /// What the connection does when it speaks something else.
     pub switch: Switch,
+    /// The bytes that responses of this connection may hold unread. What the body returns is charged by the
+    /// listener; a handler charges what it holds besides.
+    pub budget: Budget,
 }
 
 /// An answer.
@@ -49,4 +56,7 @@ pub struct Departure<B> {
     pub response: http::Response<B>,
     /// Whether the connection is to be closed after it.
     pub hang_up: bool,
+    /// What the handler has charged for a body that is complete. Without it the body waits for the budget before it
+    /// is asked for anything.
+    pub charge: Option<Charge>,
 }

@@ -8,7 +8,10 @@
 //! - C2: there are at most [`ConnectionLimits::connections`]; more wait in the socket's queue.
 //! - C3: who connects and says nothing is cut off: within [`ConnectionLimits::handshake`] for TLS, within
 //!   [`ConnectionLimits::head`] for a request.
-//! - C4: so is who asks and does not take the answer, within [`ConnectionLimits::stall`].
+//! - C4: a client that does not read a response is disconnected after [`ConnectionLimits::stall`]: over HTTP/2 from
+//!   that stream only. The reason is logged.
+//! - C5: responses hold at most [`ConnectionLimits::unread_bytes`] that clients have not read, and those of one
+//!   connection at most [`ConnectionLimits::connection_unread_bytes`]. More is encoded only when that is read.
 //!
 //! When it is told to stop, a listener accepts nobody, ends every stream, lets requests in flight finish
 //! and idle connections go, and after [`ConnectionLimits::drain`] cuts off the rest.
@@ -43,8 +46,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::answer::{Answer, Arrival};
+use crate::budget::Budget;
 use crate::framing::{Ambiguous, Framed};
 use crate::gather::Gathered;
+use crate::metered::Metered;
+use crate::progress::{CURRENT, Patience, unless_stalled};
 use crate::stall::Stalling;
 use crate::switch::Switch;
 
@@ -67,16 +73,22 @@ pub struct ConnectionLimits {
     pub ping_every: Duration,
     /// How long it may take to say so.
     pub ping_timeout: Duration,
-    /// How long a connection of HTTP/1.1 may take nothing of what there is for it (C4). One of HTTP/2 that takes
-    /// nothing does not answer pings either.
+    /// How long a client may read nothing of a response that waits for it (C4).
     pub stall: Duration,
+    /// The same while unread bytes are used up (C5) and other responses wait for them.
+    pub stall_when_scarce: Duration,
+    /// Bytes of responses that are encoded and that clients have not read, on all connections together (C5).
+    pub unread_bytes: usize,
+    /// The same for one connection (C5).
+    pub connection_unread_bytes: usize,
     /// How long a stop waits for requests in flight.
     pub drain: Duration,
 }
 
 impl ConnectionLimits {
     /// 10,000 connections, 10 s for a handshake, 90 s and 256 KiB for a head, 100 streams, a ping every
-    /// 30 s with 15 s to answer, 60 s to take what was asked for, and 10 s to drain.
+    /// 30 s with 15 s to answer, 60 s to read on (5 s while unread bytes are used up), 256 MiB unread of which 16 MiB on
+    /// one connection, and 10 s to drain.
     pub const DEFAULT: Self = Self {
         connections: 10_000,
         handshake: Duration::from_secs(10),
@@ -86,6 +98,9 @@ impl ConnectionLimits {
         ping_every: Duration::from_secs(30),
         ping_timeout: Duration::from_secs(15),
         stall: Duration::from_secs(60),
+        stall_when_scarce: Duration::from_secs(5),
+        unread_bytes: 256 << 20,
+        connection_unread_bytes: 16 << 20,
         drain: Duration::from_secs(10),
     };
 }
@@ -110,8 +125,8 @@ const CONNECTION_WINDOW: u32 = 16 << 20;
 /// Bytes of one frame of HTTP/2.
 const FRAME_BYTES: u32 = 1 << 20;
 
-/// Bytes of a stream of HTTP/2 that are encoded before the client takes them.
-const SEND_BUFFER_BYTES: usize = 1 << 20;
+/// Bytes of a stream of HTTP/2 that are encoded ahead of the client.
+const SEND_BUFFER_BYTES: usize = 256 << 10;
 
 /// How long accepting pauses when the system has no more file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -267,6 +282,7 @@ impl Listener {
         let mut connections = JoinSet::new();
         let (cut, tracker) = (CancellationToken::new(), TaskTracker::new());
         let _cut_on_drop = cut.clone().drop_guard();
+        let budget = Budget::limited(self.limits.connection_unread_bytes, self.limits.unread_bytes);
         let accepting = async {
             loop {
                 while connections.try_join_next().is_some() {} // a panic in one is none of the others' business
@@ -280,7 +296,9 @@ impl Listener {
                     limits: self.limits,
                     stop: stop.clone(),
                     remote,
-                    streams: Streams { tracker: tracker.clone(), cut: cut.clone() },
+                    tracker: tracker.clone(),
+                    cut: cut.clone(),
+                    budget: budget.another(),
                 };
                 let security = self.security.clone();
                 connections.spawn(async move {
@@ -301,18 +319,21 @@ impl Listener {
     }
 }
 
-/// Runs the streams of HTTP/2, each for as long as nobody cuts it off.
+/// Runs the streams of HTTP/2, each for as long as nobody cuts it off and its client reads (C4).
 #[derive(Clone)]
 struct Streams {
     tracker: TaskTracker,
     cut: CancellationToken,
+    patience: Patience,
+    budget: Budget,
+    client: SocketAddr,
 }
 
 impl<F: Future<Output: Send> + Send + 'static> Executor<F> for Streams {
     fn execute(&self, future: F) {
-        let cut = self.cut.clone();
+        let Self { cut, patience, budget, client, .. } = self.clone();
         self.tracker.spawn(async move {
-            cut.run_until_cancelled(future).await;
+            cut.run_until_cancelled(unless_stalled(future, Arc::default(), patience, budget, client)).await;
         });
     }
 }
@@ -323,7 +344,10 @@ struct Connection<A> {
     limits: ConnectionLimits,
     stop: CancellationToken,
     remote: SocketAddr,
-    streams: Streams,
+    tracker: TaskTracker,
+    /// Cuts off the streams of all connections.
+    cut: CancellationToken,
+    budget: Budget,
 }
 
 impl<A: Answer> Connection<A> {
@@ -356,7 +380,9 @@ impl<A: Answer> Connection<A> {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let Self { front, limits, stop, remote, streams } = self;
+        let Self { front, limits, stop, remote, tracker, cut: cut_all, budget } = self;
+        let patience = Patience { stall: limits.stall, scarce: limits.stall_when_scarce };
+        let over_http2 = matches!(protocol, Protocol::Http2);
         let begun = Arc::new(AtomicBool::new(false));
         let hang_up = CancellationToken::new();
         let cut = CancellationToken::new();
@@ -364,26 +390,32 @@ impl<A: Answer> Connection<A> {
         let ambiguous = Ambiguous::default();
         let service = {
             let (begun, hang_up, stop, cut) = (begun.clone(), hang_up.clone(), stop.clone(), cut.clone());
-            let (switch, ambiguous) = (switch.clone(), ambiguous.clone());
+            let (switch, ambiguous, budget) = (switch.clone(), ambiguous.clone(), budget.clone());
             service_fn(move |request: http::Request<Incoming>| {
                 begun.store(true, Ordering::Relaxed);
                 let (stop, connection) = (stop.clone(), cut.clone());
-                let (peer, switch) = (peer.clone(), switch.clone());
+                let (peer, switch, budget) = (peer.clone(), switch.clone(), budget.clone());
+                let (method, uri) = (request.method().clone(), request.uri().clone());
                 // Only HTTP/1.1 has this header.
                 let is_chunked = request.headers().contains_key(TRANSFER_ENCODING);
                 let is_ambiguous = is_chunked && ambiguous.get();
-                let arrival = Arrival { request, peer, remote, stop, connection, switch };
+                let arrival =
+                    Arrival { request, peer, remote, stop, connection, switch, budget: budget.clone() };
                 let (front, hang_up) = (front.clone(), hang_up.clone());
                 async move {
                     if is_ambiguous {
                         return Ok(closing(two_lengths()));
                     }
                     let departure = front.answer(arrival).await;
+                    let progress = CURRENT.try_with(Arc::clone).unwrap_or_default();
+                    progress.of(&method, &uri);
                     // Who is not known does not keep a connection that can carry a hundred requests.
                     if departure.hang_up {
                         hang_up.cancel();
                     }
-                    let response = departure.response.map(Either::Left);
+                    let response = departure.response.map(|body| {
+                        Either::Left(Metered::new(body, budget, departure.charge, progress, over_http2))
+                    });
                     Ok::<_, Infallible>(if is_chunked { closing(response) } else { response })
                 }
             })
@@ -398,13 +430,16 @@ impl<A: Answer> Connection<A> {
                     .serve_connection(TokioIo::new(Stalling::new(stream, limits.stall)), service)
                     .with_upgrades();
                 // A connection of HTTP/1.1 is asked to close by a header where that is due.
-                let ended = cut.run_until_cancelled(drive(connection, &stop, None)).await;
+                let connection = drive(connection, &stop, None);
+                let connection = unless_stalled(connection, Arc::default(), patience, budget, remote);
+                let ended = cut.run_until_cancelled(connection).await.flatten();
                 if let (Some(()), Some(then)) = (ended, switch.take()) {
                     let then = cut.run_until_cancelled(then);
                     stop.run_until_cancelled(then).await;
                 }
             }
             Protocol::Http2 => {
+                let streams = Streams { tracker, cut: cut_all, patience, budget, client: remote };
                 let connection = http2::Builder::new(streams)
                     .timer(TokioTimer::new())
                     .max_concurrent_streams(limits.streams)

@@ -1,4 +1,4 @@
-//! Stalls: a client that does not take what it has asked for is cut off.
+//! Stalls: a client of HTTP/1.1 that takes nothing from its socket is disconnected.
 //!
 //! - S1: while writes make progress, or there is nothing to write, there is no timer.
 
@@ -30,7 +30,13 @@ impl<S: Unpin> Stalling<S> {
         }
         let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(self.patience)));
         match waiting.as_mut().poll(context) {
-            Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+            Poll::Ready(()) => {
+                let patience = self.patience;
+                tracing::warn!(
+                    "slow reader disconnected: it has taken nothing from its socket for {patience:.0?}"
+                );
+                Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+            }
             Poll::Pending => Poll::Pending,
         }
     }

@@ -150,7 +150,9 @@ impl Columns {
         items.iter().map(|item| self.row_among(item, times, default_class)).collect()
     }
 
-    fn row_among(&self, object: &Value, times: Times, default_class: Option<&str>) -> Vec<Value> {
+    /// The cells of one object of a list, for a caller that does not hold all of them at once. `default_class` is the
+    /// [default storage class](crate::default_storage_class) of the list.
+    pub fn row_among(&self, object: &Value, times: Times, default_class: Option<&str>) -> Vec<Value> {
         let subject = Subject::new(object, times, default_class);
         self.cells.iter().map(|cell| cell.value(&subject)).collect()
     }

@@ -16,6 +16,7 @@ mod pod;
 mod times;
 mod value;
 
+pub use cells::default_storage_class;
 pub use columns::{Column, Columns, columns, subresource_columns, tables};
 pub use custom::PrinterColumn;
 pub use times::Times;

@@ -16,7 +16,8 @@ const OFFER: Offer = Offer { transforms: false, ..Offer::OBJECT };
 impl Api {
     pub(super) async fn document(&self, path: &str, request: Request) -> Result<Response, Status> {
         if path.trim_matches('/') == "metrics" {
-            return Ok(Response::text(StatusCode::OK, self.metrics.render(self.revision().await?)));
+            let text = self.metrics.render(self.revision().await?, request.budget.used());
+            return Ok(Response::text(StatusCode::OK, text));
         }
         match path.trim_end_matches('/').strip_prefix("/debug/watchkeeper/") {
             Some(path) if self.fault_endpoint => self.fault_request(path, request).await,

@@ -41,7 +41,7 @@ impl Api {
             }
             let response = self.resource(target, request).await?;
             return Ok(match planned {
-                Some(planned) => broken(response, &planned, connection),
+                Some(planned) => broken(response, &planned, connection)?,
                 None => response,
             });
         }
@@ -101,12 +101,12 @@ impl Api {
 }
 
 /// An answer that breaks off. What only a watch can suffer leaves other answers whole.
-fn broken(response: Response, planned: &Planned, connection: CancellationToken) -> Response {
+fn broken(response: Response, planned: &Planned, connection: CancellationToken) -> Result<Response, Status> {
     match planned.ending {
         Ending::Abrupt | Ending::Connection => {
             planned.hit();
             response.map_whole(|body| half_of(&body, &planned.ending, connection))
         }
-        _ => response,
+        _ => Ok(response),
     }
 }

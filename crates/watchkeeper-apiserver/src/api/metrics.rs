@@ -19,7 +19,7 @@ impl Metrics {
     }
 
     /// The text of `/metrics`.
-    pub(super) fn render(&self, revision: Revision) -> String {
+    pub(super) fn render(&self, revision: Revision, unread_bytes: usize) -> String {
         let mut text = String::from(
             "# HELP apiserver_request_total Requests for resources, by verb and code.\n\
              # TYPE apiserver_request_total counter\n",
@@ -32,7 +32,10 @@ impl Metrics {
             text,
             "# HELP watchkeeper_store_revision The revision of the newest change.\n\
              # TYPE watchkeeper_store_revision gauge\n\
-             watchkeeper_store_revision {revision}\n"
+             watchkeeper_store_revision {revision}\n\
+             # HELP watchkeeper_unread_response_bytes Bytes held for responses that clients have not read.\n\
+             # TYPE watchkeeper_unread_response_bytes gauge\n\
+             watchkeeper_unread_response_bytes {unread_bytes}\n"
         );
         text
     }

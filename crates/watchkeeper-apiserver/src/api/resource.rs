@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::custom::CustomKind;
 use crate::http::{
     Accepted, AtVersion, DeleteOptions, GetOptions, ListOptions, MediaType, Offer, PatchType, Request,
-    ResourceRequest, Response, Verb, WriteOptions, decode_delete_options, decode_patch, method_not_allowed,
-    no_such_resource, read_object, sent_object, sent_patch,
+    ResourceRequest, Response, Verb, WriteOptions, decode_delete_options, decode_patch, hold,
+    method_not_allowed, no_such_resource, read_object, sent_object, sent_patch,
 };
 use crate::registry::{self, Resource, Subresource};
 use crate::write::{Call, name_warning, scale_of};
@@ -19,7 +19,8 @@ use watchkeeper_wire::Kind;
 
 use super::Api;
 use super::heavy::{INLINE_BYTES, is_heavy_object, is_heavy_patch};
-use crate::read::{Encoder, Scope, View, core_event, watch_body};
+use crate::read::{Encoder, Page, Scope, View, core_event, watch_body};
+use watchkeeper_listen::Budget;
 
 /// The patches that a custom resource takes.
 const CUSTOM_PATCHES: [PatchType; 3] = [PatchType::Json, PatchType::Merge, PatchType::Apply];
@@ -214,7 +215,14 @@ impl Api {
         let accepted = request.preferences.object(&asked.offer(true))?;
         let encoder = asked.encoder(self, &request, accepted)?.sharing(&self.messages);
         let page = self.reader.list(&asked.scope, &ListOptions::read(&request.query)?).await?;
-        encoder.page(StatusCode::OK, &page)
+        self.page(encoder, page, &request.budget).await
+    }
+
+    /// A list that is encoded while the client reads it.
+    async fn page(&self, encoder: Encoder, page: Page, budget: &Budget) -> Result<Response, Status> {
+        let charge = hold(budget, page.held_bytes()).await?;
+        let is_heavy = encoder.measures(&page);
+        self.heavy.run(is_heavy, async move { encoder.page(StatusCode::OK, page, charge) }).await
     }
 
     async fn watch(&self, asked: &Asked, request: Request, by_path: bool) -> Result<Response, Status> {
@@ -227,8 +235,9 @@ impl Api {
         let accepted = request.preferences.watch(&asked.offer(true))?;
         let encoder = asked.encoder(self, &request, accepted)?;
         let following = self.reader.watch(&asked.scope, &options).await?;
+        let charge = hold(&request.budget, following.held_bytes()).await?;
         let compressed = options.is_watch_list() && request.preferences.gzip;
-        Ok(Response::watch(accepted.media, compressed, watch_body(following, encoder)))
+        Ok(Response::watch(accepted.media, compressed, watch_body(following, encoder, charge)))
     }
 
     async fn put(&self, asked: &Asked, request: Request, verb: Verb) -> Result<Response, Status> {
@@ -307,7 +316,7 @@ impl Api {
         let encoder = asked.encoder(self, &request, accepted)?;
         let list = if collection { Some(ListOptions::read(&request.query)?) } else { None };
         let media = sent_object(&request.headers);
-        let (query, preferences) = (request.query, request.preferences);
+        let (query, preferences, budget) = (request.query, request.preferences, request.budget);
         let body = request.body.read().await?;
         let options = match body.is_empty() {
             true => DeleteOptions::of_query(&query)?,
@@ -322,7 +331,7 @@ impl Api {
         if let Some(list) = list {
             let page = self.reader.list(&asked.scope, &list).await?;
             self.writer.delete_collection(&call, &page.items, &options).await?;
-            return encoder.page(StatusCode::OK, &page);
+            return self.page(encoder, page, &budget).await;
         }
         let written = self.writer.delete(&call, &options).await?;
         asked.answer(&encoder, &preferences, written, &[])

@@ -23,6 +23,7 @@ use super::body::{BodyLimits, RequestBody};
 use super::certificates::Subject;
 use super::handler::{Handler, Request};
 use super::health;
+use super::hold::{NoRoom, hold};
 use super::impersonate::impersonated;
 use super::negotiate::Preferences;
 use super::options::request_timeout;
@@ -36,10 +37,13 @@ use super::version::VersionInfo;
 /// What one server does at once, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestLimits {
-    /// Requests in flight that only read; watches do not count.
+    /// Requests in flight that only read; watches do not count. Members of `system:masters` may exceed it.
     pub reads: usize,
-    /// Requests in flight that write.
+    /// Requests in flight that write. Members of `system:masters` may exceed it.
     pub writes: usize,
+    /// Watches and other long-running requests that are open at once, for all users. kube-apiserver has no such
+    /// limit.
+    pub watches: usize,
     /// How long a request may take that is answered in one piece; it can ask for less.
     pub time: Duration,
     /// What it may carry.
@@ -47,9 +51,14 @@ pub struct RequestLimits {
 }
 
 impl RequestLimits {
-    /// As the real server: 400 that read, 200 that write, 60 s.
-    pub const DEFAULT: Self =
-        Self { reads: 400, writes: 200, time: Duration::from_secs(60), body: BodyLimits::DEFAULT };
+    /// As the real server: 400 that read, 200 that write, 60 s. And 20,000 watches.
+    pub const DEFAULT: Self = Self {
+        reads: 400,
+        writes: 200,
+        watches: 20_000,
+        time: Duration::from_secs(60),
+        body: BodyLimits::DEFAULT,
+    };
 }
 
 impl Default for RequestLimits {
@@ -69,6 +78,7 @@ pub struct Front<H> {
     reads: Arc<Semaphore>,
     writes: Arc<Semaphore>,
     slowdown: Slowdown,
+    watches: Arc<Semaphore>,
 }
 
 impl<H: Handler> Answer for Front<H> {
@@ -96,6 +106,7 @@ impl<H: Handler> Front<H> {
             reads: Arc::new(Semaphore::new(RequestLimits::DEFAULT.reads)),
             writes: Arc::new(Semaphore::new(RequestLimits::DEFAULT.writes)),
             slowdown: Slowdown::default(),
+            watches: Arc::new(Semaphore::new(RequestLimits::DEFAULT.watches)),
         }
     }
 
@@ -118,6 +129,7 @@ impl<H: Handler> Front<H> {
     pub fn limits(mut self, limits: RequestLimits) -> Self {
         let permits = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
         (self.reads, self.writes) = (permits(limits.reads), permits(limits.writes));
+        self.watches = permits(limits.watches);
         self.limits = limits;
         self
     }
@@ -129,7 +141,7 @@ impl<H: Handler> Front<H> {
             + Send
             + 'static,
     {
-        let Arrival { request, peer, remote, stop, connection, switch } = arrival;
+        let Arrival { request, peer, remote, stop, connection, switch, budget } = arrival;
         let (head, body) = request.into_parts();
         let query = Query::parse(head.uri.query().unwrap_or_default());
         let preferences = Preferences::read(&head.headers, &query);
@@ -142,7 +154,8 @@ impl<H: Handler> Front<H> {
             head.headers.get(EXPECT).is_some_and(|it| it.as_bytes().eq_ignore_ascii_case(b"100-continue"));
         let body = RequestBody::new(body, self.limits.body).awaits_continue(expects);
         let unread = body.unread();
-        let mut ends = Ends { permit: None, stop: Some(stop.clone()) };
+        let mut ends = Ends { permit: None, stop: Some(stop.clone()), budget: budget.clone() };
+        let reads = matches!(head.method, Method::GET | Method::HEAD);
         let outcome = async {
             // What is wrong with the method is only told to those who are known.
             let target = match Target::read(&head.method, head.uri.path(), &query) {
@@ -201,6 +214,7 @@ impl<H: Handler> Front<H> {
                 stop,
                 connection,
                 switch,
+                budget: budget.clone(),
             };
             let outcome = self.limited(request, time, &mut ends).await;
             (outcome.map(|response| response.with_warnings(&who.warnings)), anonymous)
@@ -210,8 +224,16 @@ impl<H: Handler> Front<H> {
             (Err(Status::internal_error("this request caused the server to panic")), false)
         });
         unread.discard().await;
-        let response = outcome.unwrap_or_else(|status| Response::status(&status, &preferences));
-        Departure { response: response.into_http(audit_id, gzip, ends), hang_up }
+        let mut response = outcome.unwrap_or_else(|status| Response::status(&status, &preferences));
+        let charge = match hold(&budget, response.held_bytes()).await {
+            Ok(charge) => charge,
+            Err(NoRoom) if reads => {
+                response = too_many_requests();
+                None
+            }
+            Err(NoRoom) => Some(budget.charge_now(response.held_bytes())), // it is done, and has to be reported
+        };
+        Departure { response: response.into_http(audit_id, gzip, ends), hang_up, charge }
     }
 
     async fn limited(&self, request: Request, time: Duration, ends: &mut Ends) -> Result<Response, Status> {
@@ -221,6 +243,8 @@ impl<H: Handler> Front<H> {
             return answer;
         }
         if request.target.is_long_running() {
+            let Ok(permit) = self.watches.clone().try_acquire_owned() else { return Ok(too_many_requests()) };
+            ends.permit = Some(permit);
             return self.handler.handle(request).await;
         }
         match self.permit(&request.target, &request.method, &request.user) {
@@ -262,11 +286,14 @@ impl<H: Handler> Front<H> {
         match permits.clone().try_acquire_owned() {
             Ok(permit) => Ok(Some(permit)),
             Err(_) if user.is_in(MASTERS) => Ok(None),
-            Err(_) => {
-                let text = "Too many requests, please try again later.\n";
-                let response = Response::text(StatusCode::TOO_MANY_REQUESTS, text);
-                Err(Box::new(response.with_header(RETRY_AFTER, HeaderValue::from_static("1"))))
-            }
+            Err(_) => Err(Box::new(too_many_requests())),
         }
     }
+}
+
+/// 429, in kube-apiserver's words.
+fn too_many_requests() -> Response {
+    let text = "Too many requests, please try again later.\n";
+    let response = Response::text(StatusCode::TOO_MANY_REQUESTS, text);
+    response.with_header(RETRY_AFTER, HeaderValue::from_static("1"))
 }

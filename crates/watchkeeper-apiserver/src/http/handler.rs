@@ -5,7 +5,7 @@ use std::future::Future;
 use http::{Extensions, HeaderMap, Method};
 use tokio_util::sync::CancellationToken;
 use watchkeeper_core::Status;
-use watchkeeper_listen::Switch;
+use watchkeeper_listen::{Budget, Switch};
 
 use super::authenticate::User;
 use super::body::RequestBody;
@@ -43,6 +43,8 @@ pub struct Request {
     pub connection: CancellationToken,
     /// What the connection does after an answer of 101.
     pub switch: Switch,
+    /// The bytes that responses of this connection may hold unread.
+    pub budget: Budget,
 }
 
 /// Answers requests: the API machinery.

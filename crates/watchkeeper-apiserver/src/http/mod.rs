@@ -51,13 +51,16 @@ pub mod decode;
 pub mod front;
 pub(crate) mod go_order;
 pub(crate) mod go_text;
+mod gzip;
 pub mod handler;
 mod health;
+mod hold;
 mod impersonate;
 pub mod kubeconfig;
 pub(crate) mod machine;
 pub mod negotiate;
 pub mod options;
+mod pieces;
 pub mod query;
 mod random;
 pub mod request;
@@ -78,6 +81,7 @@ pub use decode::{
 pub use front::{Front, RequestLimits};
 pub(crate) use go_text::{parse_duration, parse_u64};
 pub use handler::{Handler, Request};
+pub(crate) use hold::hold;
 pub use kubeconfig::{Credentials, Kubeconfig};
 pub use negotiate::{
     Accepted, MediaType, MetaVersion, Offer, PatchType, Preferences, Shape, sent_object, sent_patch,
@@ -87,6 +91,7 @@ pub use options::{
     AtVersion, DeleteOptions, FIELD_MANAGER_BYTES, FieldValidation, GetOptions, ListOptions, Propagation,
     VersionMatch, WriteOptions, request_timeout,
 };
+pub(crate) use pieces::Pieces;
 pub use query::Query;
 pub use random::{NoRandomness, random_token, random_uid};
 pub(crate) use random::{hex, sha256};

@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_core::Stream;
@@ -29,15 +29,15 @@ use watchkeeper_wire::{Kind, transcode};
 
 use super::go_order::GoOrder;
 use super::go_text::beginning;
+use super::gzip::Gzip;
 use super::negotiate::{Accepted, MediaType, Preferences, generic};
+use super::pieces::{Growing, Pieces};
 use watchkeeper_core::is_printable;
+use watchkeeper_listen::Budget;
 use watchkeeper_wire::yaml;
 
 /// Answers of more bytes than these are compressed, if the client takes gzip.
 pub const GZIP_BYTES: usize = 128 << 10;
-
-/// How many plain bytes become compressed ones at a time; between two pieces other tasks can run.
-const PIECE_BYTES: usize = 256 << 10;
 
 /// How many plain bytes of a stream are gathered for one gzip member, at most.
 const MEMBER_BYTES: usize = 256 << 10;
@@ -63,6 +63,8 @@ pub struct Response {
 
 enum Content {
     Whole(Bytes),
+    /// Longer than [`GZIP_BYTES`].
+    Pieces(Growing),
     Stream(EventStream),
     Members(EventStream),
 }
@@ -71,6 +73,7 @@ impl std::fmt::Debug for Content {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Whole(body) => write!(f, "Whole({} bytes)", body.len()),
+            Self::Pieces(_) => f.write_str("Pieces"),
             Self::Stream(_) => f.write_str("Stream"),
             Self::Members(_) => f.write_str("Members"),
         }
@@ -86,6 +89,20 @@ impl Response {
     /// An object that is encoded already.
     pub fn encoded(code: StatusCode, media: MediaType, body: impl Into<Bytes>) -> Self {
         Self::whole(code, media.as_str(), body.into())
+    }
+
+    /// A list that is encoded while the client reads it. It has to be longer than [`GZIP_BYTES`].
+    pub(crate) fn pieces(code: StatusCode, media: MediaType, pieces: impl Pieces + 'static) -> Self {
+        let content = Content::Pieces(Growing::new(Box::new(pieces)));
+        Self { content, ..Self::whole(code, media.as_str(), Bytes::new()) }
+    }
+
+    /// How many bytes it holds, where it is not a stream.
+    pub(crate) fn held_bytes(&self) -> usize {
+        match &self.content {
+            Content::Whole(body) => body.len(),
+            Content::Pieces(_) | Content::Stream(_) | Content::Members(_) => 0,
+        }
     }
 
     /// An object, from its JSON. `kind` is needed for protobuf alone.
@@ -223,22 +240,25 @@ impl Response {
         self.content = match self.content {
             Content::Stream(stream) => Content::Stream(map(stream)),
             Content::Members(stream) => Content::Members(map(stream)),
-            whole @ Content::Whole(_) => whole,
+            other @ (Content::Whole(_) | Content::Pieces(_)) => other,
         };
         self
     }
 
-    /// Makes a stream of an answer in one piece. A stream stays as it is.
-    #[must_use]
-    pub(crate) fn map_whole<S>(mut self, map: impl FnOnce(Bytes) -> S) -> Self
+    /// Makes a stream of a complete answer. A stream stays as it is.
+    ///
+    /// # Errors
+    /// 500 where the rest of a list cannot be encoded.
+    pub(crate) fn map_whole<S>(mut self, map: impl FnOnce(Bytes) -> S) -> Result<Self, Status>
     where
         S: Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
     {
         self.content = match self.content {
             Content::Whole(body) => Content::Stream(Box::pin(map(body))),
+            Content::Pieces(pieces) => Content::Stream(Box::pin(map(pieces.collect()?))),
             stream => stream,
         };
-        self
+        Ok(self)
     }
 
     fn compressed(&mut self) {
@@ -253,15 +273,20 @@ impl Response {
         gzip: bool,
         ends: Ends,
     ) -> http::Response<Outgoing> {
+        let gzip = gzip && !self.headers.contains_key(CONTENT_ENCODING);
         let content = match self.content {
-            Content::Whole(body)
-                if gzip && body.len() > GZIP_BYTES && !self.headers.contains_key(CONTENT_ENCODING) =>
-            {
+            Content::Whole(body) if gzip && body.len() > GZIP_BYTES => {
+                Content::Pieces(Growing::new(Box::new(body)))
+            }
+            content => content,
+        };
+        let content = match content {
+            Content::Pieces(pieces) if gzip => {
                 self.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
                 self.headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
-                let encoder = GzEncoder::new(Vec::new(), Compression::fast());
-                Form::Compressing { left: body, encoder: Some(encoder) }
+                Form::Compressed(Gzip::new(pieces, ends.budget.clone()))
             }
+            Content::Pieces(pieces) => Form::Pieces(pieces),
             Content::Whole(body) => Form::Whole(Some(body).filter(|body| !body.is_empty())),
             Content::Stream(stream) => Form::Stream(stream),
             Content::Members(stream) => Form::Members { stream, ended: None },
@@ -313,6 +338,8 @@ pub(crate) struct Ends {
     pub(crate) permit: Option<OwnedSemaphorePermit>,
     /// Ends streams early, and cleanly.
     pub(crate) stop: Option<CancellationToken>,
+    /// What a compressor is charged to.
+    pub(crate) budget: Budget,
 }
 
 /// The body of an answer on its way out.
@@ -324,10 +351,8 @@ pub struct Outgoing {
 
 enum Form {
     Whole(Option<Bytes>),
-    Compressing {
-        left: Bytes,
-        encoder: Option<GzEncoder<Vec<u8>>>,
-    },
+    Pieces(Growing),
+    Compressed(Gzip),
     Stream(EventStream),
     /// `ended` is what the stream said after the last event that went out.
     Members {
@@ -350,7 +375,8 @@ impl Form {
         match self {
             Self::Ended => Poll::Ready(None),
             Self::Whole(body) => Poll::Ready(body.take().map(Ok)),
-            Self::Compressing { left, encoder } => Poll::Ready(compress(left, encoder).map(Ok)),
+            Self::Pieces(pieces) => Poll::Ready(next(pieces.next())),
+            Self::Compressed(gzip) => Poll::Ready(next(gzip.next())),
             Self::Stream(stream) => stream.as_mut().poll_next(context),
             Self::Members { ended: Some(ended), .. } => {
                 let ended = std::mem::replace(ended, Ok(()));
@@ -392,22 +418,12 @@ fn infallible(outcome: &std::io::Result<()>) {
     debug_assert!(outcome.is_ok());
 }
 
-/// The next compressed bytes; `None` after the last.
-fn compress(left: &mut Bytes, encoder: &mut Option<GzEncoder<Vec<u8>>>) -> Option<Bytes> {
-    loop {
-        let mut gzip = encoder.take()?;
-        if left.is_empty() {
-            return Some(gzip.finish().unwrap_or_default().into());
-        }
-        let piece = left.len().min(PIECE_BYTES);
-        infallible(&gzip.write_all(&left[..piece]));
-        left.advance(piece);
-        let compressed = std::mem::take(gzip.get_mut());
-        *encoder = Some(gzip);
-        if !compressed.is_empty() {
-            return Some(compressed.into());
-        }
-    }
+fn next(piece: Result<Option<Bytes>, Status>) -> Option<Result<Bytes, BoxError>> {
+    let piece = piece.map_err(|status| {
+        tracing::warn!("failed to encode a list, which breaks off: {}", status.message);
+        status.message.into()
+    });
+    piece.transpose()
 }
 
 impl Body for Outgoing {
@@ -562,7 +578,7 @@ mod tests {
     #[tokio::test]
     async fn a_stream_ends_when_the_server_stops() {
         let stop = CancellationToken::new();
-        let ends = Ends { stop: Some(stop.clone()), permit: None };
+        let ends = Ends { stop: Some(stop.clone()), ..Ends::default() };
         let watch = Response::watch(MediaType::Protobuf, false, stream::pending());
         let answer = watch.into_http(HeaderValue::from_static("id"), false, ends);
         assert_eq!(answer.headers()[CONTENT_TYPE], "application/vnd.kubernetes.protobuf;stream=watch");

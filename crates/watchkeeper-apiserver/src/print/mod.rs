@@ -102,6 +102,17 @@ impl<'a> Printer<'a> {
         self.table(rows.map(|(item, cells)| self.row(item, cells)).collect(), metadata)
     }
 
+    /// The table of a list whose rows are written by themselves: see [`list_row`](Self::list_row).
+    pub fn list_of_rows(self, metadata: ListMeta) -> Table<'a> {
+        Table { rows: Some(Vec::new()), ..self.table(Vec::new(), metadata) }
+    }
+
+    /// One row of the table of a list, for a caller that does not hold all objects at once. `default_class` is the
+    /// default storage class of the list.
+    pub fn list_row(self, item: &'a Value, default_class: Option<&str>) -> Row<'a> {
+        self.row(item, self.columns.row_among(item, self.times(), default_class))
+    }
+
     /// The table of one object: of a GET, or of a watch event. A bookmark is an object, too.
     pub fn object(self, object: &'a Value) -> Table<'a> {
         let version = object["metadata"]["resourceVersion"].as_str().unwrap_or_default();

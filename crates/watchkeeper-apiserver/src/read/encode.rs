@@ -180,11 +180,16 @@ impl Encoder {
     }
 
     pub(super) fn printer(&self, version: MetaVersion) -> Printer<'_> {
+        self.printer_at(version, Timestamp::now())
+    }
+
+    /// Prints ages as of `now`.
+    pub(super) fn printer_at(&self, version: MetaVersion, now: Timestamp) -> Printer<'_> {
         let version = match version {
             MetaVersion::V1 => TableVersion::V1,
             MetaVersion::V1Beta1 => TableVersion::V1Beta1,
         };
-        let printer = Printer::new(&self.resource, Timestamp::now()).include(self.include).version(version);
+        let printer = Printer::new(&self.resource, now).include(self.include).version(version);
         match &self.sub {
             Some(sub) => printer.subresource(&self.resource, sub),
             None => printer,

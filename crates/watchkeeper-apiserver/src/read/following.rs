@@ -136,6 +136,11 @@ impl Following {
         Ok(())
     }
 
+    /// The bytes that it holds for its initial events, besides the objects, which it shares with the store.
+    pub fn held_bytes(&self) -> usize {
+        self.initial.len() * size_of::<Arc<Stored>>()
+    }
+
     /// What to tell next; `None` once the watch has ended. Dropping this future loses nothing.
     pub async fn next(&mut self) -> Option<Step> {
         let initial: Vec<_> = self.initial.by_ref().take(INITIAL_STEP).collect();

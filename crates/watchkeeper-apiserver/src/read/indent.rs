@@ -3,50 +3,64 @@
 /// Indents JSON by two spaces, as Go and serde_json do. What is not JSON stays some text.
 pub(super) fn indent(json: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len() * 2);
-    let (mut depth, mut at) = (0usize, 0);
-    let line = |out: &mut Vec<u8>, depth: usize| {
-        out.push(b'\n');
-        out.resize(out.len() + 2 * depth, b' ');
-    };
-    while let Some(&byte) = json.get(at) {
-        at += 1;
-        match byte {
-            b'"' => {
-                let end = string_end(json, at);
-                out.push(b'"');
-                out.extend_from_slice(&json[at..end]);
-                at = end;
+    Indent::default().push(json, &mut out);
+    out
+}
+
+/// Indents JSON that comes in pieces, none of which ends within a string.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Indent {
+    depth: usize,
+    /// Whether an object or a list has begun, and whether it is empty is not known.
+    is_opened: bool,
+}
+
+impl Indent {
+    pub(super) fn push(&mut self, json: &[u8], out: &mut Vec<u8>) {
+        let mut at = 0;
+        while let Some(&byte) = json.get(at) {
+            at += 1;
+            if byte.is_ascii_whitespace() {
+                continue;
             }
-            b'{' | b'[' => {
-                out.push(byte);
-                let close =
-                    json[at..].iter().position(|byte| !byte.is_ascii_whitespace()).map(|skip| at + skip);
-                match close.map(|close| (close, json[close])) {
-                    Some((close, end @ (b'}' | b']'))) => {
-                        out.push(end);
-                        at = close + 1;
-                    }
-                    _ => {
-                        depth += 1;
-                        line(&mut out, depth);
-                    }
+            if std::mem::take(&mut self.is_opened) {
+                if matches!(byte, b'}' | b']') {
+                    out.push(byte);
+                    continue;
                 }
+                self.depth += 1;
+                self.line(out);
             }
-            b'}' | b']' => {
-                depth = depth.saturating_sub(1);
-                line(&mut out, depth);
-                out.push(byte);
+            match byte {
+                b'"' => {
+                    let end = string_end(json, at);
+                    out.push(b'"');
+                    out.extend_from_slice(&json[at..end]);
+                    at = end;
+                }
+                b'{' | b'[' => {
+                    out.push(byte);
+                    self.is_opened = true;
+                }
+                b'}' | b']' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    self.line(out);
+                    out.push(byte);
+                }
+                b',' => {
+                    out.push(byte);
+                    self.line(out);
+                }
+                b':' => out.extend_from_slice(b": "),
+                byte => out.push(byte),
             }
-            b',' => {
-                out.push(byte);
-                line(&mut out, depth);
-            }
-            b':' => out.extend_from_slice(b": "),
-            byte if byte.is_ascii_whitespace() => {}
-            byte => out.push(byte),
         }
     }
-    out
+
+    fn line(&self, out: &mut Vec<u8>) {
+        out.push(b'\n');
+        out.resize(out.len() + 2 * self.depth, b' ');
+    }
 }
 
 /// The place after the closing quote of a string whose first character is at `at`.
@@ -71,6 +85,16 @@ mod tests {
         let value = serde_json::json!({"a": [], "b": {}, "c": [1, "x,\"{}", {"d": null}], "e": -1.5e3});
         let plain = serde_json::to_vec(&value).unwrap();
         assert_eq!(indent(&plain), serde_json::to_vec_pretty(&value).unwrap());
+    }
+
+    #[test]
+    fn json_in_pieces_is_indented_as_a_whole() {
+        let (mut indent, mut out) = (Indent::default(), Vec::new());
+        for piece in [&b"{\"items\":["[..], b"{\"a\":{", b"}}", b",", b"[", b"]", b"]}"] {
+            indent.push(piece, &mut out);
+        }
+        let value = serde_json::json!({"items": [{"a": {}}, []]});
+        assert_eq!(out, serde_json::to_vec_pretty(&value).unwrap());
     }
 
     proptest! {

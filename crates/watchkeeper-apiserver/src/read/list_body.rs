@@ -1,57 +1,101 @@
-//! List bodies: a [`Page`] as a client likes it.
+//! List bodies: a [`Page`] as a client likes it, encoded while the client reads.
+//!
+//! Input: a [`Page`], which shares its objects with the store.
+//! Output: [`Response::pieces`] for a long list, [`Response::encoded`] for a short one.
+//!
+//! Invariants:
+//! - `list_body.L1`: a long list that nobody reads holds a pointer for each object and a few hundred bytes.
+//! - `list_body.L2`: a list is the same bytes whether it is sent whole or in pieces of any length.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::thread;
 
 use crate::http::go_order::GoOrder;
-use crate::http::{MediaType, MetaVersion, Response, Shape};
+use crate::http::{GZIP_BYTES, MediaType, MetaVersion, Pieces, Response, Shape};
 use crate::print::ListMeta;
 use crate::store::Stored;
 use bytes::Bytes;
 use http::StatusCode;
+use serde::Serialize;
 use serde_json::{Value, json};
-use watchkeeper_core::{GroupVersionKind, Status};
+use watchkeeper_core::{GroupVersionKind, Status, Timestamp};
+use watchkeeper_listen::Charge;
+use watchkeeper_print::default_storage_class;
 use watchkeeper_wire::transcode::{self, Types};
-use watchkeeper_wire::{Kind, protobuf};
+use watchkeeper_wire::{Kind, protobuf, yaml};
 
+use super::indent::Indent;
 use super::{Encoder, Page, View};
 
 /// How many objects are transcoded on more than one processor: below, threads cost more than they save.
 const MANY: usize = 500;
 
+/// How many objects are measured at once: their messages are in memory together.
+const MEASURED: usize = 4096;
+
+/// How far an item may exceed a piece before memory is allocated again.
+const ITEM_BYTES: usize = 4 << 10;
+
+/// How the items of a list are written.
+enum Form {
+    Object,
+    Partial(MetaVersion),
+    Row {
+        version: MetaVersion,
+        now: Timestamp,
+        default_class: Option<String>,
+    },
+    /// The lengths of the messages, which stand before them.
+    Message(Vec<u32>),
+    PartialMessage(Vec<u32>),
+}
+
+/// Where the next piece begins.
+#[derive(Clone, Copy)]
+enum Place {
+    Start,
+    Item(usize),
+    End,
+    Past,
+}
+
+/// A list that is encoded piece by piece.
+struct ListBody {
+    encoder: Encoder,
+    form: Form,
+    items: Vec<Arc<Stored>>,
+    start: Vec<u8>,
+    end: Vec<u8>,
+    place: Place,
+    indent: Option<Indent>,
+    /// For the items.
+    _charge: Option<Charge>,
+}
+
 impl Encoder {
-    /// A page of a list.
+    /// Returns whether all items of a page have to be encoded before the first can be sent, and are so many that
+    /// it should happen on a blocking thread.
+    pub fn measures(&self, page: &Page) -> bool {
+        self.accepted.media == MediaType::Protobuf && page.items.len() >= MANY
+    }
+
+    /// A page of a list. `charge` is for [what the page holds](Page::held_bytes).
     ///
     /// # Errors
     /// 406 where one object was asked for; 500 where what is stored cannot be written so.
-    pub fn page(&self, code: StatusCode, page: &Page) -> Result<Response, Status> {
-        match (self.accepted.transform, self.accepted.media) {
-            (None, MediaType::Json) => Ok(self.respond(code, self.json_list(page)?)),
-            (None, MediaType::Yaml) => {
-                let list = json!({"kind": self.list_kind(),
-                    "apiVersion": self.kind.api_version(), "metadata": self.list_metadata(page)?,
-                    "items": self.typed_values(page)?});
-                self.serialized(code, &list)
-            }
-            (None, MediaType::Protobuf) => {
-                let kind = self.list_kind();
-                let list = message_list(page, &self.item_messages(page)?, self.kind.api_version(), &kind);
-                Ok(self.respond(code, list))
-            }
-            (Some((Shape::PartialObjectMetadata, _)), _) => {
-                let message = "you requested PartialObjectMetadata, but the requested object is a list";
-                Err(self.wrong_shape(message, "List"))
-            }
-            (Some((Shape::PartialObjectMetadataList, version)), media) => {
-                self.partial_list(code, page, version, media)
-            }
-            (Some((Shape::Table, version)), _) => {
-                let values = self.values(page)?;
-                let table = self.printer(version).list(&values, metadata(page));
-                self.serialized(code, &table)
+    pub fn page(self, code: StatusCode, page: Page, charge: Option<Charge>) -> Result<Response, Status> {
+        let media = self.accepted.media;
+        let mut body = ListBody::new(self, page, charge)?;
+        let mut whole = Vec::new();
+        while let Some(piece) = body.next(GZIP_BYTES)? {
+            whole.extend_from_slice(&piece);
+            if whole.len() > GZIP_BYTES {
+                body.rewind();
+                return Ok(Response::pieces(code, media, body)); // L1
             }
         }
+        Ok(Response::encoded(code, media, whole))
     }
 
     /// A list of objects that are not stored and have no version.
@@ -86,71 +130,44 @@ impl Encoder {
         }
     }
 
-    /// E1: the bytes of the items as they are stored, between the rest of a list.
-    fn json_list(&self, page: &Page) -> Result<Vec<u8>, Status> {
-        let bytes: usize = page.items.iter().map(|stored| stored.object().encoded.body.len() + 1).sum();
-        let mut out = Vec::with_capacity(bytes + 256);
-        let metadata = self.list_metadata(page)?.to_string();
-        let (kind, api_version) = (self.list_kind(), self.kind.api_version());
-        // Go writes the fields of a type in the order of the type, and those of a custom resource sorted.
-        let (head, tail) = match self.resource.custom.is_some() {
-            true => (
-                format!(r#"{{"apiVersion":"{api_version}","items":["#),
-                format!(r#"],"kind":"{kind}","metadata":{metadata}}}"#),
-            ),
-            false => (
-                format!(r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{metadata},"items":["#),
-                "]}".to_owned(),
-            ),
-        };
-        out.extend_from_slice(head.as_bytes());
-        for (position, stored) in page.items.iter().enumerate() {
-            if position > 0 {
-                out.push(b',');
-            }
+    /// Appends an item of a list, without its type unless it is of a custom kind.
+    fn item(&self, stored: &Stored, out: &mut Vec<u8>) -> Result<(), Status> {
+        if self.accepted.media == MediaType::Yaml {
+            let mut value = self.view.value(stored)?;
             if self.resource.custom.is_some() {
-                out.extend_from_slice(&self.bare(stored)?); // items of custom kinds say their type
-                continue;
+                value["apiVersion"] = self.kind.api_version().into();
+                value["kind"] = self.kind.kind().into();
             }
-            match self.view.is_verbatim() {
-                true => transcode::to_json(&stored.object().encoded, &self.kind, Types::Omitted, &mut out)
-                    .map_err(|error| Status::internal_error(&error))?,
-                false => serde_json::to_writer(&mut out, &self.view.value(stored)?)
-                    .map_err(Status::internal_error)?,
-            }
+            return self.element(&value, out);
         }
-        out.extend_from_slice(tail.as_bytes());
-        Ok(out)
+        if self.resource.custom.is_some() {
+            out.extend_from_slice(&self.bare(stored)?);
+            return Ok(());
+        }
+        match self.view.is_verbatim() {
+            true => transcode::to_json(&stored.object().encoded, &self.kind, Types::Omitted, out)
+                .map_err(|error| Status::internal_error(&error)),
+            false => serde_json::to_writer(out, &self.view.value(stored)?).map_err(Status::internal_error),
+        }
     }
 
-    fn partial_list(
-        &self,
-        code: StatusCode,
-        page: &Page,
-        version: MetaVersion,
-        media: MediaType,
-    ) -> Result<Response, Status> {
-        const KIND: &str = "PartialObjectMetadataList";
-        let values = self.values(page)?;
-        if media == MediaType::Protobuf {
-            let items: Result<Vec<_>, Status> = values.iter().map(|value| self.partial_bare(value)).collect();
-            return Ok(self.respond(code, message_list(page, &items?, version.api_version(), KIND)));
+    /// Appends an element of a list as JSON or YAML.
+    fn element(&self, element: &impl Serialize, out: &mut Vec<u8>) -> Result<(), Status> {
+        if self.accepted.media == MediaType::Yaml {
+            let value = serde_json::to_value(element).map_err(Status::internal_error)?;
+            out.extend_from_slice(yaml::write(&Value::Array(vec![value])).as_bytes());
+            return Ok(());
         }
-        let items: Vec<Value> = values.iter().map(|value| self.partial(value, version)).collect();
-        // Of nothing, the real server makes no list.
-        let items = if items.is_empty() { Value::Null } else { items.into() };
-        let list = json!({"kind": KIND, "apiVersion": version.api_version(), "metadata": metadata(page),
-            "items": items});
-        self.serialized(code, &GoOrder(&list))
+        serde_json::to_writer(out, element).map_err(Status::internal_error)
     }
 
-    /// The messages of the items: those that are kept, and those that were not until now.
-    fn item_messages(&self, page: &Page) -> Result<Vec<Bytes>, Status> {
+    /// The messages of some items: those that are kept, and those that were not until now.
+    fn item_messages(&self, items: &[Arc<Stored>]) -> Result<Vec<Bytes>, Status> {
         let kept = self.messages.as_ref().filter(|_| self.view == View::Own);
-        let revisions = page.items.iter().map(|stored| stored.modified());
-        let mut found = kept.map_or_else(|| vec![None; page.items.len()], |kept| kept.find(revisions));
+        let revisions = items.iter().map(|stored| stored.modified());
+        let mut found = kept.map_or_else(|| vec![None; items.len()], |kept| kept.find(revisions));
         let missing: Vec<&Arc<Stored>> =
-            page.items.iter().zip(&found).filter(|(_, it)| it.is_none()).map(|(stored, _)| stored).collect();
+            items.iter().zip(&found).filter(|(_, it)| it.is_none()).map(|(stored, _)| stored).collect();
         let new = self.new_messages(&missing)?;
         for (slot, message) in found.iter_mut().filter(|it| it.is_none()).zip(&new) {
             *slot = Some(message.clone());
@@ -183,6 +200,11 @@ impl Encoder {
         })
     }
 
+    /// The messages of some items, cut down to their metadata.
+    fn partial_messages(&self, items: &[Arc<Stored>]) -> Result<Vec<Bytes>, Status> {
+        items.iter().map(|stored| Ok(self.partial_bare(&self.view.value(stored)?)?.into())).collect()
+    }
+
     /// A list of custom objects says even that it does not go on.
     fn list_metadata(&self, page: &Page) -> Result<Value, Status> {
         let mut metadata = serde_json::to_value(metadata(page)).map_err(Status::internal_error)?;
@@ -192,18 +214,6 @@ impl Encoder {
         Ok(metadata)
     }
 
-    /// The items, with their type if they are of a custom kind.
-    fn typed_values(&self, page: &Page) -> Result<Vec<Value>, Status> {
-        let mut values = self.values(page)?;
-        if self.resource.custom.is_some() {
-            for value in &mut values {
-                value["apiVersion"] = self.kind.api_version().into();
-                value["kind"] = self.kind.kind().into();
-            }
-        }
-        Ok(values)
-    }
-
     /// `PodList`: only a definition can say otherwise.
     fn list_kind(&self) -> Cow<'_, str> {
         match &self.resource.custom {
@@ -211,10 +221,196 @@ impl Encoder {
             None => Cow::Owned(format!("{}List", self.kind.kind())),
         }
     }
+}
 
-    fn values(&self, page: &Page) -> Result<Vec<Value>, Status> {
-        page.items.iter().map(|stored| self.view.value(stored)).collect()
+impl ListBody {
+    fn new(encoder: Encoder, page: Page, charge: Option<Charge>) -> Result<Self, Status> {
+        let media = encoder.accepted.media;
+        let (form, (start, mut end)) = match (encoder.accepted.transform, media) {
+            (None, MediaType::Json | MediaType::Yaml) => {
+                let around = Around {
+                    kind: &encoder.list_kind(),
+                    api_version: encoder.kind.api_version(),
+                    metadata: encoder.list_metadata(&page)?,
+                    items: Some([]),
+                };
+                // Go writes the fields of a type in the order of the type, and those of a custom resource sorted.
+                let around = match encoder.resource.custom.is_some() {
+                    true => split(&json!(around), media, "items", &page),
+                    false => split(&around, media, "items", &page),
+                };
+                (Form::Object, around?)
+            }
+            (None, MediaType::Protobuf) => {
+                let lengths = measure(&page, |items| encoder.item_messages(items))?;
+                let around = message_list(&page, &lengths, encoder.kind.api_version(), &encoder.list_kind());
+                (Form::Message(lengths), around)
+            }
+            (Some((Shape::PartialObjectMetadata, _)), _) => {
+                let message = "you requested PartialObjectMetadata, but the requested object is a list";
+                return Err(encoder.wrong_shape(message, "List"));
+            }
+            (Some((Shape::PartialObjectMetadataList, version)), MediaType::Protobuf) => {
+                let lengths = measure(&page, |items| encoder.partial_messages(items))?;
+                let around = message_list(&page, &lengths, version.api_version(), PARTIAL_LIST);
+                (Form::PartialMessage(lengths), around)
+            }
+            (Some((Shape::PartialObjectMetadataList, version)), _) => {
+                let around = Around {
+                    kind: PARTIAL_LIST,
+                    api_version: version.api_version(),
+                    metadata: json!(metadata(&page)),
+                    items: (!page.items.is_empty()).then_some([]), // of nothing, the real server makes no list
+                };
+                (Form::Partial(version), split(&around, media, "items", &page)?)
+            }
+            (Some((Shape::Table, version)), _) => {
+                let now = Timestamp::now();
+                let default_class = default_class(&encoder, &page)?;
+                let printer = encoder.printer_at(version, now);
+                let around = match page.items.is_empty() {
+                    true => printer.list(&[], metadata(&page)),
+                    false => printer.list_of_rows(metadata(&page)),
+                };
+                let around = split(&around, media, "rows", &page)?;
+                (Form::Row { version, now, default_class }, around)
+            }
+        };
+        let pretty = media == MediaType::Json && encoder.accepted.pretty;
+        if media == MediaType::Json && !pretty {
+            end.push(b'\n');
+        }
+        let indent = pretty.then(Indent::default);
+        let (items, place) = (page.items, Place::Start);
+        Ok(Self { encoder, form, items, start, end, place, indent, _charge: charge })
     }
+
+    fn rewind(&mut self) {
+        self.place = Place::Start;
+        self.indent = self.indent.map(|_| Indent::default());
+    }
+
+    /// Appends items from one on, at least one, until there are `bytes`; returns where the next begins.
+    fn items(&self, from: usize, bytes: usize, out: &mut Vec<u8>) -> Result<usize, Status> {
+        let (encoder, bytes) = (&self.encoder, bytes.max(1));
+        if let Form::Message(lengths) | Form::PartialMessage(lengths) = &self.form {
+            let mut sum = 0;
+            let more = lengths[from..].iter().take_while(|length| {
+                let is_more = sum < bytes;
+                sum += **length as usize;
+                is_more
+            });
+            let to = from + more.count();
+            let messages = match &self.form {
+                Form::Message(_) => encoder.item_messages(&self.items[from..to])?,
+                _ => encoder.partial_messages(&self.items[from..to])?,
+            };
+            for (message, length) in messages.iter().zip(&lengths[from..to]) {
+                if message.len() != *length as usize {
+                    return Err(Status::internal_error("an object was encoded with two different lengths"));
+                }
+                put_bytes(out, 2, message);
+            }
+            return Ok(to);
+        }
+        let is_json = encoder.accepted.media == MediaType::Json;
+        for (position, stored) in self.items.iter().enumerate().skip(from) {
+            if out.len() >= bytes {
+                return Ok(position);
+            }
+            if is_json && position > 0 {
+                out.push(b',');
+            }
+            match &self.form {
+                Form::Partial(version) => {
+                    let partial = encoder.partial(&encoder.view.value(stored)?, *version);
+                    encoder.element(&GoOrder(&partial), out)?;
+                }
+                Form::Row { version, now, default_class } => {
+                    let value = encoder.view.value(stored)?;
+                    let row = encoder.printer_at(*version, *now).list_row(&value, default_class.as_deref());
+                    encoder.element(&row, out)?;
+                }
+                _ => encoder.item(stored, out)?,
+            }
+        }
+        Ok(self.items.len())
+    }
+}
+
+impl Pieces for ListBody {
+    fn next(&mut self, bytes: usize) -> Result<Option<Bytes>, Status> {
+        let mut piece = Vec::new();
+        self.place = match self.place {
+            // By itself, and so short (L1).
+            Place::Start => {
+                piece.extend_from_slice(&self.start);
+                if self.items.is_empty() { Place::End } else { Place::Item(0) }
+            }
+            Place::Item(from) => {
+                piece.reserve(bytes.min(GZIP_BYTES) + ITEM_BYTES);
+                let next = self.items(from, bytes, &mut piece)?;
+                if next < self.items.len() { Place::Item(next) } else { Place::End }
+            }
+            Place::End => {
+                piece.extend_from_slice(&self.end);
+                Place::Past
+            }
+            Place::Past => return Ok(None),
+        };
+        if let Some(indent) = &mut self.indent {
+            let plain = std::mem::take(&mut piece);
+            indent.push(&plain, &mut piece);
+        }
+        Ok(Some(piece.into()))
+    }
+}
+
+const PARTIAL_LIST: &str = "PartialObjectMetadataList";
+
+/// A list without its items, in the order in which Go writes its fields.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Around<'a> {
+    kind: &'a str,
+    api_version: &'a str,
+    metadata: Value,
+    items: Option<[(); 0]>,
+}
+
+/// What stands before and after the elements of a list, which `around` has without any.
+fn split(
+    around: &impl Serialize,
+    media: MediaType,
+    field: &str,
+    page: &Page,
+) -> Result<(Vec<u8>, Vec<u8>), Status> {
+    if media != MediaType::Yaml {
+        let text = serde_json::to_string(around).map_err(Status::internal_error)?;
+        let empty = format!("\"{field}\":[]"); // texts have no quotes that are not escaped
+        let end = text.find(&empty).map_or(text.len(), |at| at + empty.len() - 1); // or it is null
+        let (start, end) = text.split_at(end);
+        return Ok((start.as_bytes().to_vec(), end.as_bytes().to_vec()));
+    }
+    let value = serde_json::to_value(around).map_err(Status::internal_error)?;
+    let text = yaml::write(&value);
+    if page.items.is_empty() {
+        return Ok((text.into_bytes(), Vec::new()));
+    }
+    let empty = format!("\n{field}: []\n");
+    let (start, end) =
+        text.split_once(&empty).ok_or_else(|| Status::internal_error("a list has no items"))?;
+    Ok((format!("{start}\n{field}:\n").into_bytes(), end.as_bytes().to_vec()))
+}
+
+/// The default storage class of a list of storage classes, which is marked in its table.
+fn default_class(encoder: &Encoder, page: &Page) -> Result<Option<String>, Status> {
+    if (&*encoder.resource.group, &*encoder.resource.name) != ("storage.k8s.io", "storageclasses") {
+        return Ok(None);
+    }
+    let values: Result<Vec<Value>, Status> =
+        page.items.iter().map(|stored| encoder.view.value(stored)).collect();
+    Ok(default_storage_class(&values?).map(str::to_owned))
 }
 
 fn metadata(page: &Page) -> ListMeta {
@@ -225,8 +421,22 @@ fn metadata(page: &Page) -> ListMeta {
     }
 }
 
-/// A list in its envelope: metadata is field 1, items are field 2.
-fn message_list(page: &Page, items: &[impl AsRef<[u8]>], api_version: &str, kind: &str) -> Vec<u8> {
+/// The lengths of the messages of a page.
+fn measure(
+    page: &Page,
+    encode: impl Fn(&[Arc<Stored>]) -> Result<Vec<Bytes>, Status>,
+) -> Result<Vec<u32>, Status> {
+    let mut lengths = Vec::with_capacity(page.items.len());
+    for items in page.items.chunks(MEASURED) {
+        for message in encode(items)? {
+            lengths.push(u32::try_from(message.len()).map_err(Status::internal_error)?);
+        }
+    }
+    Ok(lengths)
+}
+
+/// What stands before and after the items of a list in its envelope: metadata is field 1, items are field 2.
+fn message_list(page: &Page, lengths: &[u32], api_version: &str, kind: &str) -> (Vec<u8>, Vec<u8>) {
     let ListMeta { resource_version, continue_token, remaining_item_count } = metadata(page);
     let mut meta = Vec::new();
     put_bytes(&mut meta, 1, b""); // selfLink, which is always empty and always there
@@ -236,17 +446,16 @@ fn message_list(page: &Page, items: &[impl AsRef<[u8]>], api_version: &str, kind
         meta.push(4 << 3);
         put_varint(&mut meta, left);
     }
-    let length = items.iter().map(|item| field_bytes(item.as_ref())).sum::<usize>() + field_bytes(&meta);
-    protobuf::wrap_written(api_version, kind, length, |out| {
-        put_bytes(out, 1, &meta);
-        items.iter().for_each(|item| put_bytes(out, 2, item.as_ref()));
-    })
+    let items: usize = lengths.iter().map(|length| field_bytes(*length as usize)).sum();
+    let mut start = protobuf::wrap_start(api_version, kind, items + field_bytes(meta.len()));
+    put_bytes(&mut start, 1, &meta);
+    (start, protobuf::WRAP_END.to_vec())
 }
 
-/// How long [`put_bytes`] makes a field.
-fn field_bytes(bytes: &[u8]) -> usize {
-    let bits = usize::BITS - bytes.len().leading_zeros();
-    1 + bits.div_ceil(7).max(1) as usize + bytes.len()
+/// How long [`put_bytes`] makes a field of so many bytes.
+fn field_bytes(length: usize) -> usize {
+    let bits = usize::BITS - length.leading_zeros();
+    1 + bits.div_ceil(7).max(1) as usize + length
 }
 
 /// A field of bytes whose number is below 16.
@@ -263,4 +472,108 @@ fn put_varint(out: &mut Vec<u8>, mut number: u64) {
         number >>= 7;
     }
     out.push(number as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::Accepted;
+    use crate::print::IncludeObject;
+    use crate::read::indent::indent;
+    use crate::registry;
+    use crate::store::{Revision, Unversioned};
+
+    fn page(resource: &str, count: u64) -> Page {
+        let items = (0..count).map(|number| {
+            let value = json!({"metadata": {"name": format!("a{number}"), "namespace": "n",
+                "annotations": {"storageclass.kubernetes.io/is-default-class": "true"},
+                "creationTimestamp": "2026-11-15T10:00:00Z", "uid": resource}, "data": {"text": "x\ny {} []"}});
+            let value = Unversioned::from_json(value.to_string().as_bytes()).unwrap();
+            Arc::new(value.commit(Revision::new(2 + number), Revision::new(2 + number)))
+        });
+        let continue_token = Some("next".to_owned());
+        Page { items: items.collect(), revision: Revision::new(99), continue_token, remaining: Some(7) }
+    }
+
+    fn body(resource: (&str, &str, &str), accepted: Accepted, count: u64) -> ListBody {
+        let row = registry::builtin().get(resource.0, resource.1, resource.2).unwrap();
+        let encoder = Encoder::new(registry::builtin(), row, accepted, IncludeObject::Object);
+        let mut body = ListBody::new(encoder, page(resource.2, count), None).unwrap();
+        if let Form::Row { now, .. } = &mut body.form {
+            *now = "2026-11-15T10:05:00Z".parse().unwrap();
+        }
+        body
+    }
+
+    fn all(body: &mut ListBody, bytes: usize) -> Vec<u8> {
+        let mut all = Vec::new();
+        while let Some(piece) = body.next(bytes).unwrap() {
+            all.extend_from_slice(&piece);
+        }
+        all
+    }
+
+    const RESOURCES: [(&str, &str, &str); 2] =
+        [("", "v1", "configmaps"), ("storage.k8s.io", "v1", "storageclasses")];
+
+    #[test]
+    fn a_list_is_the_same_in_pieces_of_any_length_and_again_after_a_rewind() {
+        let shapes = [
+            None,
+            Some((Shape::PartialObjectMetadataList, MetaVersion::V1)),
+            Some((Shape::Table, MetaVersion::V1)),
+        ];
+        for resource in RESOURCES {
+            for media in [MediaType::Json, MediaType::Yaml, MediaType::Protobuf] {
+                for (transform, pretty) in
+                    shapes.into_iter().flat_map(|shape| [(shape, false), (shape, true)])
+                {
+                    if media == MediaType::Protobuf && matches!(transform, Some((Shape::Table, _))) {
+                        continue; // nobody offers that
+                    }
+                    for count in [0, 1, 5] {
+                        let mut list = body(resource, Accepted { media, pretty, transform }, count);
+                        let whole = all(&mut list, usize::MAX);
+                        for bytes in [0, 1, 300, 1000] {
+                            list.rewind();
+                            let pieces = all(&mut list, bytes);
+                            assert!(pieces == whole, "list_body.L2: {media:?} {transform:?} in {bytes}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_is_what_its_items_make_when_they_are_written_at_once() {
+        for resource in RESOURCES {
+            for transform in [
+                None,
+                Some((Shape::PartialObjectMetadataList, MetaVersion::V1)),
+                Some((Shape::Table, MetaVersion::V1)),
+            ] {
+                for count in [0, 1, 3] {
+                    let form = |media, pretty| {
+                        all(&mut body(resource, Accepted { media, pretty, transform }, count), 1)
+                    };
+                    let json = form(MediaType::Json, false);
+                    let value: Value = serde_json::from_slice(&json).unwrap();
+                    let elements = value.get("items").or(value.get("rows")).unwrap();
+                    assert_eq!(elements.as_array().map_or(0, Vec::len) as u64, count);
+                    assert_eq!(value["metadata"]["continue"], "next");
+                    assert_eq!(form(MediaType::Json, true), indent(&json));
+                    assert_eq!(String::from_utf8(form(MediaType::Yaml, false)).unwrap(), yaml::write(&value));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_one_storage_class_is_marked_as_the_default_in_a_list() {
+        let transform = Some((Shape::Table, MetaVersion::V1));
+        let accepted = Accepted { media: MediaType::Json, pretty: false, transform };
+        let table = all(&mut body(RESOURCES[1], accepted, 3), 1);
+        assert_eq!(String::from_utf8(table).unwrap().matches("(default)").count(), 1);
+    }
 }

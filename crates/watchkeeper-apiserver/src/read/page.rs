@@ -22,6 +22,13 @@ pub struct Page {
     pub remaining: Option<u64>,
 }
 
+impl Page {
+    /// The bytes that it holds besides the objects, which it shares with the store.
+    pub fn held_bytes(&self) -> usize {
+        self.items.capacity() * size_of::<Arc<Stored>>()
+    }
+}
+
 /// How many objects are looked at in one step when most may not be selected.
 const STEP: usize = 512;
 

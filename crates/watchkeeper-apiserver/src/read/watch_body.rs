@@ -1,11 +1,15 @@
 //! Watch bodies: the steps of a [`Following`] as frames.
 //!
 //! From: [`Following`].
-//! To:   [`Response::watch`](crate::http::Response::watch): one chunk a step.
+//! To:   [`Response::watch`](crate::http::Response::watch), in pieces of about [`PIECE_BYTES`].
 //!
 //! - B1: an event that watchers see alike is encoded and framed once a format
 //!   ([`Event::encoded`](crate::store::Event::encoded)). A step of one such event is handed on as it is,
-//!   and of several they are copied into one chunk, so that whoever is behind catches up in large writes.
+//!   and of several they are copied into one piece, so that whoever is behind catches up in large writes.
+//! - B2: the next event is encoded only when the piece before has been handed over: a watch that nobody reads holds
+//!   one piece, which is the first event.
+
+use std::sync::Arc;
 
 use crate::convert::TEMPLATE_GENERATION;
 use crate::http::go_order::GoOrder;
@@ -16,23 +20,71 @@ use futures_core::Stream;
 use futures_util::stream;
 use serde_json::{Value, json};
 use watchkeeper_core::{Bookmark, BoxError, Encoded, Encoding, EventKind, Status};
+use watchkeeper_listen::Charge;
 use watchkeeper_wire::{Kind, protobuf, transcode};
 
 use super::list_body::put_bytes;
 use super::{Encoder, Following, Notice, Step, View};
 
+/// About how long a piece gets; the first is as long as one event.
+const PIECE_BYTES: usize = 64 << 10;
+
 /// The body of a watch. It ends after an error, and when the watch does. In a shape that no event has,
-/// it ends instead of its first event.
+/// it ends instead of its first event. `charge` is for [what the watch holds](Following::held_bytes).
 pub fn watch_body(
     following: Following,
     encoder: Encoder,
+    charge: Option<Charge>,
 ) -> impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static {
     let shapeless = matches!(encoder.accepted.transform, Some((Shape::PartialObjectMetadataList, _)));
-    let state = (following, Frames { encoder, headers_sent: false });
-    stream::unfold(state, move |(mut following, mut frames)| async move {
-        let step = following.next().await.filter(|_| !shapeless)?;
-        Some((Ok(frames.of(&step)), (following, frames)))
+    let frames = Frames { encoder, headers_sent: false };
+    let state = Body { following, frames, step: None, bytes: 1, charge };
+    stream::unfold(state, move |mut body| async move {
+        let piece = body.next().await.filter(|_| !shapeless)?;
+        Some((Ok(piece), body))
     })
+}
+
+/// A watch on its way out.
+struct Body {
+    following: Following,
+    frames: Frames,
+    /// What is left of the step that is being written.
+    step: Option<Left>,
+    /// How long the next piece gets.
+    bytes: usize,
+    charge: Option<Charge>,
+}
+
+/// Events of a step that are not written.
+enum Left {
+    Initial(std::vec::IntoIter<Arc<Stored>>),
+    Changes(std::vec::IntoIter<Notice>),
+}
+
+impl Body {
+    async fn next(&mut self) -> Option<Bytes> {
+        let left = match self.step.take() {
+            Some(left) => left,
+            None => match self.following.next().await? {
+                Step::Initial(items) => Left::Initial(items.into_iter()),
+                Step::Changes(notices) => {
+                    self.charge = None; // the initial events are behind
+                    if let [notice] = &notices[..]
+                        && let Some(Ok(Some(frame))) = self.frames.shared(notice)
+                    {
+                        return Some(frame); // B1
+                    }
+                    Left::Changes(notices.into_iter())
+                }
+                step => return Some(self.frames.single(&step)),
+            },
+        };
+        let (piece, left) = self.frames.piece(left, self.bytes);
+        self.bytes = PIECE_BYTES;
+        self.step = left;
+        Some(piece)
+    }
 }
 
 /// Writes frames.
@@ -43,35 +95,55 @@ struct Frames {
 }
 
 impl Frames {
-    fn of(&mut self, step: &Step) -> Bytes {
-        if let Step::Changes(notices) = step
-            && let [notice] = &notices[..]
-            && let Some(Ok(Some(frame))) = self.shared(notice)
-        {
-            return frame; // B1
+    /// Writes events until there are `bytes`, and returns what is left of them (B2).
+    fn piece(&mut self, mut left: Left, bytes: usize) -> (Bytes, Option<Left>) {
+        let mut out = Vec::new();
+        while out.len() < bytes {
+            let written = match &mut left {
+                Left::Initial(items) => match items.next() {
+                    Some(stored) => self.object(&stored).map(|object| {
+                        self.frame(&mut out, EventKind::Added, &object);
+                    }),
+                    None => return (out.into(), None),
+                },
+                Left::Changes(notices) => match notices.next() {
+                    Some(notice) => self.change(&notice, &mut out),
+                    None => return (out.into(), None),
+                },
+            };
+            if let Err(status) = written {
+                out.extend_from_slice(&error_frame(&status, self.encoding()));
+                return (out.into(), None);
+            }
         }
+        let is_done = match &left {
+            Left::Initial(items) => items.len() == 0,
+            Left::Changes(notices) => notices.len() == 0,
+        };
+        (out.into(), Some(left).filter(|_| !is_done))
+    }
+
+    fn change(&mut self, notice: &Notice, out: &mut Vec<u8>) -> Result<(), Status> {
+        if let Some(shared) = self.shared(notice) {
+            out.extend_from_slice(&shared?.unwrap_or_default());
+        } else if let Some(stored) = notice.event.state(notice.told.shown()) {
+            let object = self.object(stored)?;
+            self.frame(out, notice.told.into(), &object);
+        }
+        Ok(())
+    }
+
+    /// Writes a step that is not made of events.
+    fn single(&mut self, step: &Step) -> Bytes {
         let mut out = Vec::new();
         let written = match step {
-            Step::Initial(items) => items.iter().try_for_each(|stored| {
-                let object = self.object(stored)?;
-                self.frame(&mut out, EventKind::Added, &object);
-                Ok(())
-            }),
-            Step::Changes(notices) => notices.iter().try_for_each(|notice| {
-                if let Some(shared) = self.shared(notice) {
-                    out.extend_from_slice(&shared?.unwrap_or_default());
-                } else if let Some(stored) = notice.event.state(notice.told.shown()) {
-                    let object = self.object(stored)?;
-                    self.frame(&mut out, notice.told.into(), &object);
-                }
-                Ok(())
-            }),
             Step::Bookmark { revision, initial_events_end } => {
                 self.bookmark(*revision, *initial_events_end).map(|object| {
                     self.frame(&mut out, EventKind::Bookmark, &object);
                 })
             }
             Step::Failed(status) => Err((**status).clone()),
+            Step::Initial(_) | Step::Changes(_) => Ok(()),
         };
         if let Err(status) = written {
             out.extend_from_slice(&error_frame(&status, self.encoding()));

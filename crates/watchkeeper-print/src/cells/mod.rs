@@ -9,7 +9,7 @@ mod workload;
 
 use crate::cell::{Special, SpecialOf};
 
-pub(crate) use storage::default_storage_class;
+pub use storage::default_storage_class;
 
 /// The cell of that name.
 pub(crate) fn special(name: &str) -> Option<Special> {

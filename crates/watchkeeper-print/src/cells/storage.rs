@@ -64,7 +64,7 @@ pub(crate) fn storageclass_name(subject: &Subject<'_>) -> Value {
 
 /// Of a list of storage classes, the one that counts as the default: the youngest that says so, and of
 /// several the first by name.
-pub(crate) fn default_storage_class(items: &[Value]) -> Option<&str> {
+pub fn default_storage_class(items: &[Value]) -> Option<&str> {
     let says_so = |class: &&Value| {
         ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"]
             .iter()

@@ -70,6 +70,6 @@ impl Answer for Front {
         head.extensions.insert(switch);
         let (mut response, content) = self.respond(head, Body::new(body)).await;
         protect(response.headers_mut(), content);
-        Departure { response: end_with(stop, response), hang_up: false }
+        Departure { response: end_with(stop, response), hang_up: false, charge: None }
     }
 }

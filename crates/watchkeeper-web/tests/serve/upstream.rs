@@ -104,7 +104,7 @@ impl Answer for Scripted {
             .header("set-cookie", "watchkeeper_token=theirs")
             .header("access-control-allow-origin", "*")
             .body(body);
-        Departure { response: response.unwrap(), hang_up: false }
+        Departure { response: response.unwrap(), hang_up: false, charge: None }
     }
 }
 

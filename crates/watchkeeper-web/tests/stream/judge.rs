@@ -85,7 +85,7 @@ impl Answer for Bench {
                 self.server.transport().forward(Request::from_parts(head, body.into())).await.unwrap()
             }
         };
-        Departure { response, hang_up: false }
+        Departure { response, hang_up: false, charge: None }
     }
 }
 

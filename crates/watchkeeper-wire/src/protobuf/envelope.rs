@@ -118,21 +118,31 @@ pub fn wrap_written(
     length: usize,
     write: impl FnOnce(&mut Vec<u8>),
 ) -> Vec<u8> {
+    let mut body = wrap_start(api_version, kind, length);
+    body.reserve_exact(length + WRAP_END.len());
+    let start = body.len();
+    write(&mut body);
+    assert_eq!(body.len() - start, length, "the length stands before the message");
+    body.extend_from_slice(&WRAP_END);
+    body
+}
+
+/// The bytes of an envelope after its message: an empty content encoding and an empty content type.
+pub const WRAP_END: [u8; 4] = [0x1a, 0, 0x22, 0];
+
+/// The bytes of an envelope before its message of `length` bytes, for a message that is sent in pieces.
+/// [`WRAP_END`] follows the message.
+pub fn wrap_start(api_version: &str, kind: &str, length: usize) -> Vec<u8> {
     let mut type_meta = Vec::with_capacity(api_version.len() + kind.len() + 6);
     put_bytes(&mut type_meta, 1, api_version.as_bytes());
     put_bytes(&mut type_meta, 2, kind.as_bytes());
 
-    let mut body = Vec::with_capacity(MAGIC.len() + type_meta.len() + length + 24);
-    body.extend_from_slice(&MAGIC);
-    put_bytes(&mut body, 1, &type_meta);
-    put_tag(&mut body, 2, Wire::Bytes);
-    put_varint(&mut body, length as u64);
-    let start = body.len();
-    write(&mut body);
-    assert_eq!(body.len() - start, length, "the length stands before the message");
-    put_bytes(&mut body, 3, b"");
-    put_bytes(&mut body, 4, b"");
-    body
+    let mut start = Vec::with_capacity(MAGIC.len() + type_meta.len() + 24);
+    start.extend_from_slice(&MAGIC);
+    put_bytes(&mut start, 1, &type_meta);
+    put_tag(&mut start, 2, Wire::Bytes);
+    put_varint(&mut start, length as u64);
+    start
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ mod time;
 
 pub(crate) use cursor::{Cursor, Tag, Wire, put_bytes, put_tag, put_varint};
 pub use cut::{Cut, UnknownPath};
-pub use envelope::{Envelope, MAGIC, peek_type, wrap, wrap_written};
+pub use envelope::{Envelope, MAGIC, WRAP_END, peek_type, wrap, wrap_start, wrap_written};
 pub use frames::WatchFrames;
 pub use head::read_head;
 pub use object::read_object;

@@ -50,8 +50,8 @@ impl Colours {
         }
         match state {
             "" | "<none>" => None,
-            "Active" | "Bound" | "Ready" | "Completed" | "Complete" | "Succeeded" | "True"
-            | "Available" | "Normal" | "Approved,Issued" => Some(Colour::Green),
+            "Active" | "Bound" | "Ready" | "Completed" | "Complete" | "Succeeded" | "True" | "Available"
+            | "Normal" | "Approved,Issued" => Some(Colour::Green),
             "Pending" | "ContainerCreating" | "PodInitializing" | "Terminating" | "Unknown" | "Released"
             | "Progressing" | "Suspended" => Some(Colour::Yellow),
             "Failed" | "Error" | "Warning" | "NotReady" | "Evicted" | "OOMKilled" | "Lost" | "False" => {

@@ -141,9 +141,11 @@ mod tests {
         let status = json!({"phase": "Running", "containerStatuses": [{"state": {"waiting": {"reason": "CrashLoopBackOff"}}}]});
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}, "status": status});
         assert_eq!(row(pod).verdict(), Some(Health::Degraded));
-        let starting = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}, "status": {"phase": "Running"}});
+        let starting =
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}, "status": {"phase": "Running"}});
         assert_eq!(row(starting).verdict(), Some(Health::Progressing));
-        let metadata = json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": {}});
+        let metadata =
+            json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": {}});
         assert_eq!(row(metadata).verdict(), None);
         let silent = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}});
         assert_eq!(row(silent).verdict(), None);
