@@ -38,6 +38,10 @@ bench:
 bench-server:
     cargo run --manifest-path oracle/Cargo.toml --bin bench
 
+# The memory of the API server beside kube-apiserver's, under responses that nobody reads.
+bench-unread:
+    cargo run --manifest-path oracle/Cargo.toml --bin bench -- unread
+
 # The client beside client-go and kube-client, at the real server.
 bench-client:
     cargo run --manifest-path oracle/Cargo.toml --bin bench -- client

@@ -31,13 +31,21 @@ impl Connection {
     /// # Errors
     /// Where nobody listens, or not with the certificate of the kubeconfig.
     pub async fn open(endpoint: &Endpoint) -> Outcome<Self> {
+        Self::open_with_window(endpoint, STREAM_WINDOW).await
+    }
+
+    /// Connects; each stream may send `window` bytes ahead. With 0, a server can send nothing but heads.
+    ///
+    /// # Errors
+    /// As of [`open`](Self::open).
+    pub async fn open_with_window(endpoint: &Endpoint, window: u32) -> Outcome<Self> {
         let stream = TcpStream::connect(&endpoint.address).await?;
         stream.set_nodelay(true)?;
         let host = endpoint.address.rsplit_once(':').map_or("", |(host, _)| host).to_owned();
         let stream =
             TlsConnector::from(endpoint.tls.clone()).connect(ServerName::try_from(host)?, stream).await?;
         let (sender, connection) = http2::Builder::new(TokioExecutor::new())
-            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_stream_window_size(window)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .handshake(TokioIo::new(stream))
             .await?;

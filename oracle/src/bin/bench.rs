@@ -1,6 +1,7 @@
-//! Compares Watchkeeper with its peers, at the real server: `bench [server|client|informer|queue|web] [ARGUMENT...]`.
+//! Compares Watchkeeper with its peers, at the real server: `bench [server|unread|client|informer|queue|web] [ARGUMENT...]`.
 //!
 //! - `server`, which may be left out: our API server beside kube-apiserver with etcd.
+//! - `unread`: the memory of our API server beside kube-apiserver's, under responses that nobody reads.
 //! - `client`: our client beside client-go and kube-client.
 //! - `informer`: our informer beside client-go's and kube-rs's.
 //! - `web`: our service over a cache beside one of client-go and encoding/json; its server is ours.
@@ -25,6 +26,7 @@ use watchkeeper_oracle::{Binaries, Cluster};
 #[derive(Debug, Clone, Copy)]
 enum Question {
     Server,
+    Unread,
     Client,
     Informer,
     Queue,
@@ -37,13 +39,14 @@ async fn main() -> ExitCode {
     let word = arguments.next_if(|argument| !argument.to_string_lossy().starts_with('-'));
     let question = match word.as_ref().map(|word| word.to_string_lossy()).as_deref() {
         None | Some("server") => Question::Server,
+        Some("unread") => Question::Unread,
         Some("client") => Question::Client,
         Some("informer") => Question::Informer,
         Some("queue") => Question::Queue,
         Some("web") => Question::Web,
         Some(word) => {
             eprintln!(
-                "error: {word:?} is none of \"server\", \"client\", \"informer\", \"queue\" and \"web\""
+                "error: {word:?} is none of \"server\", \"unread\", \"client\", \"informer\", \"queue\" and \"web\""
             );
             return ExitCode::FAILURE;
         }
@@ -66,6 +69,10 @@ async fn compare(
     let (release, peers) = match question {
         Question::Server => {
             let ours = [("watchkeeper", "watchkeeper"), ("watchkeeper-bench", "server")];
+            (build(workspace, &ours).await?, PathBuf::new())
+        }
+        Question::Unread => {
+            let ours = [("watchkeeper", "watchkeeper"), ("watchkeeper-bench", "unread")];
             (build(workspace, &ours).await?, PathBuf::new())
         }
         Question::Client => {
@@ -91,7 +98,7 @@ async fn compare(
     };
     let cluster = match question {
         Question::Queue | Question::Web => None,
-        Question::Server | Question::Client | Question::Informer => Some(Cluster::start().await?),
+        Question::Server | Question::Unread | Question::Client | Question::Informer => Some(Cluster::start().await?),
     };
     let directory = TempDir::with_prefix("watchkeeper-bench-")?;
     let binaries = Binaries::get()?;
@@ -106,6 +113,15 @@ async fn compare(
                 .arg(cluster.kubeconfig())
                 .args(["--peer-pids", &processes.join(",")])
                 .args(["--peer-start-ms", &cluster.ready_after().as_millis().to_string()]);
+        }
+        (Question::Unread, Some(cluster)) => {
+            let apiserver = *cluster.processes()?.get(1).ok_or("kube-apiserver is not running")?; // after etcd
+            loader
+                .arg(release.join("unread"))
+                .arg("--large")
+                .arg("--peer-kubeconfig")
+                .arg(cluster.kubeconfig())
+                .args(["--peer-pid", &apiserver.to_string()]);
         }
         (Question::Client, Some(cluster)) => {
             loader
