@@ -1,5 +1,6 @@
 # The `watchkeeper` command and nothing else.
 FROM rust:1-slim-bookworm AS build
+RUN apt-get update && apt-get install --no-install-recommends -y make && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY . .
 RUN cargo build --release --locked -p watchkeeper

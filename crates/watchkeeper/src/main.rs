@@ -33,6 +33,11 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::failure::Failure;
 
+/// Returns freed memory to the system within seconds, also while nothing is allocated: see
+/// `docs/decisions/0012-the-allocator-of-the-command.md`.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// What to try.
 const EXAMPLES: &str = "\
 Examples:
