@@ -99,6 +99,20 @@ async fn a_field_that_does_not_exist_is_named() {
 }
 
 #[tokio::test]
+async fn secrets_are_not_streamed_unless_they_are_cached() {
+    let world = World::start().await;
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"password": "aHVudGVyMg=="}});
+    world.cluster.create(secret).await.unwrap();
+    for form in ["row", "object"] {
+        let secrets = json!({"id": "a", "resource": "secrets", "as": form});
+        let failed = world.open(&[secrets]).await.until("failed", &mut View::default()).await;
+        assert_eq!(failed.data["status"], 403, "{failed:?}");
+        assert!(failed.data["message"].as_str().unwrap().contains("--cache-secrets"), "{failed:?}");
+    }
+    world.stop().await;
+}
+
+#[tokio::test]
 async fn a_row_carries_the_verdict_of_the_tree() {
     let world = World::start().await;
     world.create("one", "web").await;
