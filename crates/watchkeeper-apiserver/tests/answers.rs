@@ -259,5 +259,10 @@ async fn built_in_objects_begin_with_their_kind_and_custom_ones_are_sorted() {
     get(&format!("{widgets}/a"), "", sorted).await;
     get(widgets, "", &format!(r#"{{"apiVersion":"example.com/v1","items":[{sorted}"#)).await;
     get(&format!("{widgets}{watch}"), "", &format!(r#"{{"type":"ADDED","object":{sorted}"#)).await;
+    let widget =
+        json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "b"}, "data": 1});
+    let sorted = r#"{"apiVersion":"example.com/v1","data":1,"kind":"Widget","metadata":"#;
+    begins("POST", widgets, "", widget, sorted).await;
+    get(&format!("{widgets}/b"), "", sorted).await;
     world.server.stop().await;
 }

@@ -329,3 +329,22 @@ fn a_zero_that_takes_more_bytes_than_it_needs_is_left_out_as_any_zero() {
     let decoded: Value = decode(&secret, &Kind::new("", "v1", "Secret")).unwrap();
     assert_eq!(decoded["metadata"], json!({"generateName": "a"}));
 }
+
+#[test]
+fn the_type_of_a_custom_resource_stands_among_its_sorted_fields() {
+    let kind = Kind::new("example.com", "v1", "Widget");
+    for (body, expected) in [
+        (r#"{"metadata":{}}"#, r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{}}"#),
+        (
+            r#" {"a":1, "data":{"z":"}"},"metadata":{} }"#,
+            r#" {"a":1, "apiVersion":"example.com/v1","data":{"z":"}"},"kind":"Widget","metadata":{} }"#,
+        ),
+        (r#"{"data":1}"#, r#"{"apiVersion":"example.com/v1","kind":"Widget","data":1}"#),
+        ("{}", r#"{"apiVersion":"example.com/v1","kind":"Widget"}"#),
+    ] {
+        let mut json = b"before".to_vec();
+        let body = Encoded::json(body.as_bytes());
+        transcode::to_json(&body, &kind, transcode::Types::Named, &mut json).unwrap();
+        assert_eq!(String::from_utf8(json).unwrap(), format!("before{expected}"));
+    }
+}

@@ -122,5 +122,10 @@ async fn headless_services_may_publish_all_and_others_are_left_alone() {
     for name in ["manual", "external"] {
         assert!(living.get(&ENDPOINTS, "default", name).await.is_none(), "{name}");
     }
+    // The server's own service has no selector either: it keeps the endpoints that the server gave it.
+    let own = living.get(&ENDPOINTS, "default", "kubernetes").await.unwrap();
+    assert_eq!(own["subsets"][0]["ports"][0]["name"], "https");
+    let own = living.get(&ENDPOINT_SLICES, "default", "kubernetes").await.unwrap();
+    assert_eq!((&own["ports"][0]["name"], &own["metadata"]["generation"]), (&json!("https"), &json!(1)));
     living.stop().await;
 }

@@ -18,30 +18,58 @@ pub(super) fn write(message: &[u8], kind: &Kind, types: Types, out: &mut Vec<u8>
     Writer { out }.visit_map(fields)
 }
 
-/// Copies a JSON object, with its type put in front if that is asked for.
+/// Copies a JSON object, with its type among its fields if that is asked for: Go writes the fields of a type in the
+/// order of the type, which begins with the kind, and those of a custom resource sorted.
 pub(super) fn splice(body: &[u8], kind: &Kind, types: Types, out: &mut Vec<u8>) -> Result<(), DecodeError> {
     let Some(rest) = body.trim_ascii_start().strip_prefix(b"{") else {
         return Err(Malformed::new(0, Problem::Expected("an object")).into());
     };
+    let mut entries = [("kind", kind.kind()), ("apiVersion", kind.api_version())];
+    if types == Types::Named && kind.message().is_none() {
+        entries.reverse();
+        let start = out.len();
+        if splice_sorted(body, entries, out)? {
+            return Ok(());
+        }
+        out.truncate(start);
+    }
     out.push(b'{');
     if types == Types::Named {
-        // Go writes the fields of a type in the order of the type, and those of a custom resource sorted.
-        let mut types = [("kind", kind.kind()), ("apiVersion", kind.api_version())];
-        if kind.message().is_none() {
-            types.reverse();
-        }
-        for (name, value) in types {
-            write_text(name, out);
-            out.push(b':');
-            write_text(value, out);
-            out.push(b',');
-        }
+        entries.into_iter().for_each(|entry| write_entry(entry, out));
         if rest.trim_ascii_start().starts_with(b"}") {
             out.pop();
         }
     }
     out.extend_from_slice(rest);
     Ok(())
+}
+
+/// Copies an object whose fields are sorted, with others among them, each before the first field that comes after it.
+/// Returns false where one of them would be the last.
+fn splice_sorted(body: &[u8], entries: [(&str, &str); 2], out: &mut Vec<u8>) -> Result<bool, DecodeError> {
+    let mut reader = Reader::new(body, Limits::DEFAULT);
+    let (mut entries, mut copied) = (entries.into_iter().peekable(), 0);
+    reader.begin_object()?;
+    while let Some(key) = reader.next_key_bytes()? {
+        while let Some(entry) = entries.next_if(|(name, _)| name.as_bytes() < &*key) {
+            out.extend_from_slice(&body[copied..reader.key_offset()]);
+            copied = reader.key_offset();
+            write_entry(entry, out);
+        }
+        if entries.peek().is_none() {
+            out.extend_from_slice(&body[copied..]);
+            return Ok(true);
+        }
+        reader.skip()?;
+    }
+    Ok(false)
+}
+
+fn write_entry((name, value): (&str, &str), out: &mut Vec<u8>) {
+    write_text(name, out);
+    out.push(b':');
+    write_text(value, out);
+    out.push(b',');
 }
 
 fn write_text(text: &str, out: &mut Vec<u8>) {
