@@ -175,7 +175,10 @@ async fn component_statuses_are_listed_and_found_by_name() {
     let (code, table) = world.text("GET", path, TABLE, Value::Null).await;
     let table: Value = serde_json::from_str(&table).unwrap();
     assert_eq!((code, &table["rows"][2]["cells"]), (200, &json!(["etcd-0", "Healthy", "ok", ""])));
-    assert_eq!(world.get(&format!("{path}?watch=true")).await.0, 405);
+    let (code, status) = world.get(&format!("{path}?watch=true")).await;
+    let message = "watch is not supported on resources of kind \"componentstatuses\"";
+    assert_eq!((code, &status["message"]), (405, &json!(message)));
+    assert_eq!(world.text("DELETE", &format!("{path}/etcd-0"), "", Value::Null).await.0, 405);
     world.server.stop().await;
 }
 

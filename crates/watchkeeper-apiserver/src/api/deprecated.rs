@@ -13,6 +13,8 @@ pub(super) fn warning(target: &ResourceRequest, registry: &Registry) -> Option<S
         ("", "v1", "endpoints") => {
             Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
         }
+        // What cannot be done with them is not warned of.
+        ("", "v1", "componentstatuses") if target.verb.writes() => None,
         ("", "v1", "componentstatuses") => Some("v1 ComponentStatus is deprecated in v1.19+"),
         _ => None,
     };

@@ -119,11 +119,13 @@ impl Api {
             _ => {}
         }
         let verbs = asked.sub.as_ref().map_or(asked.row.verbs, |sub| sub.verbs);
-        if asked.is_components() && matches!(target.verb, Verb::Get | Verb::List) {
+        if asked.is_components() {
             target.check()?;
             return match target.verb {
                 Verb::Get => self.component(&asked, request).await,
-                _ => self.components(&asked, request).await,
+                Verb::List => self.components(&asked, request).await,
+                Verb::Watch => Err(Status::method_not_supported(&asked.row.group_resource(), "watch")),
+                _ => Err(method_not_allowed()),
             };
         }
         if asked.is_nameless() && asked.scope.name.is_some() {
