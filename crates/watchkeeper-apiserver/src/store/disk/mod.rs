@@ -45,6 +45,7 @@
 //! What is not kept: the history. Revisions from before a start answer as compacted ones do.
 
 mod beside;
+mod contents;
 mod directory;
 mod error;
 mod files;

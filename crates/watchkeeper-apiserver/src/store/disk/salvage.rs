@@ -14,13 +14,14 @@ use std::fmt;
 use std::io::Read as _;
 use std::sync::Arc;
 
+use super::contents::{io_error, revisions};
 use super::error::OpenError;
 use super::files::Files;
 use super::frame::{Form, HEADER, crc32, read_file_header, read_header};
 use super::log::Log;
 use super::mark;
 use super::record::{self, Record};
-use super::recover::{Recovered, Recovery, io_error, revisions};
+use super::recover::{Recovered, Recovery};
 use super::replay::Replay;
 use super::tear::find_mark;
 use super::{LOG, SNAPSHOT, log_name, revision_in, snapshot, snapshot_name};
