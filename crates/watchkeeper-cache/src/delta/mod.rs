@@ -3,10 +3,18 @@
 //! From: the store, or whoever has objects that change.
 //! To:   one handler, or whoever pops.
 //!
-//! - Q1: keys come in the order in which the first thing happened to them that is still pending.
+//! - Q1: keys come in the order of the first change to them that is still pending.
 //! - Q2: a key has at most two pending deltas: that an object is gone, and that another has taken its place.
-//! - Q3: what the consumer never saw come, it does not see go: an addition and its deletion cancel out.
-//! - Q4: `old` is what the consumer last saw, and not what came between.
+//! - Q3: a key that has changed is always reported. An object that was added and deleted before the consumer looked
+//!   is *transient*: it is reported as one [`Delta::Deleted`], unless another object has its key by then, whose
+//!   `Added` reports the key. A consumer that keeps a copy and nothing else can [skip](Transient::Skip) transient
+//!   objects.
+//! - Q4: `old` is what the consumer last received, not what came between. Of a transient object the consumer has
+//!   received nothing: there `old` is its newest state before the deletion.
+//!
+//! The queue of a consumer that never pops grows by an entry for each name that comes and goes, as the buffer of a
+//! client-go listener does. One that skips transient objects holds no more than what its consumer knows and what there
+//! is.
 
 mod pending;
 mod queue;
@@ -38,7 +46,7 @@ pub enum Delta<T> {
     },
     /// It is gone.
     Deleted {
-        /// What the consumer last saw.
+        /// What the consumer last received; for a [transient](Transient) object, its newest state before the deletion.
         old: T,
         /// Its last state; `None` if it went unseen: a list did not have it any more.
         last: Option<T>,
@@ -59,6 +67,17 @@ impl<T> Delta<T> {
             Self::Deleted { old, last } => last.as_ref().unwrap_or(old),
         }
     }
+}
+
+/// What a queue does with an object that was added and deleted before its consumer looked (Q3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Transient {
+    /// Reports it as one [`Delta::Deleted`]: a controller is called for every key, as with client-go.
+    #[default]
+    Report,
+    /// Does not report it. For consumers that keep a copy of the objects, such as a list on a screen; the memory of
+    /// the queue is then bounded by what the consumer knows and what there is.
+    Skip,
 }
 
 /// Something that can be replaced by another of the same key.

@@ -9,55 +9,67 @@ pub(super) enum Pending<T> {
     One(Delta<T>),
     /// That an object is gone, and that another is there.
     Replaced { old: T, last: Option<T>, new: T, initial: bool },
+    /// An object that the consumer never received is gone (Q3).
+    Transient { old: T, last: Option<T> },
 }
 
 impl<T: Incarnation> Pending<T> {
-    /// Both, one after the other; `None` if they cancel out (Q3).
+    /// Merges the next delta into what is pending.
     ///
     /// | pending      | then added          | then updated | then deleted | then resync |
     /// |--------------|---------------------|--------------|--------------|-------------|
-    /// | added        | added, newer        | added, newer | -            | added       |
+    /// | added        | added, newer        | added, newer | transient    | added       |
     /// | updated      | updated, newer      | updated, newer | deleted    | updated     |
     /// | deleted      | replaced, or updated if it is the same object | as added | deleted | deleted |
     /// | resync       | updated             | updated      | deleted      | resync      |
     /// | replaced     | replaced, newer     | replaced, newer | deleted   | replaced    |
-    pub(super) fn then(self, next: Delta<T>) -> Option<Self> {
-        let one = |delta| Some(Self::One(delta));
+    /// | transient    | added               | added        | transient    | transient   |
+    pub(super) fn then(self, next: Delta<T>) -> Self {
         match (self, next) {
-            (pending @ Self::Replaced { .. }, Delta::Resync(_)) => Some(pending),
+            (pending @ (Self::Replaced { .. } | Self::Transient { .. }), Delta::Resync(_)) => pending,
             (
                 Self::One(pending @ (Delta::Added { .. } | Delta::Updated { .. } | Delta::Deleted { .. })),
                 Delta::Resync(_),
-            ) => one(pending),
-            (Self::One(Delta::Resync(_)), Delta::Resync(new)) => one(Delta::Resync(new)),
+            ) => Self::One(pending),
+            (Self::One(Delta::Resync(_)), Delta::Resync(new)) => Self::One(Delta::Resync(new)),
             (
                 Self::One(Delta::Added { initial, .. }),
                 Delta::Added { new, .. } | Delta::Updated { new, .. },
-            ) => one(Delta::Added { new, initial }),
-            (Self::One(Delta::Added { .. }), Delta::Deleted { .. }) => None,
+            ) => Self::One(Delta::Added { new, initial }),
+            (Self::One(Delta::Added { .. }) | Self::Transient { .. }, Delta::Deleted { old, last }) => {
+                Self::Transient { old, last }
+            }
             (
                 Self::One(Delta::Updated { old, .. } | Delta::Resync(old)),
                 Delta::Added { new, .. } | Delta::Updated { new, .. },
-            ) => one(Delta::Updated { old, new }),
+            ) => Self::One(Delta::Updated { old, new }),
             (Self::One(Delta::Updated { old, .. } | Delta::Resync(old)), Delta::Deleted { last, .. }) => {
-                one(Delta::Deleted { old, last })
+                Self::One(Delta::Deleted { old, last })
             }
             (
                 Self::One(Delta::Deleted { old, .. }),
                 Delta::Added { new, .. } | Delta::Updated { new, .. },
-            ) if old.is_same_as(&new) => one(Delta::Updated { old, new }),
+            ) if old.is_same_as(&new) => Self::One(Delta::Updated { old, new }),
             (Self::One(Delta::Deleted { old, last }), Delta::Added { new, initial }) => {
-                Some(Self::Replaced { old, last, new, initial })
+                Self::Replaced { old, last, new, initial }
             }
             (Self::One(Delta::Deleted { old, last }), Delta::Updated { new, .. }) => {
-                Some(Self::Replaced { old, last, new, initial: false })
+                Self::Replaced { old, last, new, initial: false }
             }
-            (Self::One(pending @ Delta::Deleted { .. }), Delta::Deleted { .. }) => one(pending),
+            (Self::One(pending @ Delta::Deleted { .. }), Delta::Deleted { .. }) => Self::One(pending),
             (
                 Self::Replaced { old, last, initial, .. },
                 Delta::Added { new, .. } | Delta::Updated { new, .. },
-            ) => Some(Self::Replaced { old, last, new, initial }),
-            (Self::Replaced { old, last, .. }, Delta::Deleted { .. }) => one(Delta::Deleted { old, last }),
+            ) => Self::Replaced { old, last, new, initial },
+            (Self::Replaced { old, last, .. }, Delta::Deleted { .. }) => {
+                Self::One(Delta::Deleted { old, last })
+            }
+            (Self::Transient { .. }, Delta::Added { new, initial }) => {
+                Self::One(Delta::Added { new, initial })
+            }
+            (Self::Transient { .. }, Delta::Updated { new, .. }) => {
+                Self::One(Delta::Added { new, initial: false })
+            }
         }
     }
 
@@ -65,6 +77,7 @@ impl<T: Incarnation> Pending<T> {
     pub(super) fn split(self) -> (Delta<T>, Option<Self>) {
         match self {
             Self::One(delta) => (delta, None),
+            Self::Transient { old, last } => (Delta::Deleted { old, last }, None),
             Self::Replaced { old, last, new, initial } => {
                 (Delta::Deleted { old, last }, Some(Self::One(Delta::Added { new, initial })))
             }

@@ -7,14 +7,14 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::pending::Pending;
-use super::{Delta, Incarnation};
+use super::{Delta, Incarnation, Transient};
 use crate::lock::Mutex;
 
-/// A queue that is empty keeps room for so many keys at most: who has heard of everything once needs little from then on.
+/// The room that an empty queue keeps, in keys: a consumer that has caught up needs little.
 const ROOM: usize = 16;
 
-/// Deltas by key, each key once, in order. It takes no more memory than twice what its consumer knows and what
-/// there is.
+/// Deltas by key, each key once, in order. See the [module](super) for what becomes of several changes to a key, and
+/// for what the queue of a slow consumer holds.
 ///
 /// Producers push and never wait; a consumer pops and waits for something to pop.
 ///
@@ -34,7 +34,9 @@ const ROOM: usize = 16;
 /// queue.close();
 ///
 /// assert_eq!(queue.pop().await, Some(("hall", Delta::Added { new: Lamp("on"), initial: false })));
-/// assert_eq!(queue.pop().await, None); // what came and went is not told
+/// // What came and went is reported, too.
+/// assert_eq!(queue.pop().await, Some(("yard", Delta::Deleted { old: Lamp("off"), last: None })));
+/// assert_eq!(queue.pop().await, None);
 /// # }
 /// ```
 #[derive(Debug)]
@@ -45,6 +47,7 @@ pub struct DeltaQueue<K, T> {
 
 #[derive(Debug)]
 struct Inner<K, T> {
+    transient: Transient,
     pending: HashMap<K, Queued<T>>,
     /// The keys that are pending, by their place (Q1).
     order: BTreeMap<u64, K>,
@@ -62,7 +65,15 @@ struct Queued<T> {
 
 impl<K, T> Default for DeltaQueue<K, T> {
     fn default() -> Self {
+        Self::new(Transient::Report)
+    }
+}
+
+impl<K, T> DeltaQueue<K, T> {
+    /// Creates an empty queue. The default reports transient objects.
+    pub fn new(transient: Transient) -> Self {
         let inner = Inner {
+            transient,
             pending: HashMap::new(),
             order: BTreeMap::new(),
             next_place: 0,
@@ -158,7 +169,7 @@ impl<K, T> DeltaQueue<K, T> {
         self.len() == 0
     }
 
-    /// How many deltas became one with another of their key, or cancelled out with it, since the beginning.
+    /// The number of deltas that were merged with another of their key since the queue was created.
     pub fn coalesced(&self) -> u64 {
         self.inner.lock().coalesced
     }
@@ -189,22 +200,19 @@ impl<K: Hash + Eq + Clone, T: Incarnation> Inner<K, T> {
             None => {
                 let place = self.next_place;
                 self.next_place += 1;
-                (place, now, Some(Pending::One(delta)))
+                (place, now, Pending::One(delta))
             }
             Some(queued) => {
                 self.coalesced += 1;
                 (queued.place, queued.since, queued.what.then(delta))
             }
         };
-        match what {
-            Some(what) => {
-                self.order.insert(place, key.clone());
-                self.pending.insert(key, Queued { place, since, what });
-            }
-            None => {
-                self.order.remove(&place);
-            }
+        if self.transient == Transient::Skip && matches!(what, Pending::Transient { .. }) {
+            self.order.remove(&place);
+            return;
         }
+        self.order.insert(place, key.clone());
+        self.pending.insert(key, Queued { place, since, what });
     }
 
     fn pop(&mut self) -> Option<(K, Delta<T>)> {
@@ -269,7 +277,22 @@ mod tests {
         let gone = || deleted(one.clone(), two.clone());
         let table = [
             (vec![added(one.clone()), updated(one.clone(), two.clone())], vec![added(two.clone())]),
-            (vec![added(one.clone()), gone()], vec![]),
+            (vec![added(one.clone()), gone()], vec![gone()]),
+            (
+                vec![
+                    added(one.clone()),
+                    updated(one.clone(), two.clone()),
+                    deleted(two.clone(), three.clone()),
+                ],
+                vec![deleted(two.clone(), three.clone())],
+            ),
+            (vec![added(one.clone()), gone(), added(new.clone())], vec![added(new.clone())]),
+            (vec![added(one.clone()), gone(), added(three.clone())], vec![added(three.clone())]),
+            (
+                vec![added(one.clone()), gone(), added(new.clone()), deleted(new.clone(), newer.clone())],
+                vec![deleted(new.clone(), newer.clone())],
+            ),
+            (vec![added(one.clone()), gone(), Delta::Resync(one.clone())], vec![gone()]),
             (
                 vec![updated(one.clone(), two.clone()), updated(two.clone(), three.clone())],
                 vec![updated(one.clone(), three.clone())],
@@ -307,20 +330,37 @@ mod tests {
 
     #[test]
     fn a_key_keeps_its_place_and_loses_it_with_its_last_delta() {
-        let queue = DeltaQueue::default();
-        queue.push("a", added(state(1, 1)));
-        queue.push("b", added(state(2, 1)));
-        queue.push("a", updated(state(1, 1), state(1, 2)));
-        queue.push("b", deleted(state(2, 1), state(2, 2)));
-        queue.push("c", added(state(3, 1)));
-        queue.push("b", added(state(4, 1)));
-        let keys: Vec<_> = std::iter::from_fn(|| queue.try_pop().map(|(key, _)| key)).collect();
-        assert_eq!(keys, ["a", "c", "b"]);
+        for (transient, expected) in
+            [(Transient::Report, ["a", "b", "c"]), (Transient::Skip, ["a", "c", "b"])]
+        {
+            let queue = DeltaQueue::new(transient);
+            queue.push("a", added(state(1, 1)));
+            queue.push("b", added(state(2, 1)));
+            queue.push("a", updated(state(1, 1), state(1, 2)));
+            queue.push("b", deleted(state(2, 1), state(2, 2)));
+            queue.push("c", added(state(3, 1)));
+            queue.push("b", added(state(4, 1)));
+            let keys: Vec<_> = std::iter::from_fn(|| queue.try_pop().map(|(key, _)| key)).collect();
+            assert_eq!(keys, expected);
+        }
     }
 
     #[test]
-    fn what_comes_and_goes_leaves_nothing_behind() {
+    fn every_transient_object_is_reported_once() {
         let queue = DeltaQueue::default();
+        for key in 0..1_000_u32 {
+            queue.push(key, added(state(1, key)));
+            queue.push(key, deleted(state(1, key), state(1, key + 1)));
+        }
+        for key in 0..1_000_u32 {
+            assert_eq!(queue.try_pop(), Some((key, deleted(state(1, key), state(1, key + 1)))));
+        }
+        assert_eq!(queue.try_pop(), None);
+    }
+
+    #[test]
+    fn a_queue_that_skips_transient_objects_keeps_nothing_of_them() {
+        let queue = DeltaQueue::new(Transient::Skip);
         for key in 0..10_000_u32 {
             queue.push(key, added(state(1, key)));
             queue.push(key, deleted(state(1, key), state(1, key)));
@@ -398,38 +438,59 @@ mod tests {
         ]
     }
 
-    /// Plays a delta to one who believes what he is told.
-    fn believe(seen: &mut BTreeMap<u8, State>, key: u8, delta: Delta<State>) -> Result<(), TestCaseError> {
-        match delta {
-            Delta::Added { new, .. } => prop_assert_eq!(seen.insert(key, new), None),
-            Delta::Updated { old, new } => {
-                prop_assert!(old.is_same_as(&new));
-                prop_assert_eq!(seen.insert(key, new), Some(old)); // Q4
+    /// A consumer that keeps a copy of the objects by the deltas it receives.
+    #[derive(Default)]
+    struct Copy {
+        objects: BTreeMap<u8, State>,
+        /// The newest version that it has received of each key.
+        newest: BTreeMap<u8, u32>,
+        /// The keys that have changed since it last received a delta of them (Q3).
+        changed: std::collections::BTreeSet<u8>,
+    }
+
+    impl Copy {
+        fn apply(&mut self, key: u8, delta: Delta<State>) -> Result<(), TestCaseError> {
+            self.changed.remove(&key);
+            let newest = self.newest.insert(key, delta.newest().version);
+            match delta {
+                Delta::Added { new, .. } => prop_assert_eq!(self.objects.insert(key, new), None),
+                Delta::Updated { old, new } => {
+                    prop_assert!(old.is_same_as(&new));
+                    prop_assert_eq!(self.objects.insert(key, new), Some(old)); // Q4
+                }
+                Delta::Deleted { old, .. } => match self.objects.remove(&key) {
+                    Some(known) => prop_assert_eq!(known, old),
+                    // Transient: nothing of this object has been received.
+                    None => prop_assert!(newest.is_none_or(|newest| old.version > newest)),
+                },
+                Delta::Resync(object) => prop_assert_eq!(self.objects.get(&key), Some(&object)),
             }
-            Delta::Deleted { old, .. } => prop_assert_eq!(seen.remove(&key), Some(old)),
-            Delta::Resync(object) => prop_assert_eq!(seen.get(&key), Some(&object)),
+            Ok(())
         }
-        Ok(())
     }
 
     proptest! {
         #[test]
         fn who_believes_all_deltas_ends_with_what_there_is(steps in prop::collection::vec(step(), 0..60)) {
             let queue = TrackingQueue::default();
-            let (mut world, mut seen) = (BTreeMap::new(), BTreeMap::new());
+            let (mut world, mut seen) = (BTreeMap::<u8, State>::new(), Copy::default());
             for (version, step) in steps.into_iter().enumerate() {
-                let version = u32::try_from(version).unwrap();
+                // Versions are even, so that the last state of an object has a version of its own.
+                let version = u32::try_from(2 * version).unwrap();
                 match step {
                     Step::Put(key, uid) => {
+                        seen.changed.insert(key);
                         world.insert(key, state(uid, version));
                         queue.put(key, state(uid, version));
                     }
                     Step::Delete(key) => {
                         if let Some(last) = world.remove(&key) {
-                            queue.delete(key, last);
+                            seen.changed.insert(key);
+                            queue.delete(key, State { version: version + 1, ..last });
                         }
                     }
                     Step::Replace(objects) => {
+                        seen.changed.extend(world.keys().copied().chain(objects.iter().map(|(key, _)| *key)));
                         world = objects.into_iter().map(|(key, uid)| (key, state(uid, version))).collect();
                         queue.replace(world.clone());
                     }
@@ -437,16 +498,17 @@ mod tests {
                     Step::Pop(count) => {
                         for _ in 0..count.min(u8::try_from(queue.len()).unwrap()) {
                             let (key, delta) = pop_now(&queue);
-                            believe(&mut seen, key, delta)?;
+                            seen.apply(key, delta)?;
                         }
                     }
                 }
             }
             while !queue.is_empty() {
                 let (key, delta) = pop_now(&queue);
-                believe(&mut seen, key, delta)?;
+                seen.apply(key, delta)?;
             }
-            prop_assert_eq!(seen, world);
+            prop_assert_eq!(seen.objects, world);
+            prop_assert!(seen.changed.is_empty(), "Q3: {:?}", seen.changed);
         }
     }
 

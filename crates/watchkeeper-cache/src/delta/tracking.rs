@@ -57,7 +57,7 @@ impl<K: Hash + Eq + Clone, T: Incarnation + Clone> TrackingQueue<K, T> {
         self.queue.push_all(std::iter::repeat(key).zip(deltas));
     }
 
-    /// An object is gone; this is its last state. Nobody hears of it if nobody knew it.
+    /// Records that an object is gone, with its last state. Has no effect for a key that is not known.
     pub fn delete(&self, key: K, last: T) {
         let mut known = self.known.lock();
         if let Some(old) = known.objects.remove(&key) {
@@ -157,10 +157,16 @@ mod tests {
     fn what_nobody_knew_is_not_told_to_be_gone() {
         let queue = TrackingQueue::default();
         queue.delete("hall", Lamp(1, "on"));
+        assert_eq!(all(&queue), []);
+    }
+
+    #[test]
+    fn an_object_that_only_one_list_had_is_reported_as_deleted() {
+        let queue = TrackingQueue::default();
         queue.replace([("yard", Lamp(2, "on"))]);
         queue.replace([]);
         queue.delete("yard", Lamp(2, "off"));
-        assert_eq!(all(&queue), [], "the consumer never saw it come");
+        assert_eq!(all(&queue), [("yard", gone(Lamp(2, "on")))]);
     }
 
     #[test]

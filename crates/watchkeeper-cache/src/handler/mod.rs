@@ -3,7 +3,7 @@
 //! From: the store.
 //! To:   a loop of one's own ([`Subscription`]), or a function that is called ([`Handler`]).
 //!
-//! - H1: a handler that is slow holds at most two pending changes a key, and slows nobody.
+//! - H1: a handler that is slow holds at most two pending changes for each key that has changed, and slows nobody.
 //! - H2: a handler that panics is reported, and goes on with the next change; nobody else notices.
 //! - H3: dropping a subscription or a handler ends it.
 

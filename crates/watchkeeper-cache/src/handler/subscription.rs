@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 use watchkeeper_core::{Object, ObjectKey};
 
 use super::{Figures, Filter};
-use crate::delta::{Delta, DeltaQueue};
+use crate::delta::{Delta, DeltaQueue, Transient};
 use crate::lock::Mutex;
 use crate::store::{Snapshot, Store, Subscriber};
 
@@ -26,6 +26,8 @@ pub struct SubscriptionOptions {
     pub name: String,
     /// How often every object is looked at again, changed or not.
     pub resync: Resync,
+    /// What becomes of an object that is added and deleted before the subscriber looks.
+    pub transient: Transient,
     /// Woken whenever there is something to [take](Subscription::take), and when there is no more: for who waits for
     /// several subscriptions at once. It is called while the store tells of a change, and must not wait.
     pub waker: Option<Waker>,
@@ -152,7 +154,7 @@ impl Subscription {
 
     fn of_nothing(store: &Store, options: SubscriptionOptions) -> Self {
         let queue = Arc::new(Queue {
-            deltas: DeltaQueue::default(),
+            deltas: DeltaQueue::new(options.transient),
             filter: options.filter,
             name: options.name.into(),
             panics: AtomicU64::new(0),

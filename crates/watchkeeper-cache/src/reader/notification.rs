@@ -166,6 +166,10 @@ mod tests {
         writer.commit(6.into());
         let Some(Notification::Undecodable { delta, .. }) = changes.next().await else { panic!("b is gone") };
         assert!(matches!(delta, Delta::Deleted { last: None, .. }));
+        // It came with one list and went with the next.
+        assert!(
+            matches!(changes.next().await, Some(Notification::DeletedWhileAway { last_seen }) if last_seen.size == 5)
+        );
         writer.put(object("d", 7, r#"{"size":7}"#));
         assert!(matches!(changes.next().await, Some(Notification::Added { initial: false, .. })));
         writer.begin();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::objects::{Build, object};
 use futures_util::FutureExt as _;
 use parking_lot::Mutex;
-use watchkeeper_cache::delta::Delta;
+use watchkeeper_cache::delta::{Delta, Transient};
 use watchkeeper_cache::handler::{
     EveryEvent, Filter, Handler, Heard, Resync, Subscription, SubscriptionOptions,
 };
@@ -279,6 +279,22 @@ async fn a_handler_says_when_it_has_handled_the_beginning_and_ends_when_dropped(
 }
 
 #[tokio::test]
+async fn what_comes_and_goes_before_a_handler_looks_is_one_deletion_unless_it_is_skipped() {
+    let (store, mut writer) = Store::new();
+    let mut subscription = subscribe(&store);
+    let options = SubscriptionOptions { transient: Transient::Skip, ..SubscriptionOptions::default() };
+    let mut copy = Subscription::new(&store, options);
+    writer.put(object("x", "a", 1));
+    writer.put(object("x", "a", 2));
+    writer.delete(object("x", "a", 3));
+    assert_eq!(heard(&mut subscription), ["deleted x/a@3"]);
+    assert_eq!(heard(&mut copy), [""; 0]);
+    writer.put(object("x", "a", 4));
+    assert_eq!(heard(&mut subscription), ["added x/a@4"]);
+    assert_eq!(heard(&mut copy), ["added x/a@4"]);
+}
+
+#[tokio::test]
 async fn a_handler_that_is_stuck_holds_two_changes_a_key_at_most() {
     let (store, mut writer) = Store::new();
     let stuck = subscribe(&store);
@@ -382,6 +398,7 @@ async fn whoever_comes_and_goes_each_hears_everything_once_and_in_order() {
                     let stays = if is_over.load(Ordering::SeqCst) { usize::MAX } else { 1 + reader * 37 };
                     let mut subscription = subscribe(&store);
                     let mut known = std::collections::BTreeMap::<String, u64>::new();
+                    let mut newest_heard = std::collections::BTreeMap::<String, u64>::new();
                     for _ in 0..stays {
                         let Some(delta) = subscription.next().await else {
                             let now = store.snapshot();
@@ -393,12 +410,18 @@ async fn whoever_comes_and_goes_each_hears_everything_once_and_in_order() {
                         };
                         let (key, newest) = (delta.newest().head.key().to_string(), delta.newest());
                         let version = newest.head.version().as_u64().unwrap();
+                        let heard_before = newest_heard.insert(key.clone(), version);
                         let before = match &delta {
                             Delta::Deleted { .. } => known.remove(&key),
                             _ => known.insert(key, version),
                         };
                         let told = match &delta {
                             Delta::Added { .. } => None,
+                            Delta::Deleted { old, .. } if before.is_none() => {
+                                // It was added and deleted before this reader looked.
+                                assert!(old.head.version().as_u64() > heard_before, "{}", show(&delta));
+                                None
+                            }
                             Delta::Updated { old, .. } | Delta::Deleted { old, .. } => {
                                 Some(old.head.version().as_u64().unwrap())
                             }

@@ -49,6 +49,24 @@ async fn what_belongs_to_an_object_leads_to_it_however_it_changes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_object_that_is_created_and_deleted_before_anybody_looks_leads_to_one_call() {
+    let a = Owner { api_version: "example.com/v1", kind: "Shop", name: "a", uid: "a", controller: true };
+    // Both events are there at once: they are one delta when the controller looks.
+    let shops = shops(
+        List::at(1).item(shop("a", 1, 1)),
+        Watch::new().wait(SECOND).added(shop("b", 2, 1)).deleted(shop("b", 3, 1)),
+    );
+    let parts = informer(
+        "Part",
+        List::at(1),
+        Watch::new().wait(SECOND * 2).added(part("p", 2, &a)).deleted(part("p", 3, &a)),
+    );
+    let calls = Calls::new();
+    Controller::new("shops", &shops).owns(&parts).run(calls.noting(), after(5)).await;
+    assert_eq!(calls.all(), ["a@0", "b@1", "a@2"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn keys_come_from_elsewhere_too() {
     let shops = shops(List::at(1).item(shop("a", 1, 1)), Watch::new());
     let (teller, told) = tokio::sync::mpsc::channel(4);

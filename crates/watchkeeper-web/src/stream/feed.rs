@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use watchkeeper_cache::Informer;
-use watchkeeper_cache::delta::Delta;
+use watchkeeper_cache::delta::{Delta, Transient};
 use watchkeeper_cache::handler::{Filter, Resync, Subscription, SubscriptionOptions};
 use watchkeeper_client::discovery::Mapping;
 use watchkeeper_core::{Object, ObjectKey};
@@ -63,6 +63,7 @@ impl Feed {
             filter,
             name: "stream".to_owned(),
             resync: Resync::Never,
+            transient: Transient::Skip, // the page has no use for a row that it never had
             waker: Some(waker),
         };
         let changes = watched.informer.subscribe(options.clone());

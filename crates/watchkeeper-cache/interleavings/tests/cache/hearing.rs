@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use shuttle::future::block_on;
 use shuttle::thread;
-use watchkeeper_cache_interleavings::delta::Delta;
+use watchkeeper_cache_interleavings::delta::{Delta, Transient};
 use watchkeeper_cache_interleavings::handler::{
     EveryEvent, Filter, Heard, Subscription, SubscriptionOptions,
 };
@@ -87,6 +87,30 @@ fn who_wants_every_event_hears_of_each_once_whenever_he_comes() {
         write(&mut writer);
         drop(writer);
         hearing.join().unwrap();
+    });
+}
+
+#[test]
+fn an_object_that_comes_and_goes_is_reported_deleted_once_or_skipped_where_asked_for() {
+    interleave(|| {
+        let (store, mut writer) = Store::new();
+        let hearing = [Transient::Report, Transient::Skip].map(|transient| {
+            let options = SubscriptionOptions { transient, ..SubscriptionOptions::default() };
+            let mut subscription = Subscription::new(&store, options);
+            thread::spawn(move || {
+                let mut heard = Vec::new();
+                while let Some(delta) = block_on(subscription.next()) {
+                    heard.push(matches!(delta, Delta::Deleted { .. }));
+                }
+                heard
+            })
+        });
+        writer.put(object("a", "a", 1));
+        writer.delete(object("a", "a", 2));
+        drop(writer);
+        let [reporting, skipping] = hearing.map(|hearing| hearing.join().unwrap());
+        assert!([vec![true], vec![false, true]].contains(&reporting), "{reporting:?}");
+        assert!([vec![], vec![false, true]].contains(&skipping), "{skipping:?}");
     });
 }
 
