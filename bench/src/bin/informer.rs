@@ -91,10 +91,8 @@ async fn measure(arguments: Arguments) -> Outcome<()> {
     });
     let mut changes = None;
     if arguments.keep == Kept::Decoded {
-        let listed = reader.list(&LabelSelector::default());
-        if let Some(bad) = listed.undecodable.first() {
-            return Err(format!("only pods can be kept decoded: {bad}").into());
-        }
+        let listed = reader.list(&LabelSelector::default()).items();
+        listed.map_err(|error| format!("only pods can be kept decoded: {}", error.first))?;
         changes = Some(reader.changes(SubscriptionOptions::default()));
     }
     let following = tokio::spawn(async move {
@@ -165,7 +163,7 @@ fn select(reader: &Reader<Pod>, labels: &LabelSelector) -> Selected {
     let mut objects = 0;
     for _ in 0..LISTS {
         let begun = Instant::now();
-        objects = black_box(reader.list(labels)).items.len();
+        objects = black_box(reader.list(labels)).partial().0.len();
         times.push(begun.elapsed());
     }
     times.sort_unstable();

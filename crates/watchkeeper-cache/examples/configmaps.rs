@@ -30,7 +30,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let collection = Collection::new("", "v1", "configmaps", "ConfigMap").namespace(&namespace);
 
     let maps = Informer::new(collection.kind().into(), client.source(&collection));
-    let _handler = Handler::start(maps.subscribe(SubscriptionOptions::default()), |change| {
+    Handler::start(maps.subscribe(SubscriptionOptions::default()), |change| {
         let word = match change {
             Delta::Added { initial: true, .. } => "THERE",
             Delta::Added { .. } => "ADDED",
@@ -44,7 +44,8 @@ async fn run() -> Result<(), Box<dyn Error>> {
     tokio::signal::ctrl_c().await?;
 
     let left = maps.reader::<serde_json::Value>(Keep::Encoded).list(&LabelSelector::default());
-    println!("{} ConfigMaps at version {}", left.items.len(), left.version);
+    let version = left.version().clone();
+    println!("{} ConfigMaps at version {version}", left.items()?.len());
     maps.stop().await;
     Ok(())
 }

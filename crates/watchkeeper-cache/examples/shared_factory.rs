@@ -67,11 +67,11 @@ async fn run() -> Result<(), Box<dyn Error>> {
         println!("{collection}: {}", factory.informer(collection).store().snapshot().len());
     }
     let reader = pods.reader::<PodView>(Keep::Encoded);
-    for pod in reader.list(&selector).items {
+    for pod in reader.list(&selector).items()? {
         println!("{} on {}", pod.metadata.name, pod.spec.node_name.as_deref().unwrap_or("no node"));
     }
     for node in pods.store().snapshot().index_values("node")? {
-        println!("{node} has {} pods", reader.by_index("node", node)?.items.len());
+        println!("{node} has {} pods", reader.by_index("node", node)?.items()?.len());
     }
     factory.stop().await;
     Ok(())

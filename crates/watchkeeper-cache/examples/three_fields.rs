@@ -52,7 +52,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let pods = factory.informer(&Collection::new("", "v1", "pods", "Pod"));
     factory.start();
     factory.synced(Duration::from_secs(60)).await?;
-    for pod in pods.reader::<PodView>(Keep::Encoded).list(&LabelSelector::default()).items {
+    for pod in pods.reader::<PodView>(Keep::Encoded).list(&LabelSelector::default()).items()? {
         let PodView { metadata, spec, status } = &*pod;
         let or = |field: &Option<String>| field.clone().unwrap_or_else(|| "<none>".to_owned());
         println!("{}\t{}\t{}", metadata.name, or(&spec.node_name), or(&status.phase));

@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         eprintln!("SKIPPED : {} at revision {}: {}", skipped.key, skipped.kv.mod_revision, skipped.error);
     });
     let values = Informer::new(Kind::new("", "", "Value"), source);
-    let _handler = Handler::start(values.subscribe(SubscriptionOptions::default()), |change| {
+    Handler::start(values.subscribe(SubscriptionOptions::default()), |change| {
         let word = match change {
             Delta::Added { initial: true, .. } => "THERE",
             Delta::Added { .. } => "ADDED",
@@ -38,7 +38,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     tokio::signal::ctrl_c().await?;
 
     let left = values.reader::<serde_json::Value>(Keep::Encoded).list(&LabelSelector::default());
-    println!("{} values at revision {}", left.items.len(), left.version);
+    let revision = left.version().clone();
+    println!("{} values at revision {revision}", left.items()?.len());
     values.stop().await;
     Ok(())
 }

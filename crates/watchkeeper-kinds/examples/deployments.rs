@@ -41,7 +41,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
         stopped = tokio::signal::ctrl_c() => return Ok(stopped?),
     }
     tokio::signal::ctrl_c().await?;
-    println!("{} are left", deployments.lister().list(&Default::default()).items.len());
+    println!("{} are left", deployments.lister().list(&Default::default()).items()?.len());
     factory.stop().await;
     Ok(())
 }

@@ -35,18 +35,18 @@ async fn run() -> Result<(), Box<dyn Error>> {
     factory.synced(Duration::from_secs(60)).await?;
 
     let all = Default::default();
-    for node in nodes.list(&all).items {
+    for node in nodes.list(&all).items()? {
         let name = node.metadata.name.as_deref().unwrap_or_default();
         println!("{name}:");
-        for pod in lister.by_index("node", name)?.items {
+        for pod in lister.by_index("node", name)?.items()? {
             println!("  {}", pod.metadata.name.as_deref().unwrap_or_default());
         }
     }
     println!(
         "{} services, {} deployments, {} secrets",
-        services.list(&all).items.len(),
-        deployments.list(&all).items.len(),
-        heads.list(&all).items.len()
+        services.list(&all).items()?.len(),
+        deployments.list(&all).items()?.len(),
+        heads.list(&all).items()?.len()
     );
     factory.stop().await;
     Ok(())

@@ -56,6 +56,7 @@ async fn list(
 ) -> Result<Json<Vec<Pod>>, (StatusCode, String)> {
     let labels = query.get("labels").map_or("", String::as_str);
     let labels = LabelSelector::parse(labels).map_err(|why| (StatusCode::BAD_REQUEST, why.to_string()))?;
-    let found = pods.namespace(&namespace).list(&labels);
-    Ok(Json(found.items.iter().map(|pod| Pod::clone(pod)).collect()))
+    let found = pods.namespace(&namespace).list(&labels).items();
+    let found = found.map_err(|why| (StatusCode::INTERNAL_SERVER_ERROR, why.to_string()))?;
+    Ok(Json(found.iter().map(|pod| Pod::clone(pod)).collect()))
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kube_core::CustomResourceExt as _;
-use watchkeeper_cache::reader::Undecodable;
+use watchkeeper_cache::reader::GetError;
 use watchkeeper_cache::wait::until;
 use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_core::BoxError;
@@ -36,7 +36,7 @@ pub async fn install(client: &Client) -> Result<(), BoxError> {
     let (informer, reader) = (definitions.informer(), definitions.lister());
     let is_served = until(&informer, Some(PATIENCE), |_| {
         let definition = reader.get(name)?;
-        Ok::<_, Undecodable>(definition.is_some_and(|it| is_established(&it)).then_some(()))
+        Ok::<_, GetError>(definition.is_some_and(|it| is_established(&it)).then_some(()))
     })
     .await;
     factory.stop().await;

@@ -8,7 +8,7 @@ use operator_example::website::Phase;
 use operator_example::{MANAGER, Website, WebsiteSpec, Websites, install};
 use serde_json::json;
 use tokio::sync::oneshot;
-use watchkeeper_cache::reader::Undecodable;
+use watchkeeper_cache::reader::ListUndecodable;
 use watchkeeper_cache::wait::until;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::rest::PatchKind;
@@ -85,9 +85,9 @@ where
 {
     let (informer, lister) = (objects.informer(), objects.lister());
     until(&informer, Some(PATIENCE), |_| {
-        let all = lister.list(&Default::default()).items;
+        let all = lister.list(&Default::default()).items()?;
         let all: Vec<K> = all.iter().map(|object| K::clone(object)).collect();
-        Ok::<_, Undecodable>(is_so(&all).then_some(()))
+        Ok::<_, ListUndecodable>(is_so(&all).then_some(()))
     })
     .await
     .unwrap();

@@ -208,20 +208,20 @@ fn scan(now: &Snapshot, kind: &Kind, path: &str) -> BTreeMap<String, Vec<String>
 /// Whoever reads a type has all objects as that type.
 fn typed(member: &Member, now: &Snapshot) -> Result<(), Wrong> {
     let everything = LabelSelector::default();
-    let (count, undecodable) = match member.informer.kind().kind() {
+    let count = match member.informer.kind().kind() {
         "ConfigMap" => {
             let listed = member.informer.reader::<ConfigMap>(Keep::Encoded).list(&everything);
-            (listed.items.len(), listed.undecodable)
+            listed.items().map(|items| items.len())
         }
         "Pod" => {
             let listed = member.informer.reader::<Pod>(Keep::Decoded).list(&everything);
-            (listed.items.len(), listed.undecodable)
+            listed.items().map(|items| items.len())
         }
         _ => return Ok(()),
     };
-    match undecodable.first() {
-        Some(error) => Err(format!("{error:?}")),
-        None if count != now.len() => Err(format!("{count} of {} objects can be read", now.len())),
-        None => Ok(()),
+    match count {
+        Err(error) => Err(format!("{error:?}")),
+        Ok(count) if count != now.len() => Err(format!("{count} of {} objects can be read", now.len())),
+        Ok(_) => Ok(()),
     }
 }

@@ -25,9 +25,14 @@ pub enum Heard {
 /// it holds the oldest are dropped, and it says so.
 ///
 /// What happened while the connection was lost no server tells: then even this has only what a list shows.
+///
+/// Dropped, it ends. While it exists, the informer it came from keeps running.
 #[derive(Debug)]
+#[must_use = "a subscription ends when it is dropped"]
 pub struct EveryEvent {
     ring: Arc<Ring>,
+    /// Keeps the informer running.
+    _store: Store,
 }
 
 #[derive(Debug)]
@@ -88,7 +93,7 @@ impl EveryEvent {
         let inner = Mutex::default();
         let ring = Arc::new(Ring { filter, capacity: capacity.max(1), inner, changed: Notify::new() });
         store.subscribe(&ring);
-        Self { ring }
+        Self { ring, _store: store.clone() }
     }
 
     /// The next event; waits for one. `None` once the store gets no more.

@@ -5,7 +5,7 @@
 //!
 //! - H1: a handler that is slow holds at most two pending changes for each key that has changed, and slows nobody.
 //! - H2: a handler that panics is reported, and goes on with the next change; nobody else notices.
-//! - H3: dropping a subscription or a handler ends it.
+//! - H3: dropping a subscription ends it. A handler stays registered until it is removed or the informer ends.
 
 mod events;
 mod figures;

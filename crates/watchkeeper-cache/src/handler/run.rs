@@ -24,8 +24,10 @@ pub struct HandlerPanic {
     pub message: String,
 }
 
-/// A function that is called for every change, one after the other, in a task of its own. Dropped, it ends; a
-/// call that is under way is given up where it waits.
+/// A function that is called for every change, one after the other, in a task of its own.
+///
+/// It is registered until it is [removed](Self::remove) or its informer ends, as a handler of client-go's
+/// `AddEventHandler`: dropping this value detaches it, as dropping a tokio `JoinHandle` does.
 #[derive(Debug)]
 pub struct Handler {
     task: JoinHandle<()>,
@@ -84,22 +86,20 @@ impl Handler {
         self.caught_up.wait_for(|caught_up| *caught_up).await.is_ok()
     }
 
-    /// Ends it, and waits for a call that is under way to be given up.
-    pub async fn stop(mut self) {
+    /// Removes it, without waiting for a call that is under way: that call is dropped at its next await point.
+    pub fn remove(self) {
         self.task.abort();
-        // That it was ended is no news.
-        let _ = (&mut self.task).await;
     }
 
-    /// Waits until there are no more changes.
-    pub async fn finished(mut self) {
-        let _ = (&mut self.task).await;
-    }
-}
-
-impl Drop for Handler {
-    fn drop(&mut self) {
+    /// Removes it, and waits until a call that is under way was dropped.
+    pub async fn stop(self) {
         self.task.abort();
+        let _ = self.task.await; // an error: the task was aborted
+    }
+
+    /// Waits until there are no more changes: the informer has ended, or the handler was removed.
+    pub async fn finished(self) {
+        let _ = self.task.await;
     }
 }
 

@@ -65,8 +65,9 @@ impl Resync {
 
 /// All objects, and then every change of them. Where several changes wait they become one.
 ///
-/// Dropped, it ends.
+/// Dropped, it ends. While it exists, the informer it came from keeps running.
 #[derive(Debug)]
+#[must_use = "a subscription ends when it is dropped"]
 pub struct Subscription {
     store: Store,
     queue: Arc<Queue>,

@@ -29,6 +29,7 @@ impl Ending {
 
 /// Informers of a factory that end, though nobody stops them, from when this was asked for.
 #[derive(Debug)]
+#[must_use = "endings are reported only to those who hold this"]
 pub struct Endings {
     /// `None` if the factory was stopped before.
     receiver: Option<broadcast::Receiver<Ending>>,

@@ -16,13 +16,15 @@ use watchkeeper_core::{Collection, Sources};
 
 use super::builder::Settings;
 use super::ending::KEPT;
-use super::{Ending, Endings, FactoryBuilder, Informer};
+use super::{Ending, Endings, FactoryBuilder, Informer, NotSynced, Unsynced};
 use crate::lock::Mutex;
 use crate::metrics::InformerMetrics;
 use crate::reflector::{Reflector, WhenGone, Why};
 use crate::store::Writer;
 
 /// Informers of one server, at most one for each collection. Clones are of the same factory.
+///
+/// Informers that were started outlive the factory: see [`Informer`]. [`stop`](Self::stop) ends them.
 ///
 /// ```no_run
 /// # async fn example(server: impl watchkeeper_core::Sources + 'static) -> Result<(), Box<dyn std::error::Error>> {
@@ -58,16 +60,6 @@ struct Inner {
     metrics: Option<InformerMetrics>,
     /// `None` once the factory was stopped.
     endings: Option<broadcast::Sender<Ending>>,
-}
-
-/// Not all informers had their first list in time.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not synced after {after:?}: {}", .collections.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
-pub struct NotSynced {
-    /// Those that had not.
-    pub collections: Vec<Collection>,
-    /// How long was waited.
-    pub after: Duration,
 }
 
 impl InformerFactory {
@@ -170,35 +162,41 @@ impl InformerFactory {
         informers.iter().for_each(Informer::start);
     }
 
-    /// Waits until all informers that were started have their first list.
+    /// Waits until every informer of the factory has its first list.
     ///
     /// # Errors
-    /// If some have not, after so long.
+    /// [`NotSynced`] names the informers that have none after `patience`, and why: what their last request failed
+    /// with, or that they were requested after [`start`](Self::start). A factory without informers is an error at
+    /// once.
     pub async fn synced(&self, patience: Duration) -> Result<(), NotSynced> {
-        let started = self.started();
+        let informers = self.informers(|_| true);
+        if informers.is_empty() {
+            return Err(NotSynced::NoInformers);
+        }
         let all = async {
-            for (_, informer) in &started {
+            for (_, informer) in &informers {
                 informer.synced().await;
             }
         };
         // Whether in time or not: what counts is who is synced.
         let _ = tokio::time::timeout(patience, all).await;
-        let late = unsynced(started);
+        let late: Vec<_> = informers.into_iter().filter_map(Unsynced::of).collect();
         match late.is_empty() {
             true => Ok(()),
-            false => Err(NotSynced { collections: late, after: patience }),
+            false => Err(NotSynced::Pending { informers: late, after: patience }),
         }
     }
 
-    /// The collections whose informers were started and do not have their first list yet.
-    pub fn unsynced(&self) -> Vec<Collection> {
-        unsynced(self.started())
+    /// The informers that were started and do not have their first list yet, and why.
+    pub fn unsynced(&self) -> Vec<Unsynced> {
+        self.informers(Informer::is_started).into_iter().filter_map(Unsynced::of).collect()
     }
 
-    fn started(&self) -> Vec<(Collection, Informer)> {
+    fn informers(&self, is_wanted: impl Fn(&Informer) -> bool) -> Vec<(Collection, Informer)> {
         let inner = self.shared.inner.lock();
-        let started = inner.informers.iter().filter(|(_, (_, informer))| informer.is_started());
-        started.map(|(collection, (_, informer))| (collection.clone(), informer.clone())).collect()
+        let all = inner.informers.iter().map(|(collection, (_, informer))| (collection, informer));
+        let wanted = all.filter(|(_, informer)| is_wanted(informer));
+        wanted.map(|(collection, informer)| (collection.clone(), informer.clone())).collect()
     }
 
     /// Ends one informer, and forgets it: who asks for it then gets a new one.
@@ -226,10 +224,6 @@ impl InformerFactory {
     pub fn collections(&self) -> Vec<Collection> {
         self.shared.inner.lock().informers.keys().cloned().collect()
     }
-}
-
-fn unsynced(informers: Vec<(Collection, Informer)>) -> Vec<Collection> {
-    informers.into_iter().filter(|(_, informer)| !informer.is_synced()).map(|(late, _)| late).collect()
 }
 
 /// An informer has ended (F2). What was asked for meanwhile under the same name is another.

@@ -5,16 +5,18 @@
 //!
 //! - I1: an informer has one reflector and one store, however many read and hear.
 //! - I2: starting it twice is starting it once; stopped, it does not start again. Its store stays readable.
-//! - I3: [`stop`](Informer::stop) returns when its task has ended; dropping the last clone ends it too.
+//! - I3: an informer that was started runs until [`stop`](Informer::stop), which returns when its task has ended. It
+//!   also ends once nobody can notice any more: when no clone of it is left, and no reader, subscription or handler.
 
 mod builder;
 mod ending;
 mod factory;
+mod life;
+mod not_synced;
 
 use std::sync::Arc;
 
 use tokio::sync::{Notify, watch};
-use tokio::task::JoinHandle;
 use watchkeeper_core::{ListWatch, Object};
 use watchkeeper_wire::Kind;
 
@@ -22,15 +24,21 @@ use crate::handler::{EveryEvent, Filter, Resync, Subscription, SubscriptionOptio
 use crate::lock::Mutex;
 use crate::metrics::InformerMetrics;
 use crate::reader::{Keep, Reader};
-use crate::reflector::{Progress, Reflector, Why};
+use crate::reflector::{Failure, LastFailure, Progress, Reflector, Why};
 use crate::store::{Dump, IndexBy, IndexExists, Snapshot, Store, Writer};
 
 pub use builder::FactoryBuilder;
 pub use ending::{Ending, Endings};
 use ending::{Told, WhenEnded};
-pub use factory::{InformerFactory, NotSynced};
+pub use factory::InformerFactory;
+use life::Life;
+pub use not_synced::{NotSynced, Unsynced, UnsyncedCause};
 
 /// A copy of a collection that keeps itself up to date. Clones are of the same informer.
+///
+/// Once started it runs until it is [stopped](Self::stop), as with client-go, even if the informer and its factory are
+/// dropped: readers, subscriptions and handlers stay current. Only when all of these are gone, too, does it end by
+/// itself.
 ///
 /// ```no_run
 /// # async fn example(source: impl watchkeeper_core::ListWatch + 'static) -> Result<(), Box<dyn std::error::Error>> {
@@ -42,12 +50,12 @@ pub use factory::{InformerFactory, NotSynced};
 /// let kind = Kind::new("", "v1", "Pod");
 /// let pods = Informer::new(kind.clone(), source);
 /// pods.add_index("node", ByField::new(kind, "spec.nodeName".parse()?))?;
-/// let _handler = Handler::start(pods.subscribe(Default::default()), |change| println!("{change:?}"));
+/// Handler::start(pods.subscribe(Default::default()), |change| println!("{change:?}"));
 /// pods.start();
 /// pods.synced().await;
 ///
 /// let reader = pods.reader::<serde_json::Value>(Keep::Encoded);
-/// println!("{} pods run on n1", reader.by_index("node", "n1")?.items.len());
+/// println!("{} pods run on n1", reader.by_index("node", "n1")?.items()?.len());
 /// pods.stop().await;
 /// # Ok(())
 /// # }
@@ -63,12 +71,12 @@ struct Shared {
     store: Store,
     progress: watch::Receiver<Progress>,
     reconnect: Arc<Notify>,
+    last_failure: LastFailure,
     /// `None` once it was started.
     reflector: Mutex<Option<Box<Reflector<Writer>>>>,
-    task: Mutex<Option<JoinHandle<()>>>,
+    life: Arc<Life>,
     resync: Resync,
     when_ended: Mutex<Option<WhenEnded>>,
-    stop: watch::Sender<bool>,
     ended: watch::Sender<Option<Why>>,
 }
 
@@ -96,6 +104,7 @@ impl Informer {
         when_ended: Option<WhenEnded>,
     ) -> Self {
         let (store, writer) = Store::new();
+        let life = Arc::new(Life::new());
         let writer = if source.is_ordered() { writer } else { writer.unordered() };
         let name = kind.name().to_string();
         let reflector = configure(Reflector::new(source, writer).name(name));
@@ -103,14 +112,14 @@ impl Informer {
             shared: Arc::new(Shared {
                 name: reflector.called().to_owned(),
                 kind,
-                store,
+                store: store.kept_by(life.clone()),
                 progress: reflector.progress(),
                 reconnect: reflector.reconnect(),
+                last_failure: reflector.last_failure(),
                 reflector: Mutex::new(Some(Box::new(reflector))),
-                task: Mutex::default(),
+                life,
                 resync,
                 when_ended: Mutex::new(when_ended),
-                stop: watch::Sender::new(false),
                 ended: watch::Sender::new(None),
             }),
         }
@@ -122,18 +131,14 @@ impl Informer {
     /// Outside of a tokio runtime.
     pub fn start(&self) {
         let Some(reflector) = self.shared.reflector.lock().take() else { return };
-        let mut stop = self.shared.stop.subscribe();
+        let stop = self.shared.life.stopped();
         let told = Told::new(self.shared.ended.clone(), self.shared.when_ended.lock().take());
-        let mut task = self.shared.task.lock();
-        *task = Some(tokio::spawn(async move {
-            let stop = async move {
-                // That nobody is left who could stop it is a reason to stop.
-                let _ = stop.wait_for(|stop| *stop).await;
-            };
+        let run = async move {
             let outcome = reflector.run(stop).await;
             drop(outcome.sink);
             told.because(outcome.why);
-        }));
+        };
+        self.shared.life.run(|| tokio::spawn(run));
     }
 
     /// Whether it was started.
@@ -159,13 +164,10 @@ impl Informer {
 
     /// Ends it, and waits for its task to have ended. One that was never started cannot be started afterwards.
     pub async fn stop(&self) {
-        self.shared.stop.send_replace(true);
+        self.shared.life.stop();
         self.forbid();
         self.ended().await;
-        let task = self.shared.task.lock().take();
-        if let Some(task) = task {
-            let _ = task.await; // how it has ended was told
-        }
+        self.shared.life.join().await;
     }
 
     /// If it was not started it never is.
@@ -229,6 +231,25 @@ impl Informer {
         self.shared.reconnect.notify_one();
     }
 
+    /// The failure of its last list or watch request, until one succeeds.
+    pub fn last_failure(&self) -> Option<Arc<Failure>> {
+        self.shared.last_failure.get()
+    }
+
+    /// Why its first list is not in the store yet; `None` if it is.
+    pub fn unsynced(&self) -> Option<UnsyncedCause> {
+        if self.is_synced() {
+            return None;
+        }
+        let ended = self.shared.ended.borrow().clone();
+        Some(match (ended, self.is_started(), self.last_failure()) {
+            (Some(why), ..) => UnsyncedCause::Ended(why),
+            (None, false, _) => UnsyncedCause::NotStarted,
+            (None, true, Some(failure)) => UnsyncedCause::Failed(failure),
+            (None, true, None) => UnsyncedCause::NoAnswer,
+        })
+    }
+
     /// What kind its objects are of.
     pub fn kind(&self) -> &Kind {
         &self.shared.kind
@@ -267,15 +288,6 @@ impl Informer {
     /// All objects, and then every single event.
     pub fn every_event(&self, filter: Filter, capacity: usize) -> EveryEvent {
         EveryEvent::new(&self.shared.store, filter, capacity)
-    }
-}
-
-/// Whoever holds the last clone goes, and with him the task (I3).
-impl Drop for Shared {
-    fn drop(&mut self) {
-        if let Some(task) = self.task.lock().take() {
-            task.abort();
-        }
     }
 }
 

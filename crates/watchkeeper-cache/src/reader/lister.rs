@@ -4,16 +4,17 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use watchkeeper_core::{LabelSelector, Object, ObjectKey, ResourceVersion};
-use watchkeeper_wire::{DecodeError, Kind, decode};
+use watchkeeper_core::{KeyError, LabelSelector, Object, ObjectKey};
+use watchkeeper_wire::{Kind, decode};
 
 use super::decoded::Decoded;
-use super::{Keep, Notification, Notifications, notification};
+use super::{Keep, Listed, Notification, Notifications, Undecodable, notification};
 use crate::delta::Delta;
 use crate::handler::{Filter, Resync, Subscription, SubscriptionOptions};
 use crate::store::{Snapshot, Store, UnknownIndex};
 
-/// The objects of a store as `K`s: any type that can be deserialized. Clones share what they keep.
+/// The objects of a store as `K`s: any type that can be deserialized. Clones share what they keep. While a reader
+/// exists, the informer it came from keeps running.
 ///
 /// ```
 /// use serde::Deserialize;
@@ -37,7 +38,7 @@ use crate::store::{Snapshot, Store, UnknownIndex};
 /// # let head = HeadBuilder::default().namespace("shop").name("web-0").label("app", "web").finish();
 /// # writer.put(Object { head, encoded: Encoded::json(*br#"{"spec":{"nodeName":"n1"}}"#) });
 /// let pods = Reader::<Placed>::new(store, Kind::new("", "v1", "Pod"), Keep::Encoded).namespace("shop");
-/// for pod in pods.list(&"app=web".parse()?).items {
+/// for pod in pods.list(&"app=web".parse()?).items()? {
 ///     println!("{:?}", pod.spec.node_name);
 /// }
 /// # assert_eq!(pods.get("web-0")?.unwrap().spec.node_name.as_deref(), Some("n1"));
@@ -51,28 +52,24 @@ pub struct Reader<K> {
     resync: Resync,
 }
 
-/// An object is there and is no `K`.
+/// Why [`Reader::get`] has no answer.
 #[derive(Debug, thiserror::Error)]
-#[error("{key} in version {version} cannot be decoded")]
-pub struct Undecodable {
-    /// Which object.
-    pub key: ObjectKey,
-    /// In which version.
-    pub version: ResourceVersion,
-    /// Why not.
-    #[source]
-    pub source: DecodeError,
-}
-
-/// Objects, and those that are none.
-#[derive(Debug)]
-pub struct Listed<K> {
-    /// The objects, by namespace and name.
-    pub items: Vec<Arc<K>>,
-    /// Those that could not be decoded (R1).
-    pub undecodable: Vec<Undecodable>,
-    /// The version of all of it.
-    pub version: ResourceVersion,
+#[non_exhaustive]
+pub enum GetError {
+    /// The objects are in namespaces, and neither the reader nor the key has one.
+    #[error("{kind} {name:?} has no namespace: get \"namespace/name\", or use Reader::namespace")]
+    MissingNamespace {
+        /// The kind of the objects.
+        kind: String,
+        /// The name that was asked for.
+        name: String,
+    },
+    /// The text is not the name or key of an object.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The object exists and is not a `K`.
+    #[error(transparent)]
+    Undecodable(#[from] Undecodable),
 }
 
 impl<K> Reader<K> {
@@ -111,20 +108,28 @@ impl<K> Reader<K> {
 }
 
 impl<K: DeserializeOwned> Reader<K> {
-    /// One object: by its name in the namespace of this reader, or by `namespace/name`.
+    /// Returns one object: by its name where the reader has a [namespace](Self::namespace) or the objects are
+    /// cluster-scoped, by `namespace/name` otherwise.
     ///
     /// # Errors
-    /// If it is there and is no `K`.
-    pub fn get(&self, name: &str) -> Result<Option<Arc<K>>, Undecodable> {
+    /// If the key has no namespace and the objects are in namespaces, if it cannot be a key, or if the object cannot
+    /// be decoded.
+    pub fn get(&self, name: &str) -> Result<Option<Arc<K>>, GetError> {
         let key = match &self.namespace {
-            Some(namespace) => ObjectKey::namespaced(namespace, name),
-            None => match name.parse() {
-                Ok(key) => key,
-                Err(_) => return Ok(None), // no object has such a name
-            },
-        };
+            Some(namespace) => format!("{namespace}/{name}").parse(),
+            None => name.parse::<ObjectKey>(),
+        }?;
         let now = self.store.snapshot();
-        now.get(&key).map(|object| self.decode(object, &now)).transpose()
+        match now.get(&key) {
+            Some(object) => Ok(Some(self.decode(object, &now)?)),
+            // The objects of a collection are all in namespaces, or none of them is.
+            None if key.namespace().is_none()
+                && now.iter().next().is_some_and(|it| it.head.key().namespace().is_some()) =>
+            {
+                Err(GetError::MissingNamespace { kind: self.kind.kind().to_owned(), name: name.to_owned() })
+            }
+            None => Ok(None),
+        }
     }
 
     /// The objects that are selected, at one moment.
@@ -207,15 +212,8 @@ impl<K: DeserializeOwned> Reader<K> {
     }
 
     fn listed<'a>(&self, now: &Snapshot, objects: impl IntoIterator<Item = &'a Arc<Object>>) -> Listed<K> {
-        let mut listed =
-            Listed { items: Vec::new(), undecodable: Vec::new(), version: now.version().clone() };
-        for object in objects {
-            match self.decode(object, now) {
-                Ok(item) => listed.items.push(item),
-                Err(error) => listed.undecodable.push(error),
-            }
-        }
-        listed
+        let decoded = objects.into_iter().map(|object| self.decode(object, now));
+        Listed::new(decoded, now.version().clone())
     }
 }
 
@@ -266,16 +264,53 @@ mod tests {
         let (reader, mut writer) = sizes(Keep::Encoded);
         writer.put(object("a", 1, r#"{"size":1}"#));
         writer.put(object("b", 2, r#"{"size":"large"}"#));
-        let listed = reader.list(&LabelSelector::default());
-        assert_eq!(listed.items, [Arc::new(Sized { size: 1 })]);
-        assert_eq!(listed.undecodable[0].to_string(), "x/b in version 2 cannot be decoded");
-        assert_eq!(listed.version, 2.into());
-        assert_eq!(reader.get("x/b").unwrap_err().key, "x/b".parse().unwrap());
+        let all = || reader.list(&LabelSelector::default());
+        assert_eq!(all().version(), &2.into());
+        let (items, undecodable) = all().partial();
+        assert_eq!(items, [Arc::new(Sized { size: 1 })]);
+        assert_eq!(undecodable[0].to_string(), "x/b in version 2 cannot be decoded");
+        assert!(matches!(reader.get("x/b"), Err(GetError::Undecodable(error)) if error.key.name() == "b"));
+    }
+
+    #[test]
+    fn a_list_with_an_object_that_cannot_be_decoded_is_an_error() {
+        let (reader, mut writer) = sizes(Keep::Encoded);
+        writer.put(object("a", 1, r#"{"size":1}"#));
+        assert_eq!(reader.list(&LabelSelector::default()).items().unwrap().len(), 1);
+        writer.put(object("b", 2, r#"{"size":"large"}"#));
+        writer.put(object("c", 3, r#"{"size":"small"}"#));
+        let error = reader.list(&LabelSelector::default()).items().unwrap_err();
+        assert_eq!(error.to_string(), "2 of 3 objects cannot be decoded");
+        assert_eq!(error.first.to_string(), "x/b in version 2 cannot be decoded");
+        assert_eq!(reader.namespace("y").list(&LabelSelector::default()).items().unwrap(), []);
+        assert!(reader.namespace("").list(&"app=web".parse().unwrap()).items().is_err());
+    }
+
+    #[test]
+    fn an_object_in_a_namespace_is_not_found_by_its_name_alone() {
+        let (reader, mut writer) = sizes(Keep::Encoded);
+        assert_eq!(reader.get("a").unwrap(), None);
+        writer.put(object("a", 1, r#"{"size":1}"#));
         let there = reader.namespace("x");
         assert_eq!((there.get("a").unwrap().unwrap().size, there.get("c").unwrap()), (1, None));
-        assert_eq!(reader.namespace("y").list(&LabelSelector::default()).items, []);
-        assert_eq!(reader.namespace("").list(&"app=web".parse().unwrap()).items.len(), 1);
-        assert_eq!(reader.get("a/b/c").unwrap(), None);
+        assert_eq!(reader.get("x/a").unwrap().unwrap().size, 1);
+        let error = reader.get("a").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            r#"Sized "a" has no namespace: get "namespace/name", or use Reader::namespace"#
+        );
+        assert!(matches!(reader.get("a/b/c"), Err(GetError::Key(_))));
+        assert!(matches!(there.get("x/a"), Err(GetError::Key(_))), "a name has no slash");
+    }
+
+    #[test]
+    fn a_cluster_scoped_object_is_found_by_its_name() {
+        let (reader, mut writer) = sizes(Keep::Encoded);
+        let mut head = HeadBuilder::default();
+        head.name("n1").version("1");
+        writer.put(Object { head: head.finish(), encoded: Encoded::json(*br#"{"size":1}"#) });
+        assert_eq!(reader.get("n1").unwrap().unwrap().size, 1);
+        assert_eq!(reader.get("n2").unwrap(), None);
     }
 
     #[test]
@@ -283,7 +318,10 @@ mod tests {
         let (reader, mut writer) = sizes(Keep::Decoded);
         writer.put(object("a", 1, r#"{"size":1}"#));
         let one = reader.get("x/a").unwrap().unwrap();
-        assert!(Arc::ptr_eq(&one, &reader.namespace("x").list(&LabelSelector::default()).items[0]));
+        assert!(Arc::ptr_eq(
+            &one,
+            &reader.namespace("x").list(&LabelSelector::default()).items().unwrap()[0]
+        ));
         writer.put(object("a", 2, r#"{"size":2}"#));
         assert_eq!(reader.get("x/a").unwrap().unwrap().size, 2);
         let (reader, mut writer) = sizes(Keep::Encoded);

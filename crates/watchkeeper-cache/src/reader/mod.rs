@@ -3,15 +3,17 @@
 //! From: a store, whose objects are bytes.
 //! To:   whoever wants a Pod, one's own custom resource, or three fields of either.
 //!
-//! - R1: objects are decoded when they are asked for. What cannot be decoded is an error for that object, and
-//!   for no other.
+//! - R1: objects are decoded when they are asked for. One that cannot be decoded is an error, which does not keep the
+//!   others from those who want a [partial](Listed::partial) list.
 //! - R2: decoded copies belong to the reader that keeps them, and there is at most one of an object.
 
 mod decoded;
+mod listed;
 mod lister;
 mod notification;
 
-pub use lister::{Listed, Reader, Undecodable};
+pub use listed::{ListUndecodable, Listed, Undecodable};
+pub use lister::{GetError, Reader};
 pub use notification::{Notification, Notifications};
 
 /// What a reader keeps of what it has decoded.

@@ -52,6 +52,7 @@ pub enum Notification<K> {
 
 /// All objects, and then every change of them, as a type. Dropped, it ends.
 #[derive(Debug)]
+#[must_use = "a subscription ends when it is dropped"]
 pub struct Notifications<K> {
     subscription: Subscription,
     reader: Reader<K>,

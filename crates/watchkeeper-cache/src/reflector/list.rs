@@ -111,7 +111,7 @@ impl<S: Sink> Reflector<S> {
             }
             error => {
                 self.observer.relists(Relist::after_list(&error));
-                self.observer.failed(&self.name, &Failure::List(error), Next::Relist, delay);
+                self.failed(Failure::List(error), Next::Relist, delay);
                 State::Idle.after(delay)
             }
         }

@@ -17,6 +17,7 @@
 
 mod backoff;
 mod ended;
+mod last_failure;
 mod list;
 mod observer;
 mod patience;
@@ -38,6 +39,7 @@ use watchkeeper_core::{BoxError, Head, ListWatch, Object, ResourceVersion, Statu
 pub use backoff::Backoff;
 use backoff::Delays;
 pub use ended::{Ended, WhenGone, Why};
+pub(crate) use last_failure::LastFailure;
 pub use observer::{Failure, Next, Observer};
 use patience::Patience;
 use position::Position;
@@ -80,6 +82,7 @@ pub struct Reflector<S> {
     random: Random,
     delays: Delays,
     progress: Teller,
+    last_failure: LastFailure,
     position: Position,
     presence: Presence,
     reconnect: Arc<Notify>,
@@ -129,6 +132,7 @@ impl<S: Sink> Reflector<S> {
             random: Random::fresh(),
             delays: Delays::new(Backoff::default()),
             progress: Teller::new(),
+            last_failure: LastFailure::default(),
             position: Position::default(),
             presence: Presence::Unknown,
             reconnect: Arc::default(),
@@ -225,6 +229,11 @@ impl<S: Sink> Reflector<S> {
         self.reconnect.clone()
     }
 
+    /// The failure of its last request, until one succeeds.
+    pub(crate) fn last_failure(&self) -> LastFailure {
+        self.last_failure.clone()
+    }
+
     /// Runs until `stop` is ready, or until the collection is gone and that [ends](WhenGone::End) it. A request
     /// that is under way then is dropped, as is a list that is half staged. If dropped half-way, the same holds,
     /// and the sink is dropped, too.
@@ -301,6 +310,12 @@ impl<S: Sink> Reflector<S> {
         }
     }
 
+    /// Reports a failure, and keeps it for whoever waits for the first list.
+    fn failed(&mut self, failure: Failure, next: Next, after: Duration) {
+        self.observer.failed(&self.name, &failure, next, after);
+        self.last_failure.set(failure);
+    }
+
     pub(crate) fn called(&self) -> &str {
         &self.name
     }
@@ -345,6 +360,7 @@ impl<S: Sink> Reflector<S> {
     /// The whole state is staged: it becomes the copy (R1), and changes are waited for (R2).
     fn commit(&mut self, version: &ResourceVersion, took: Duration, open: Option<WatchStream>) -> State {
         self.sink.commit(version.clone());
+        self.last_failure.clear();
         self.position.listed(version);
         self.presence = Presence::There;
         let items = self.progress.list_ends(version);

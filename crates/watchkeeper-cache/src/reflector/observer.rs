@@ -76,10 +76,10 @@ impl Observer for () {}
 #[non_exhaustive]
 pub enum Failure {
     /// List the collection.
-    #[error("the collection cannot be listed")]
+    #[error("list failed")]
     List(#[source] ListError),
     /// Open a watch.
-    #[error("the collection cannot be watched")]
+    #[error("watch failed")]
     Watch(#[source] WatchError),
 }
 
@@ -101,6 +101,20 @@ impl Failure {
         match self {
             Self::List(error) => error.status(),
             Self::Watch(error) => error.status(),
+        }
+    }
+
+    /// Describes the failure in one line: the error, its causes, and the status code if the server answered.
+    pub fn describe(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            text = format!("{text}: {error}");
+            cause = error.source();
+        }
+        match self.status().map(|status| status.code) {
+            Some(code) if code != 0 => format!("{text} ({code})"),
+            _ => text,
         }
     }
 

@@ -32,6 +32,7 @@ impl<S: Sink> Reflector<S> {
             Ok(watch) => watch,
             Err(error) => return self.stream_refused(error, restarts),
         };
+        self.last_failure.clear();
         self.observer.watch_begins();
         self.progress.contact();
         match self.initial_events(&mut watch, &mut tally).await {
@@ -106,7 +107,7 @@ impl<S: Sink> Reflector<S> {
             }
             _ => (State::Listing, Next::List, Duration::ZERO),
         };
-        self.observer.failed(&self.name, &Failure::Watch(error), next, after);
+        self.failed(Failure::Watch(error), next, after);
         state
     }
 

@@ -43,6 +43,7 @@ impl<S: Sink> Reflector<S> {
                 let opened = self.source.watch(WatchRequest { from, timeout, bookmarks: true }).await;
                 match opened {
                     Ok(watch) => {
+                        self.last_failure.clear();
                         self.observer.watch_begins();
                         self.progress.contact();
                         watch
@@ -135,7 +136,7 @@ impl<S: Sink> Reflector<S> {
                 (State::Idle, Next::Relist)
             }
         };
-        self.observer.failed(&self.name, &Failure::Watch(error), next, delay);
+        self.failed(Failure::Watch(error), next, delay);
         state.after(delay)
     }
 

@@ -21,6 +21,7 @@ mod state;
 mod table;
 mod writer;
 
+use std::any::Any;
 use std::sync::{Arc, Weak};
 
 use tokio::sync::Notify;
@@ -41,6 +42,9 @@ pub use writer::Writer;
 
 /// The objects of a collection, for reading. Clones are of the same store.
 ///
+/// The store of an informer stays up to date for as long as a clone of it exists, or a reader or subscription made from
+/// it: only stopping the informer ends that earlier.
+///
 /// ```
 /// use watchkeeper_cache::{Sink as _, Store};
 /// use watchkeeper_core::{Encoded, HeadBuilder, Object};
@@ -59,6 +63,8 @@ pub use writer::Writer;
 #[derive(Clone, Debug)]
 pub struct Store {
     shared: Arc<Shared>,
+    /// Dropped with the last clone; an informer that runs is kept by it.
+    _keeper: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// A store that may be gone.
@@ -69,7 +75,7 @@ pub(crate) struct WeakStore {
 
 impl WeakStore {
     pub(crate) fn upgrade(&self) -> Option<Store> {
-        Some(Store { shared: self.shared.upgrade()? })
+        Some(Store { shared: self.shared.upgrade()?, _keeper: None })
     }
 }
 
@@ -120,7 +126,12 @@ impl Store {
     pub fn new() -> (Self, Writer) {
         let shared =
             Arc::new(Shared { state: Mutex::default(), telling: Mutex::default(), changed: Notify::new() });
-        (Self { shared: shared.clone() }, Writer::new(shared))
+        (Self { shared: shared.clone(), _keeper: None }, Writer::new(shared))
+    }
+
+    /// Has every clone of this handle keep something alive.
+    pub(crate) fn kept_by(self, keeper: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { _keeper: Some(keeper), ..self }
     }
 
     /// Whether both are of the same store.

@@ -258,7 +258,7 @@ async fn a_handler_that_panics_is_reported_and_goes_on_alone() {
 }
 
 #[tokio::test]
-async fn a_handler_says_when_it_has_handled_the_beginning_and_ends_when_dropped() {
+async fn a_handler_says_when_it_has_handled_the_beginning_and_ends_when_it_is_stopped() {
     let (store, mut writer) = Store::new();
     writer.begin();
     writer.stage(object("x", "a", 1));
@@ -276,6 +276,19 @@ async fn a_handler_says_when_it_has_handled_the_beginning_and_ends_when_dropped(
     handler.stop().await;
     writer.put(object("x", "a", 2));
     assert_eq!((*count.lock(), Arc::strong_count(&count)), (1, 1), "its task is gone");
+}
+
+#[tokio::test]
+async fn a_handler_whose_handle_is_dropped_stays_registered() {
+    let (store, mut writer) = Store::new();
+    let (heard, mut hears) = tokio::sync::mpsc::unbounded_channel();
+    Handler::start(subscribe(&store), move |delta| heard.send(show(&delta)).unwrap());
+    writer.put(object("x", "a", 1));
+    assert_eq!(hears.recv().await.unwrap(), "added x/a@1");
+    writer.put(object("x", "a", 2));
+    drop(writer);
+    assert_eq!(hears.recv().await.unwrap(), "updated x/a@1 to 2");
+    assert_eq!(hears.recv().await, None, "its task ends with the store");
 }
 
 #[tokio::test]
@@ -373,7 +386,7 @@ async fn who_unsubscribes_hears_nothing_more_and_is_forgotten() {
     drop(third);
     drop(every);
     assert_eq!(store.handlers().len(), 2);
-    drop(first); // without a wait for its task, which is given up where it waits
+    first.remove(); // does not wait for its task
     second.stop().await;
     while !store.handlers().is_empty() {
         tokio::task::yield_now().await;

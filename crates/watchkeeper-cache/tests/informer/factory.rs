@@ -1,12 +1,13 @@
 //! What the informers of a factory have in common, how they begin and how they end.
 
+use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::Value;
 use watchkeeper_cache::delta::Delta;
-use watchkeeper_cache::handler::{Handler, Resync, Subscription, SubscriptionOptions};
+use watchkeeper_cache::handler::{Filter, Handler, Resync, Subscription, SubscriptionOptions};
 use watchkeeper_cache::reflector::{Failure, Next, Observer, WhenGone, Why};
 use watchkeeper_cache::{InformerFactory, Keep};
 use watchkeeper_client::dynamic::DynamicObject;
@@ -272,6 +273,101 @@ async fn when_a_factory_has_stopped_no_task_is_left_and_none_can_be_started() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn waiting_for_informers_that_were_not_started_is_an_error_that_says_so() {
+    let there = Watch::new().added(object("x/a", 1)).initial_events_end(2).stalls();
+    let script = Script::new().then(there);
+    let factory = InformerFactory::new(move |_: &Collection| Box::new(script.clone()) as Box<dyn ListWatch>);
+    factory.start();
+    assert_eq!(
+        factory.synced(PATIENCE).await.unwrap_err().to_string(),
+        "the factory has no informers: request a lister, a handler or an informer before start"
+    );
+    factory.informer(&pods());
+    assert!(factory.unsynced().is_empty(), "it was not started");
+    assert_eq!(
+        factory.synced(Duration::from_secs(30)).await.unwrap_err().to_string(),
+        "not synced after 30s: pods.v1: not started; call start again after requesting it"
+    );
+    factory.start();
+    factory.synced(PATIENCE).await.unwrap();
+    factory.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_not_synced_says_what_the_server_answers() {
+    let refused = || Status::unauthorized("Unauthorized");
+    let sources = move |collection: &Collection| match collection.resource() {
+        "pods" => {
+            let script = Script::new().without_initial_events();
+            Box::new((0..99).fold(script, |script, _| script.list_fails(refused()))) as Box<dyn ListWatch>
+        }
+        _ => Box::new(Script::new().then(Watch::new().stalls())) as Box<dyn ListWatch>,
+    };
+    let factory = InformerFactory::new(sources);
+    let (pods_informer, _) = (factory.informer(&pods()), factory.informer(&nodes()));
+    factory.start();
+    let error = factory.synced(Duration::from_secs(30)).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "not synced after 30s: nodes.v1: the server has not answered completely; \
+         pods.v1: list failed: the server refused the list: Unauthorized (401)"
+    );
+    assert_eq!(error.source().unwrap().to_string(), "list failed");
+    assert_eq!(pods_informer.last_failure().unwrap().status().unwrap().code, 401);
+    factory.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn readers_subscriptions_and_handlers_outlive_the_factory_that_made_their_informer() {
+    let script = Script::new().then(
+        Watch::new()
+            .added(object("x/a", 1))
+            .initial_events_end(2)
+            .wait(Duration::from_secs(1))
+            .added(object("x/b", 3))
+            .stalls(),
+    );
+    let heard = Arc::new(Mutex::new(0));
+    let (reader, mut subscription) = {
+        let source = script.clone();
+        let factory =
+            InformerFactory::new(move |_: &Collection| Box::new(source.clone()) as Box<dyn ListWatch>);
+        let informer = factory.informer(&pods());
+        let count = heard.clone();
+        Handler::start(informer.subscribe(SubscriptionOptions::default()), move |_| *count.lock() += 1);
+        factory.start();
+        (informer.reader::<Value>(Keep::Encoded), informer.subscribe(SubscriptionOptions::default()))
+    };
+    for name in ["a", "b"] {
+        assert_eq!(subscription.next().await.unwrap().newest().head.key().name(), name);
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!((reader.store().snapshot().len(), *heard.lock(), script.open()), (2, 2, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_informer_ends_with_the_last_who_reads_it() {
+    let script = Script::new().then(Watch::new().initial_events_end(2).stalls());
+    let source = script.clone();
+    let factory = InformerFactory::new(move |_: &Collection| Box::new(source.clone()) as Box<dyn ListWatch>);
+    let informer = factory.informer(&pods());
+    let handler = Handler::start(informer.subscribe(SubscriptionOptions::default()), drop);
+    let events = informer.every_event(Filter::default(), 1);
+    let store = informer.store().clone();
+    factory.start();
+    factory.synced(PATIENCE).await.unwrap();
+    drop((factory, informer));
+    handler.stop().await;
+    drop(store);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(script.open(), 1, "events are still subscribed to");
+    drop(events);
+    while script.open() > 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_informer_can_be_waited_for_alone() {
     let sources = |collection: &Collection| {
         let watch = Watch::new().added(object("x/a", 1));
@@ -283,13 +379,11 @@ async fn one_informer_can_be_waited_for_alone() {
     };
     let factory = InformerFactory::new(sources);
     let (pods_informer, nodes_informer) = (factory.informer(&pods()), factory.informer(&nodes()));
-    let unasked = factory.synced(PATIENCE).await;
-    assert!(factory.unsynced().is_empty());
-    assert_eq!(unasked, Ok(()), "what was not started is not waited for");
     factory.start();
     assert!(pods_informer.synced().await);
-    assert_eq!(factory.unsynced(), [nodes()]);
-    assert_eq!(factory.synced(PATIENCE).await.unwrap_err().collections, [nodes()]);
+    let unsynced: Vec<_> = factory.unsynced().into_iter().map(|it| it.collection).collect();
+    assert_eq!(unsynced, [nodes()]);
+    assert_eq!(factory.synced(PATIENCE).await.unwrap_err().collections(), [&nodes()]);
     let waiting = nodes_informer.clone();
     let waiting = tokio::spawn(async move { waiting.synced().await });
     factory.stop().await;

@@ -60,16 +60,23 @@ async fn nothing_is_left_of_an_informer_that_is_stopped_or_dropped_with_handlers
             });
             maps.start();
             script.played().await;
-            if is_dropped {
-                drop(maps);
-                while script.open() > 0 {
-                    tokio::task::yield_now().await;
+            match (is_dropped, handler) {
+                (true, handler) => {
+                    drop(maps);
+                    if let Some(handler) = handler {
+                        assert_eq!(script.open(), 1, "its handler keeps it");
+                        handler.stop().await;
+                    }
+                    while script.open() > 0 {
+                        tokio::task::yield_now().await;
+                    }
                 }
-            } else {
-                maps.stop().await;
-            }
-            if let Some(handler) = handler {
-                handler.finished().await;
+                (false, handler) => {
+                    maps.stop().await;
+                    if let Some(handler) = handler {
+                        handler.finished().await;
+                    }
+                }
             }
             assert_eq!((script.open(), *calls.lock()), (0, i32::from(with_handler)));
             assert_eq!(Arc::strong_count(&calls), 1, "no task is left");

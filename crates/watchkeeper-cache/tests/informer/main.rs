@@ -10,6 +10,7 @@ mod metrics;
 mod reconnect;
 
 use std::collections::BTreeMap;
+use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -114,8 +115,8 @@ async fn one_watch_serves_every_reader_and_every_handler() {
     assert_ne!(before.resource_version(), changed.resource_version());
     world.create("b", "db").await;
     maps.store().wait_for(&world.create("c", "web").await.resource_version().into()).await;
-    assert_eq!(reader.list(&"app=web".parse().unwrap()).items.len(), 2);
-    assert_eq!(reader.by_index("name", "b").unwrap().items.len(), 1);
+    assert_eq!(reader.list(&"app=web".parse().unwrap()).items().unwrap().len(), 2);
+    assert_eq!(reader.by_index("name", "b").unwrap().items().unwrap().len(), 1);
     world.maps().delete("a", &Default::default()).await.unwrap();
     loop {
         match changes.next().await.unwrap() {
@@ -235,7 +236,7 @@ async fn several_namespaces_are_one_informer() {
     })
     .await
     .unwrap();
-    assert_eq!(reader.namespace(&namespaces[2]).list(&Default::default()).items.len(), 1);
+    assert_eq!(reader.namespace(&namespaces[2]).list(&Default::default()).items().unwrap().len(), 1);
     factory.stop().await;
     world.cluster.stop().await;
 }
@@ -248,7 +249,10 @@ async fn who_is_not_synced_in_time_is_named() {
     factory.informer(&Collection::new("example.com", "v1", "widgets", "Widget").namespace("x"));
     factory.start();
     let error = factory.synced(Duration::from_secs(2)).await.unwrap_err();
-    assert_eq!(error.to_string(), "not synced after 2s: widgets.v1.example.com in x");
+    let expected = "not synced after 2s: widgets.v1.example.com in x: list failed: the server refused the list: \
+                    the server could not find the requested resource (get widgets.example.com) (404)";
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(error.source().unwrap().to_string(), "list failed");
     factory.stop().await;
     world.cluster.stop().await;
 }

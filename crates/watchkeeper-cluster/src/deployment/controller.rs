@@ -65,9 +65,9 @@ impl Deployments {
     ) -> Result<Vec<ReplicaSet>, Failure> {
         let namespace = &deployment.metadata.namespace;
         let all = self.sets.namespace(namespace);
-        let mut candidates = all.list(selector).items;
+        let mut candidates = all.list(selector).items()?;
         let is_new = |set: &ReplicaSet| !candidates.iter().any(|one| one.metadata.uid == set.metadata.uid);
-        let owned = all.owned_by(&deployment.metadata.uid).items;
+        let owned = all.owned_by(&deployment.metadata.uid).items()?;
         let unselected: Vec<_> = owned.into_iter().filter(|set| is_new(set)).collect();
         candidates.extend(unselected);
         let claim = Claim {

@@ -60,7 +60,7 @@ impl Related {
         let (Some(namespace), None) = (set.head.key().namespace(), set.head.controller()) else {
             return Vec::new();
         };
-        let all = self.deployments.namespace(namespace).list(&Default::default()).items;
+        let (all, _) = self.deployments.namespace(namespace).list(&Default::default()).partial();
         let would_have = |deployment: &&Arc<Deployment>| {
             deployment.selector().is_some_and(|selector| selector.matches(|key| set.head.label(key)))
         };

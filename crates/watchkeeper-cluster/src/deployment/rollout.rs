@@ -164,7 +164,7 @@ impl<'a> Rollout<'a> {
             let is_its = |pod: &crate::view::Pod| {
                 !pod.is_over() && pod.metadata.controller().is_some_and(|controller| controller.uid == *uid)
             };
-            set.status.replicas > 0 || pods.owned_by(uid).items.iter().any(|pod| is_its(pod))
+            set.status.replicas > 0 || pods.owned_by(uid).partial().0.iter().any(|pod| is_its(pod))
         })
     }
 

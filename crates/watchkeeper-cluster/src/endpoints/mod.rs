@@ -50,7 +50,7 @@ impl Members {
     /// The services that select a pod.
     fn selecting(&self, pod: &Object) -> Vec<ObjectKey> {
         let Some(namespace) = pod.head.key().namespace() else { return Vec::new() };
-        let services = self.services.namespace(namespace).list(&LabelSelector::default()).items;
+        let (services, _) = self.services.namespace(namespace).list(&LabelSelector::default()).partial();
         let selects = |service: &Arc<Service>| {
             let selector = service.spec.selector.as_ref().filter(|selector| !selector.is_empty());
             selector.is_some_and(|selector| {
@@ -64,7 +64,7 @@ impl Members {
     fn of(&self, service: &Service) -> Option<Vec<Member>> {
         let selector = service.spec.selector.as_ref().filter(|_| service.spec.kind != "ExternalName")?;
         let labels = LabelSelector::from_labels(selector).ok().filter(|_| !selector.is_empty())?;
-        let pods = self.pods.namespace(&service.metadata.namespace).list(&labels).items;
+        let (pods, _) = self.pods.namespace(&service.metadata.namespace).list(&labels).partial();
         Some(pods.iter().filter_map(|pod| Member::of(pod, service)).collect())
     }
 }

@@ -52,7 +52,7 @@ impl Reconcile for Keeper {
         let api = self.api.clone().namespace(namespace);
         let service = self.members.services.get(request.key().as_str())?;
         let ours = LabelSelector::from_labels([(SERVICE, request.key().name()), (MANAGED_BY, MANAGER)])?;
-        let listed = self.slices.namespace(namespace).list(&ours).items;
+        let listed = self.slices.namespace(namespace).list(&ours).items()?;
         let present: Vec<Slice> = listed
             .iter()
             .filter(|slice| !slice.metadata.is_going())

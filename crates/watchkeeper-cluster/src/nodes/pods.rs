@@ -48,7 +48,7 @@ impl Pods {
     }
 
     pub(super) fn on(&self, node: &str) -> Vec<std::sync::Arc<Pod>> {
-        self.reader.by_index(BY_NODE, node).map(|listed| listed.items).unwrap_or_default()
+        self.reader.by_index(BY_NODE, node).map(|listed| listed.partial().0).unwrap_or_default()
     }
 
     /// The names of all nodes that pods are on.

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use watchkeeper_cache::reader::ListUndecodable;
 use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::DynamicApi;
 use watchkeeper_controller::{Action, Failure, Reconcile, Request};
@@ -46,7 +47,7 @@ impl Reconcile for ReplicaSets {
     async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
         let Some(set) = self.sets.get(&request.key().to_string())? else { return Ok(Action::Done) };
         let Some(selector) = set.selector() else { return Ok(Action::Done) };
-        let candidates = self.candidates(&set, &selector);
+        let candidates = self.candidates(&set, &selector)?;
         let (active, ended): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|pod| pod.is_active());
         let mut active = self.claim(&request, &set, &selector, active).await?;
 
@@ -84,13 +85,17 @@ impl Reconcile for ReplicaSets {
 
 impl ReplicaSets {
     /// Pods that it selects, and those that are its and that it selects no more.
-    fn candidates(&self, set: &ReplicaSet, selector: &LabelSelector) -> Vec<Arc<Pod>> {
+    fn candidates(
+        &self,
+        set: &ReplicaSet,
+        selector: &LabelSelector,
+    ) -> Result<Vec<Arc<Pod>>, ListUndecodable> {
         let pods = self.pods.namespace(&set.metadata.namespace);
-        let mut candidates = pods.list(selector).items;
+        let mut candidates = pods.list(selector).items()?;
         let selected: HashSet<String> = candidates.iter().map(|pod| pod.metadata.uid.clone()).collect();
-        let owned = pods.owned_by(&set.metadata.uid).items;
+        let owned = pods.owned_by(&set.metadata.uid).items()?;
         candidates.extend(owned.into_iter().filter(|pod| !selected.contains(&pod.metadata.uid)));
-        candidates
+        Ok(candidates)
     }
 
     async fn claim(
@@ -146,10 +151,10 @@ impl ReplicaSets {
         let of_owner = |set: &&Arc<ReplicaSet>| {
             set.metadata.controller().is_some_and(|controller| controller.uid == owner.uid)
         };
-        let related = self.sets.owned_by(&owner.uid).items;
+        let (related, _) = self.sets.owned_by(&owner.uid).partial();
         let namespace = self.pods.namespace(&set.metadata.namespace);
         let selectors = related.iter().filter(of_owner).filter_map(|set| set.selector());
-        let pods = selectors.flat_map(|selector| namespace.list(&selector).items);
+        let pods = selectors.flat_map(|selector| namespace.list(&selector).partial().0);
         let mut seen = HashSet::new();
         let pods: Vec<_> = pods.filter(|pod| seen.insert(pod.metadata.uid.clone())).collect();
         pods.iter().map(|pod| &**pod).collect()

@@ -56,7 +56,7 @@ impl Selecting {
         let (Some(namespace), None) = (pod.head.key().namespace(), pod.head.controller()) else {
             return Vec::new();
         };
-        let all = self.sets.namespace(namespace).list(&Default::default()).items;
+        let (all, _) = self.sets.namespace(namespace).list(&Default::default()).partial();
         let would_have = |set: &&std::sync::Arc<Selector>| {
             selector(set.spec.selector.as_ref())
                 .is_some_and(|selector| selector.matches(|key| pod.head.label(key)))

@@ -107,7 +107,7 @@ impl Reconcile for Scheduler {
             return Ok(Action::Done); // it is the end
         }
         self.waiting.lock().insert(key.clone());
-        let nodes = self.nodes.list(&LabelSelector::default()).items;
+        let (nodes, _) = self.nodes.list(&LabelSelector::default()).partial();
         match self.ledger.assume(key, &pod, &nodes) {
             Ok(node) => {
                 self.waiting.lock().remove(key);

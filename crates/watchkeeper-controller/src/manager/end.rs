@@ -35,9 +35,9 @@ pub enum ManagerError {
     #[error("the controllers cannot be counted")]
     Metrics(#[source] RegisterError),
     /// The first lists took too long.
-    #[error("not synced after {after:?}: {}", .late.join(", "))]
+    #[error("not synced after {after:?}: {}", .late.join("; "))]
     NotSynced {
-        /// The names of the informers that have none.
+        /// The informers that have none, each with the reason: `pods.v1: list failed: ... (401)`.
         late: Vec<String>,
         /// How long was waited.
         after: Duration,

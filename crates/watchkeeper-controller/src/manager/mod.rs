@@ -21,7 +21,7 @@ mod led;
 mod pages;
 mod signals;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -30,6 +30,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
+use watchkeeper_cache::informer::UnsyncedCause;
 use watchkeeper_cache::{Informer, InformerFactory};
 use watchkeeper_core::{BoxError, Check, Health};
 use watchkeeper_metrics::Registry;
@@ -283,7 +284,7 @@ impl Manager {
         let (factory, informers) = (self.factory.clone(), self.informers());
         let synced = move || match late(&factory, &informers) {
             late if late.is_empty() => Ok(()),
-            late => Err(format!("not synced: {}", late.join(", "))),
+            late => Err(format!("not synced: {}", late.join("; "))),
         };
         let health = Health::default().check(Check::new("informer-sync", synced).ready_only());
         self.checks.iter().cloned().fold(health, Health::check)
@@ -301,7 +302,8 @@ impl Manager {
             for informer in &informers {
                 informer.synced().await; // one that ends before ends its controller
             }
-            let _ = self.factory.synced(Duration::MAX).await; // so does this
+            self.factory.start(); // what was requested since would never be synced
+            let _ = self.factory.synced(Duration::MAX).await; // an error: it has no informers, or they have ended
         };
         let patience = self.patience.unwrap_or(Duration::MAX);
         let in_time = tokio::select! {
@@ -321,12 +323,12 @@ impl Manager {
     }
 }
 
-/// What does not have its first list yet.
+/// The informers without a first list, each with the reason, such as `pods.v1: list failed: ... (401)`.
 fn late(factory: &InformerFactory, informers: &[Informer]) -> Vec<String> {
-    let others = informers.iter().filter(|informer| !informer.is_synced());
-    let mut late: BTreeSet<String> = others.map(|informer| informer.name().to_owned()).collect();
-    late.extend(factory.unsynced().iter().map(ToString::to_string));
-    late.into_iter().collect()
+    let own = informers.iter().filter_map(|it| Some((it.name().to_owned(), it.unsynced()?)));
+    let others = factory.unsynced().into_iter().map(|it| (it.collection.to_string(), it.cause));
+    let late: BTreeMap<String, UnsyncedCause> = own.chain(others).collect();
+    late.into_iter().map(|(name, cause)| format!("{name}: {cause}")).collect()
 }
 
 impl fmt::Debug for Manager {

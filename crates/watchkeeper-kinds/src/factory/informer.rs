@@ -15,9 +15,11 @@ use watchkeeper_core::{Collection, FieldSelector, LabelSelector};
 
 /// A collection of a factory, its objects as `K`s. Clones are cheap.
 ///
-/// To have it, and to narrow it, asks for nothing. The first who reads it, hears of it or adds an index has the
-/// factory make its informer, which runs from the next [`start`](InformerFactory::start) on. When the informer
-/// has [ended](InformerFactory::endings) by itself, the next to do so has another.
+/// Having it, and narrowing it, requests nothing. The factory creates the informer with the first lister, handler,
+/// subscription or index, as client-go does with `Informer()` and `Lister()`; it runs from the next
+/// [`start`](InformerFactory::start) on. When the informer has [ended](InformerFactory::endings) by itself, the next
+/// request creates another.
+#[must_use]
 pub struct TypedInformer<K> {
     factory: InformerFactory,
     collection: Collection,
@@ -109,8 +111,16 @@ impl<K: DeserializeOwned> TypedInformer<K> {
         self.lister().changes(options)
     }
 
-    /// Has a function called for all objects, and then for every change of them, one after the other, in a task
-    /// of its own. Dropped, the handler ends.
+    /// Calls a function for all objects, and then for every change of them, one after the other, in a task of its own.
+    /// As with client-go's `AddEventHandler`, it is called until the informer is stopped; the handler that is returned
+    /// can be dropped, or used to [remove](Handler::remove) the function.
+    ///
+    /// ```no_run
+    /// # fn example(factory: watchkeeper_kinds::TypedFactory) {
+    /// factory.core_v1().pods().handle(Default::default(), |change| println!("{change:?}"));
+    /// factory.start();
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// Outside of a tokio runtime.

@@ -45,8 +45,8 @@ pub use unknown::UnknownResource;
 /// factory.synced(Duration::from_secs(30)).await?;
 ///
 /// let pod = lister.namespace("shop").get("web-0")?; // an Option: it may not be there
-/// let there = lister.by_index("node", "n1")?.items;
-/// let web = shops.list(&"app=web".parse()?).items;
+/// let there = lister.by_index("node", "n1")?.items()?;
+/// let web = shops.list(&"app=web".parse()?).items()?;
 /// factory.stop().await;
 /// # Ok(())
 /// # }
@@ -88,7 +88,9 @@ impl TypedFactory {
         self.collection(collection.cluster_scoped(is_cluster_scoped))
     }
 
-    /// Of a built-in resource, as trees of values.
+    /// Returns the informer of a built-in resource, its objects as trees of values. As with client-go's `ForResource`
+    /// the informer belongs to the factory at once, and runs from the next [`start`](InformerFactory::start) on; for
+    /// a narrower one see [`collection`](Self::collection).
     ///
     /// # Errors
     /// If there is no such resource that can be watched. For others see [`mapped`](Self::mapped).
@@ -100,14 +102,22 @@ impl TypedFactory {
         let row = WATCHED.iter().find(|row| (row.0, row.1, row.2) == (group, version, name));
         let (_, _, _, kind, namespaced) =
             row.ok_or_else(|| UnknownResource { resource: resource.clone() })?;
-        Ok(self.collection(Collection::new(group, version, name, kind).cluster_scoped(!namespaced)))
+        Ok(self.registered(Collection::new(group, version, name, kind).cluster_scoped(!namespaced)))
     }
 
-    /// Of any resource that was [found](watchkeeper_client::discovery::RestMapper), as trees of values.
+    /// Returns the informer of any resource that was [found](watchkeeper_client::discovery::RestMapper), its objects
+    /// as trees of values. It belongs to the factory at once, as with [`for_resource`](Self::for_resource).
     pub fn mapped(&self, found: &Mapping) -> TypedInformer<DynamicObject> {
         let GroupVersionResource { group, version, resource } = &found.resource;
         let collection = Collection::new(group, version, resource, &found.kind.kind);
-        self.collection(collection.cluster_scoped(!found.namespaced))
+        self.registered(collection.cluster_scoped(!found.namespaced))
+    }
+
+    /// A collection that the factory has an informer of.
+    fn registered(&self, collection: Collection) -> TypedInformer<DynamicObject> {
+        let informer = self.collection(collection);
+        informer.informer();
+        informer
     }
 
     /// Of any collection, as any type that its objects can be read as.

@@ -12,9 +12,10 @@ use watchkeeper_cache::handler::SubscriptionOptions;
 use watchkeeper_cache::{InformerFactory, Keep, Notification};
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::{Client, Config};
-use watchkeeper_core::{GroupVersionResource, ResourceVersion};
+use watchkeeper_core::{Collection, GroupVersionResource, ListWatch, ResourceVersion};
 use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
 use watchkeeper_kinds::{ClientSet, TypedFactory};
+use watchkeeper_testkit::script::Script;
 use watchkeeper_testkit::{Fault, TestCluster, Verb};
 
 use methods::every_informer;
@@ -55,6 +56,9 @@ fn name(map: &ConfigMap) -> &str {
 fn every_method_is_of_the_resource_that_it_says() {
     let mut count = 0;
     let factory = TypedFactory::from(InformerFactory::new(nothing));
+    let generic = TypedFactory::from(InformerFactory::new(|_: &Collection| {
+        Box::new(Script::new()) as Box<dyn ListWatch>
+    }));
     macro_rules! check {
         ($(($accessor:ident, $method:ident, $group:expr, $version:expr, $plural:expr, $kind:expr, $scope:ident, $_embedded:expr),)*) => {$(
             let made = factory.$accessor().$method();
@@ -63,12 +67,13 @@ fn every_method_is_of_the_resource_that_it_says() {
                 version: $version.to_owned(),
                 resource: $plural.to_owned(),
             };
-            assert_eq!(made.collection(), factory.for_resource(&at).unwrap().collection(), "{at}");
+            assert_eq!(made.collection(), generic.for_resource(&at).unwrap().collection(), "{at}");
             assert_eq!(made.collection().resource(), $plural);
             let kind = made.collection().kind();
             assert_eq!((&*kind.group, &*kind.version, &*kind.kind), ($group, $version, $kind));
             assert_eq!(made.collection().is_cluster_scoped(), stringify!($scope) == "cluster", "{at}");
             count += 1;
+            assert_eq!(generic.collections().len(), count, "for_resource makes the informer, as in client-go");
         )*};
     }
     every_informer!(check);
@@ -82,7 +87,7 @@ fn every_method_is_of_the_resource_that_it_says() {
     assert!(factory.collections().is_empty(), "to name is not to ask");
 }
 
-fn nothing(_: &watchkeeper_core::Collection) -> Box<dyn watchkeeper_core::ListWatch> {
+fn nothing(_: &Collection) -> Box<dyn ListWatch> {
     unreachable!("nothing is asked for")
 }
 
@@ -120,8 +125,8 @@ async fn one_watch_serves_every_type_and_whoever_wants_none() {
     tokio::time::timeout(PATIENCE, maps.informer().store().wait_for(&b)).await.unwrap();
     assert_eq!(name(&lister.namespace(&here).get("b").unwrap().unwrap()), "b");
     assert_eq!(lister.namespace(&here).get("c").unwrap(), None);
-    assert_eq!(lister.list(&"app=web".parse().unwrap()).items.len(), 2);
-    assert_eq!(name(&lister.by_index("owner", "ann").unwrap().items[0]), "a");
+    assert_eq!(lister.list(&"app=web".parse().unwrap()).items().unwrap().len(), 2);
+    assert_eq!(name(&lister.by_index("owner", "ann").unwrap().items().unwrap()[0]), "a");
     assert_eq!(settings.lister().namespace(&here).get("a").unwrap().unwrap().owner(), "ann");
     assert_eq!(trees.lister().namespace(&here).get("a").unwrap().unwrap().kind(), "ConfigMap");
     let mut added = Vec::new();
@@ -146,6 +151,44 @@ async fn one_watch_serves_every_type_and_whoever_wants_none() {
 }
 
 #[tokio::test]
+async fn what_is_used_as_in_client_go_works_as_in_client_go() {
+    let world = World::start().await;
+    let here = world.cluster.namespace().to_owned();
+    world.create(&here, "a", "ann").await;
+    let (heard, mut hears) = mpsc::unbounded_channel();
+    let lister = {
+        let factory = TypedFactory::new(&world.client); // a local variable
+        let at = GroupVersionResource {
+            group: String::new(),
+            version: "v1".to_owned(),
+            resource: "configmaps".to_owned(),
+        };
+        let maps = factory.for_resource(&at).unwrap();
+        factory.core_v1().config_maps().handle(SubscriptionOptions::default(), move |change| {
+            if let Notification::Added { new, .. } = change {
+                let _ = heard.send(name(&new).to_owned());
+            }
+        });
+        factory.start();
+        factory.synced(PATIENCE).await.unwrap();
+        let lister = maps.lister();
+        assert!(!lister.namespace(&here).list(&Default::default()).items().unwrap().is_empty());
+        lister
+    };
+    let version = world.create(&here, "b", "bob").await;
+    tokio::time::timeout(PATIENCE, lister.store().wait_for(&version)).await.unwrap();
+    assert!(lister.get(&format!("{here}/b")).unwrap().is_some());
+    let error = lister.get("b").unwrap_err().to_string();
+    assert!(error.starts_with("ConfigMap \"b\" has no namespace"), "{error}");
+    let mut names = Vec::new();
+    while names.last().map(String::as_str) != Some("b") {
+        names.push(tokio::time::timeout(PATIENCE, hears.recv()).await.unwrap().unwrap());
+    }
+    assert!(names.contains(&"a".to_owned()));
+    world.cluster.stop().await;
+}
+
+#[tokio::test]
 async fn what_is_narrower_is_an_informer_of_its_own_and_defaults_concern_only_what_is_in_namespaces() {
     let world = World::start().await;
     let (here, there) =
@@ -166,12 +209,16 @@ async fn what_is_narrower_is_an_informer_of_its_own_and_defaults_concern_only_wh
     untyped.start();
     factory.synced(PATIENCE).await.unwrap();
     let everything = Default::default();
-    let names: Vec<String> = both.list(&everything).items.iter().map(|map| name(map).to_owned()).collect();
+    let names: Vec<String> =
+        both.list(&everything).items().unwrap().iter().map(|map| name(map).to_owned()).collect();
     assert_eq!(names.len(), 2);
     assert!(names.contains(&"a".to_owned()) && names.contains(&"b".to_owned()));
-    assert_eq!(one.list(&everything).items.iter().map(|map| name(map)).collect::<Vec<_>>(), ["c"]);
+    assert_eq!(one.list(&everything).items().unwrap().iter().map(|map| name(map)).collect::<Vec<_>>(), ["c"]);
     assert_eq!(heads.get(&format!("{there}/b")).unwrap().unwrap().metadata.name.as_deref(), Some("b"));
-    assert_eq!(owners.list(&everything).items.iter().map(|map| map.owner()).collect::<Vec<_>>(), ["ann"; 2]);
+    assert_eq!(
+        owners.list(&everything).items().unwrap().iter().map(|map| map.owner()).collect::<Vec<_>>(),
+        ["ann"; 2]
+    );
     assert!(namespaces.get("default").unwrap().is_some(), "they are in no namespace");
     factory.stop().await;
     world.cluster.stop().await;

@@ -15,7 +15,7 @@ mod set;
 use std::sync::Arc;
 
 use serde::Serialize;
-use watchkeeper_cache::reader::Undecodable;
+use watchkeeper_cache::reader::{GetError, ListUndecodable};
 use watchkeeper_cache::store::ByField;
 use watchkeeper_cache::{InformerFactory, Keep, Reader};
 use watchkeeper_core::{Collection, LabelSelector, RequirementError};
@@ -68,9 +68,12 @@ pub enum WorkloadError {
         /// Which.
         name: String,
     },
-    /// An object is not what its kind says.
+    /// The deployment cannot be read.
     #[error(transparent)]
-    Undecodable(#[from] Undecodable),
+    Get(#[from] GetError),
+    /// A replica set or a pod cannot be decoded.
+    #[error(transparent)]
+    List(#[from] ListUndecodable),
     /// The selector of the replica set is none.
     #[error("the selector of replica set {name} cannot be read")]
     Selector {
@@ -102,8 +105,11 @@ impl Workloads {
     /// # Errors
     /// See [`WorkloadError`].
     pub fn get(&self, namespace: &str, name: &str) -> Result<Workload, WorkloadError> {
-        let deployment = self.deployments.namespace(namespace).get(name)?;
         let absent = || WorkloadError::Absent { namespace: namespace.to_owned(), name: name.to_owned() };
+        let deployment = match self.deployments.namespace(namespace).get(name) {
+            Err(GetError::Key(_)) => None, // no object has such a name
+            found => found?,
+        };
         let deployment = deployment.ok_or_else(absent)?;
         let set = self.current(&deployment)?;
         let pods = match &set {
@@ -123,30 +129,24 @@ impl Workloads {
     /// W1.
     fn current(&self, deployment: &Deployment) -> Result<Option<Arc<ReplicaSet>>, WorkloadError> {
         let uid = &deployment.metadata.uid;
-        let mut owned = self.sets.namespace(&deployment.metadata.namespace).owned_by(uid);
-        if let Some(error) = owned.undecodable.pop() {
-            return Err(error.into());
-        }
+        let owned = self.sets.namespace(&deployment.metadata.namespace).owned_by(uid).items()?;
         let is_current = |set: &Arc<ReplicaSet>| {
             set.metadata.is_managed_by(uid) && set.metadata.revision() == deployment.metadata.revision()
         };
-        Ok(owned.items.into_iter().find(is_current))
+        Ok(owned.into_iter().find(is_current))
     }
 
     /// W2.
     fn pods_of(&self, namespace: &str, set: &ReplicaSet) -> Result<Vec<PodState>, WorkloadError> {
         let selector = LabelSelector::try_from(&set.spec.selector)
             .map_err(|source| WorkloadError::Selector { name: set.metadata.name.clone(), source })?;
-        let mut pods = self.pods.namespace(namespace).list(&selector);
-        if let Some(error) = pods.undecodable.pop() {
-            return Err(error.into());
-        }
-        Ok(pods.items.iter().map(|pod| pod.state(self.last_event(&pod.metadata.uid))).collect())
+        let pods = self.pods.namespace(namespace).list(&selector).items()?;
+        Ok(pods.iter().map(|pod| pod.state(self.last_event(&pod.metadata.uid))).collect())
     }
 
     /// W4. An event that cannot be read is none.
     fn last_event(&self, uid: &str) -> Option<Arc<Event>> {
-        let about = self.events.by_index(ABOUT, uid).ok()?;
-        about.items.into_iter().max_by(|one, other| one.seen().cmp(&other.seen()))
+        let (about, _) = self.events.by_index(ABOUT, uid).ok()?.partial();
+        about.into_iter().max_by(|one, other| one.seen().cmp(&other.seen()))
     }
 }

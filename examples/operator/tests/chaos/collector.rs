@@ -18,7 +18,7 @@ pub(crate) async fn run(client: Client, factory: TypedFactory) {
             _ = websites.next() => {}
             _ = deployments.next() => {}
         }
-        for deployment in all.list(&Default::default()).items {
+        for deployment in all.list(&Default::default()).items().unwrap() {
             let owner = owners.namespace(&deployment.namespace().unwrap_or_default());
             let owner = owner.get(&deployment.name_any()).unwrap().and_then(|website| website.uid());
             if deployment.owner_references().iter().any(|it| Some(&it.uid) != owner.as_ref()) {

@@ -6,7 +6,7 @@ use operator_example::{MANAGER, Websites};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use watchkeeper_cache::InformerFactory;
-use watchkeeper_cache::reader::Undecodable;
+use watchkeeper_cache::reader::GetError;
 use watchkeeper_cache::reflector::Backoff;
 use watchkeeper_cache::wait::until;
 use watchkeeper_client::Config;
@@ -78,7 +78,7 @@ impl Fleet {
                 let name = spec.holder_identity.filter(|name| !name.is_empty())?;
                 Some(Leader { token: spec.lease_transitions?, name })
             });
-            Ok::<_, Undecodable>(leader.filter(|leader| leader.token >= token))
+            Ok::<_, GetError>(leader.filter(|leader| leader.token >= token))
         });
         leads.await.unwrap()
     }

@@ -1,0 +1,28 @@
+//! Last failure: why the copy of a reflector is not current.
+
+use std::sync::Arc;
+
+use super::Failure;
+use crate::lock::Mutex;
+
+/// The failure of the last list or watch request, until one succeeds. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LastFailure {
+    failure: Arc<Mutex<Option<Arc<Failure>>>>,
+}
+
+impl LastFailure {
+    pub(crate) fn get(&self) -> Option<Arc<Failure>> {
+        self.failure.lock().clone()
+    }
+
+    pub(super) fn set(&self, failure: Failure) {
+        let former = self.failure.lock().replace(Arc::new(failure));
+        drop(former); // outside the lock
+    }
+
+    pub(super) fn clear(&self) {
+        let former = self.failure.lock().take();
+        drop(former);
+    }
+}
