@@ -7,6 +7,7 @@
 //! | file | what it shows |
 //! |---|---|
 //! | `website` | a custom resource as a Rust type, with its schema, columns and scale |
+//! | `informers` | what the caches keep of the objects |
 //! | `install` | the definition applied, and waited for |
 //! | `reconcile` | one website brought into order: finalizer, parts, status |
 //! | `deployment`, `registry` | what is applied, and nothing else of the objects |
@@ -15,6 +16,7 @@
 
 pub mod deployment;
 mod ensure;
+mod informers;
 mod install;
 mod reconcile;
 pub mod registry;
@@ -22,6 +24,7 @@ mod status;
 pub mod website;
 
 pub use ensure::MANAGER;
+pub use informers::informers;
 pub use install::install;
 pub use reconcile::{FINALIZER, Websites};
 pub use website::{Website, WebsiteSpec, WebsiteStatus};

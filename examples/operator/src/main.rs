@@ -9,7 +9,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::net::SocketAddr;
 
 use clap::Parser;
-use operator_example::{MANAGER, Websites, install};
+use operator_example::{MANAGER, Websites, informers, install};
 use watchkeeper_controller::Manager;
 use watchkeeper_controller::events::Recorder;
 use watchkeeper_controller::leader::{Elector, Lease};
@@ -40,7 +40,7 @@ async fn main() -> Result<(), BoxError> {
     let client = Client::infer()?; // $KUBECONFIG, ~/.kube/config, or a pod's service account
     install(&client).await?;
 
-    let (factory, registry) = (TypedFactory::new(&client), Registry::new());
+    let (factory, registry) = (TypedFactory::from(informers(&client).build()), Registry::new());
     let mut manager = Manager::new(&factory).metrics(&registry).serve(arguments.health)?;
     if arguments.leader_elect {
         let namespace = arguments.namespace.as_deref().unwrap_or(client.default_namespace());

@@ -37,7 +37,8 @@ pub struct Websites {
 }
 
 impl Websites {
-    /// With the informers of this factory. What is done is told to the recorder.
+    /// With the informers of a factory that was built by [`informers`](crate::informers). What is done is told to the
+    /// recorder.
     pub fn new(client: &Client, factory: &TypedFactory, recorder: &Recorder) -> Self {
         let websites = factory.of::<Website>().lister();
         Self {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use operator_example::registry::{self, REGISTRY};
 use operator_example::website::Phase;
-use operator_example::{MANAGER, Website, WebsiteSpec, Websites, install};
+use operator_example::{MANAGER, Website, WebsiteSpec, Websites, informers, install};
 use serde_json::json;
 use tokio::sync::oneshot;
 use watchkeeper_cache::reader::ListUndecodable;
@@ -65,7 +65,7 @@ async fn a_website_is_made_scaled_and_taken_back() {
 
 /// The operator as `main` has it, without a port.
 async fn operate(client: &Client) -> (oneshot::Sender<()>, tokio::task::JoinHandle<()>) {
-    let factory = TypedFactory::new(client);
+    let factory = TypedFactory::from(informers(client).build());
     let mut manager = Manager::new(&factory);
     let (recorder, writer) = Recorder::for_server(client, MANAGER).await;
     manager.spawn("events", |stop| async move {

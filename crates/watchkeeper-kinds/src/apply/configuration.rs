@@ -37,11 +37,13 @@ pub trait ApplyConfiguration: Serialize {
     /// where it has applied them, such as `status`, and empty for the object itself.
     ///
     /// Of a manager that has applied nothing, or owns nothing any more, it is only name and namespace. The
-    /// object must be as the server gave it. Where a manager has applied an empty struct or map and others
+    /// object must be as the server gave it: informers cut `managedFields` out unless their
+    /// [intake](watchkeeper_client::source::RestSources::intake) keeps them. Where a manager has applied an empty struct or map and others
     /// have filled it since, what they wrote is taken for the manager's: the object does not tell the two.
     ///
     /// # Errors
-    /// If the fields of a manager cannot be read, or the object does not fit the type.
+    /// If the object has no `managedFields`, if the fields of a manager cannot be read, or if the object does not fit
+    /// the type.
     fn extract(object: &Self::Kind, manager: &str, subresource: &str) -> Result<Self, ExtractError>
     where
         Self: DeserializeOwned,

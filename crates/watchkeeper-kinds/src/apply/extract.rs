@@ -6,11 +6,21 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use watchkeeper_core::ObjectKey;
 
-/// Why what a manager has applied cannot be told.
+/// Why the fields that a manager has applied cannot be extracted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExtractError {
+    /// The object has no `managedFields`, so that nobody knows who owns which fields.
+    #[error(
+        "{object} has no managedFields: caches cut them out by default; get the object from the server, or keep \
+         them in the cache"
+    )]
+    NoManagedFields {
+        /// The key of the object.
+        object: String,
+    },
     /// The fields of the manager are not what a server writes.
     #[error("no field is named {0:?}")]
     Field(String),
@@ -25,6 +35,11 @@ pub(super) fn extract<A: DeserializeOwned>(
     subresource: &str,
 ) -> Result<A, ExtractError> {
     let mut object = serde_json::to_value(object)?;
+    if object["metadata"]["managedFields"].as_array().is_none_or(Vec::is_empty) {
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+        let key = ObjectKey::namespaced(text("namespace"), text("name"));
+        return Err(ExtractError::NoManagedFields { object: key.to_string() });
+    }
     let owned = match fields_of(&object, manager, subresource) {
         Some(fields) => owned(&object, &Owned::read(fields)?),
         None => None,

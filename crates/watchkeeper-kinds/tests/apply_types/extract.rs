@@ -102,6 +102,21 @@ fn of_who_has_applied_nothing_there_is_only_the_name() {
 }
 
 #[test]
+fn an_object_without_managed_fields_is_an_error_that_says_what_to_do() {
+    for managed in [None, Some(Vec::new())] {
+        let mut object = deployment(&json!({"f:spec": {"f:replicas": {}}}));
+        object.metadata.managed_fields = managed;
+        let error = DeploymentApply::extract(&object, "ours", "").unwrap_err();
+        assert!(matches!(&error, ExtractError::NoManagedFields { object } if object == "shop/web"));
+        assert_eq!(
+            error.to_string(),
+            "shop/web has no managedFields: caches cut them out by default; get the object from the server, or keep \
+             them in the cache"
+        );
+    }
+}
+
+#[test]
 fn fields_that_no_server_writes_are_an_error() {
     for name in ["spec", "x:spec", "k:spec", "v:spec", "i:spec"] {
         let object = deployment(&json!({name: {}}));

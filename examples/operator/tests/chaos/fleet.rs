@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use operator_example::{MANAGER, Websites};
+use operator_example::{MANAGER, Websites, informers};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use watchkeeper_cache::InformerFactory;
 use watchkeeper_cache::reader::GetError;
 use watchkeeper_cache::reflector::Backoff;
 use watchkeeper_cache::wait::until;
@@ -140,8 +139,7 @@ fn manager(config: &Config, who: &str, journal: &Journal) -> Manager {
     let mut config = config.clone();
     config.user_agent = who.to_owned();
     let client = Client::new(&config).unwrap();
-    let factory = InformerFactory::builder(client.clone()).configure(|_, it| it.backoff(BACKOFF)).build();
-    let factory = TypedFactory::from(factory);
+    let factory = TypedFactory::from(informers(&client).configure(|_, it| it.backoff(BACKOFF)).build());
     let [lease, renew, retry] = TIMES;
     let elector = Elector::new(Lease::new(&client, NAMESPACE, MANAGER), who).unwrap();
     let mut manager = Manager::new(&factory).elector(elector.times(lease, renew, retry).unwrap());
