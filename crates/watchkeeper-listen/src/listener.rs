@@ -332,6 +332,7 @@ struct Streams {
 impl<F: Future<Output: Send> + Send + 'static> Executor<F> for Streams {
     fn execute(&self, future: F) {
         let Self { cut, patience, budget, client, .. } = self.clone();
+        let future = Box::pin(future); // large, and each future around it would have room for a copy
         self.tracker.spawn(async move {
             cut.run_until_cancelled(unless_stalled(future, Arc::default(), patience, budget, client)).await;
         });
@@ -359,7 +360,7 @@ impl<A: Answer> Connection<A> {
             else {
                 return;
             };
-            return self.serve(stream, None, protocol).await;
+            return Box::pin(self.serve(stream, None, protocol)).await;
         }
         let handshake = timeout(self.limits.handshake, async {
             let acceptor = TlsAcceptor::from(security.current().await?);
@@ -373,7 +374,7 @@ impl<A: Answer> Connection<A> {
             Some(b"h2") => Protocol::Http2,
             _ => Protocol::Http1,
         };
-        self.serve(stream, peer, protocol).await;
+        Box::pin(self.serve(stream, peer, protocol)).await;
     }
 
     async fn serve<S>(self, stream: S, peer: Option<Arc<A::Peer>>, protocol: Protocol)
@@ -430,7 +431,7 @@ impl<A: Answer> Connection<A> {
                     .serve_connection(TokioIo::new(Stalling::new(stream, limits.stall)), service)
                     .with_upgrades();
                 // A connection of HTTP/1.1 is asked to close by a header where that is due.
-                let connection = drive(connection, &stop, None);
+                let connection = Box::pin(drive(connection, &stop, None));
                 let connection = unless_stalled(connection, Arc::default(), patience, budget, remote);
                 let ended = cut.run_until_cancelled(connection).await.flatten();
                 if let (Some(()), Some(then)) = (ended, switch.take()) {
@@ -457,8 +458,9 @@ impl<A: Answer> Connection<A> {
                         std::future::pending::<()>().await;
                     }
                 };
+                let connection = Box::pin(drive(connection, &stop, Some(&hang_up)));
                 tokio::select! {
-                    () = drive(connection, &stop, Some(&hang_up)) => {}
+                    () = connection => {}
                     () = silent => {} // C3
                     () = cut.cancelled() => {}
                 }

@@ -98,7 +98,9 @@ async fn compare(
     };
     let cluster = match question {
         Question::Queue | Question::Web => None,
-        Question::Server | Question::Unread | Question::Client | Question::Informer => Some(Cluster::start().await?),
+        Question::Server | Question::Unread | Question::Client | Question::Informer => {
+            Some(Cluster::start().await?)
+        }
     };
     let directory = TempDir::with_prefix("watchkeeper-bench-")?;
     let binaries = Binaries::get()?;

@@ -61,7 +61,7 @@ impl Api {
                 items.extend(self.component_status(name).await);
             }
         }
-        encoder.unstored_list(StatusCode::OK, items)
+        encoder.unstored_list(StatusCode::OK, &items)
     }
 
     async fn component_status(&self, name: &str) -> Option<Value> {

@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn compressed_bytes_are_those_of_a_plain_gzip_encoder() {
         for length in [0, 1, 100_000, 1_000_000] {
-            let plain: Vec<u8> = (0..length).map(|at: usize| (at * at >> 7) as u8 % 61).collect();
+            let plain: Vec<u8> = (0..length).map(|at: usize| ((at * at) >> 7) as u8 % 61).collect();
             let mut gzip = Gzip::new(Growing::new(Box::new(Bytes::from(plain.clone()))), Budget::default());
             let mut compressed = Vec::new();
             while let Some(bytes) = gzip.next().unwrap() {

@@ -102,7 +102,7 @@ impl Encoder {
     ///
     /// # Errors
     /// As of [`page`](Self::page).
-    pub fn unstored_list(&self, code: StatusCode, items: Vec<Value>) -> Result<Response, Status> {
+    pub fn unstored_list(&self, code: StatusCode, items: &[Value]) -> Result<Response, Status> {
         let kind = self.list_kind().into_owned();
         match self.accepted.transform {
             None => {
@@ -124,7 +124,7 @@ impl Encoder {
                 Response::object(code, self.accepted, &list, &kind)
             }
             Some((Shape::Table, version)) => {
-                let table = self.printer(version).list(&items, ListMeta::default());
+                let table = self.printer(version).list(items, ListMeta::default());
                 self.serialized(code, &table)
             }
         }
