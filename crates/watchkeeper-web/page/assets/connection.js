@@ -8,13 +8,13 @@
 // - T2: one PUT is under way at a time, and the last set put is the last set wanted.
 // - T3: a stream over which nothing comes for SILENCE is lost: the service sends a ping every HEARTBEAT seconds.
 
-const RETRY = [250, 500, 1000];
-const REFUSED = 4000;
-const CARRIED = 8;
-const HEARTBEAT = 2;
-const SILENCE = 4000;
-const CHECK = 500;
-const ANSWER = 2000;
+const RETRY = [250, 500, 1000]; // milliseconds before each attempt to connect; the last goes on
+const REFUSED = 4000; // the same while the service does not let us in
+const CARRIED = 8; // as many subscriptions are sent with the request that opens the stream
+const HEARTBEAT = 1; // seconds
+const SILENCE = 3500; // milliseconds
+const CHECK = 500; // milliseconds between two looks at the silence
+const ANSWER = 2000; // milliseconds until a request counts as not answered
 
 export class Connection {
   constructor() {
@@ -120,6 +120,7 @@ export class Connection {
     }
     const source = new EventSource(`/v1/stream?${query}`);
     this.source = source;
+    this.puts = new AbortController();
     this.#watch();
     const on = (name, take) => source.addEventListener(name, (event) => {
       this.heard = Date.now();
@@ -200,6 +201,7 @@ export class Connection {
     this.timer = undefined;
     this.source?.close();
     this.source = null;
+    this.puts?.abort();
   }
 
   /** Asks what an event source does not report: whether the service is there, and lets us in. */
@@ -223,13 +225,16 @@ export class Connection {
     this.putting = true;
     const body = JSON.stringify({ subscriptions: this.#specs() });
     const headers = { "content-type": "application/json" };
-    const status = await fetch(`/v1/stream/${this.id}`, { method: "PUT", body, headers }).then((answer) => answer.status, () => 0);
+    const signal = AbortSignal.any([this.puts.signal, AbortSignal.timeout(5 * ANSWER)]);
+    const status = await fetch(`/v1/stream/${this.id}`, { method: "PUT", body, headers, signal }).then((answer) => answer.status, () => 0);
     this.putting = false;
     if (status === 404 && this.source !== null) {
       this.last = null;
       this.#lost();
-    } else if (status === 0 || status >= 500) this.unsent = true; // the stream breaks too, and hello puts it again
-    else if (this.unsent) this.#put();
+    } else if (status === 0 || status >= 500) {
+      this.unsent = true; // if the stream breaks, too, hello puts it again
+      setTimeout(() => this.unsent && this.#put(), ANSWER);
+    } else if (this.unsent) this.#put();
   }
 
   #specs() {

@@ -133,12 +133,13 @@ function outage() {
 /** Says what is current and what is not, dims the latter, and stops its ages. */
 function freshness() {
   const all = outage();
-  const part = all ?? list.outage;
-  banner.show(part);
-  clock.stop(part !== null || connected.state === "refused");
-  document.querySelector(".list").classList.toggle("stale", part !== null || connected.state === "refused" || !$("banner").hidden);
-  panel?.element.classList.toggle("stale", all !== null || panel.stale);
-  return part;
+  const [ofList, ofPanel] = [all ?? list.outage, all ?? panel?.outage ?? null];
+  const refused = connected.state === "refused";
+  banner.show(ofList ?? ofPanel);
+  clock.stop(refused || (ofList ?? ofPanel) !== null);
+  document.querySelector(".list").classList.toggle("stale", refused || ofList !== null || !$("banner").hidden);
+  panel?.element.classList.toggle("stale", refused || ofPanel !== null);
+  return ofList ?? ofPanel;
 }
 
 /** Says how it stands with the connection and the pause. */
@@ -264,6 +265,7 @@ addEventListener("hashchange", show);
 setInterval(() => {
   state();
   banner.tick();
+  if (!clock.runs()) return;
   list.tick();
   panel?.tick();
 }, 1000);

@@ -23,7 +23,7 @@ export class ObjectPanel {
     this.parts = {};
     this.object = null;
     this.held = null;
-    this.stale = false;
+    this.stale = null;
     this.kind = h("span", { class: "kind" }, kind);
     this.facts = h("div", { class: "facts" });
     this.chips = h("div", { class: "chips" });
@@ -86,6 +86,11 @@ export class ObjectPanel {
     if (this.object === null) this.#note("You are not signed in", "The server shows the object to those it knows.");
   }
 
+  /** What of it is not current: `{ what, since, reason }`, or null. */
+  get outage() {
+    return this.stale && { what: `${this.target.resource} not current`, ...this.stale };
+  }
+
   close() {
     clearTimeout(this.again);
     this.unsubscribe();
@@ -111,7 +116,7 @@ export class ObjectPanel {
     } else if (event === "reset") {
       this.came = false;
     } else if (event === "stale") {
-      this.stale = message !== null;
+      this.stale = message;
     } else if (event === "failed") {
       if (message.status >= 500) this.again = setTimeout(() => this.#subscribe(), AGAIN);
       const { title, hint } = explain(message);
