@@ -302,7 +302,7 @@ impl Listener {
                 };
                 let security = self.security.clone();
                 connections.spawn(async move {
-                    connection.accept(stream, security).await;
+                    Box::pin(connection.accept(stream, security)).await;
                     drop(permit);
                 });
             }
