@@ -13,7 +13,8 @@ use crate::nodes::Fleet;
 use crate::pace::Pace;
 use crate::plane::Plane;
 use crate::{
-    accounts, deployment, endpoints, garbage, kubelet, namespace, nodes, replica_set, root_ca, scheduler,
+    accounts, deployment, endpoints, garbage, kubelet, namespace, nodes, protection, replica_set, root_ca,
+    scheduler,
 };
 
 /// Why a cluster does not live.
@@ -96,6 +97,7 @@ impl Builder {
             replica_set::start(&mut plane);
             deployment::start(&mut plane);
             endpoints::start(&mut plane);
+            protection::start(&mut plane);
             nodes::watch_over(&mut plane, &self.pace);
         }
         let fleet = Arc::new(Fleet::new(self.nodes));

@@ -34,6 +34,7 @@ mod namespace;
 mod nodes;
 mod pace;
 mod plane;
+mod protection;
 mod replica_set;
 mod resource;
 mod root_ca;

@@ -59,3 +59,9 @@ pub(crate) const ENDPOINT_SLICES: Resource =
 pub(crate) const DEPLOYMENTS: Resource = Resource::namespaced("apps", "v1", "deployments", "Deployment");
 pub(crate) const REPLICA_SETS: Resource = Resource::namespaced("apps", "v1", "replicasets", "ReplicaSet");
 pub(crate) const LEASES: Resource = Resource::namespaced("coordination.k8s.io", "v1", "leases", "Lease");
+pub(crate) const PERSISTENT_VOLUMES: Resource =
+    Resource::cluster("", "v1", "persistentvolumes", "PersistentVolume");
+pub(crate) const PERSISTENT_VOLUME_CLAIMS: Resource =
+    Resource::namespaced("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim");
+pub(crate) const VOLUME_ATTRIBUTES_CLASSES: Resource =
+    Resource::cluster("storage.k8s.io", "v1", "volumeattributesclasses", "VolumeAttributesClass");

@@ -12,5 +12,6 @@ mod living;
 mod namespaces;
 mod placing;
 mod pods;
+mod protection;
 mod replica_sets;
 mod trouble;
