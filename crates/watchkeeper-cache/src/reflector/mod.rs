@@ -14,6 +14,7 @@
 //! - R1: a list is committed whole, of one version, or not at all.
 //! - R2: a watch begins at the version that the copy has.
 //! - R3: at most one request goes on at any time. Dropping [`run`](Reflector::run) ends it.
+//! - R4: watches that end within a second are not reopened without a pause, whatever they brought.
 
 mod backoff;
 mod ended;
@@ -86,6 +87,8 @@ pub struct Reflector<S> {
     position: Position,
     presence: Presence,
     reconnect: Arc<Notify>,
+    /// How many watches in a row were over soon after they began.
+    quick_watches: u32,
 }
 
 /// Whether there is such a collection.
@@ -136,6 +139,7 @@ impl<S: Sink> Reflector<S> {
             position: Position::default(),
             presence: Presence::Unknown,
             reconnect: Arc::default(),
+            quick_watches: 0,
         }
     }
 
@@ -381,6 +385,9 @@ impl State {
     }
 
     fn after(self, delay: Duration) -> Self {
+        if delay.is_zero() {
+            return self;
+        }
         Self::Waiting { delay, then: Box::new(self) }
     }
 }

@@ -1,5 +1,6 @@
 //! Watching: the changes after the state that the copy has.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::time::Duration;
 
@@ -15,6 +16,9 @@ use crate::Sink;
 
 /// A watch that is over sooner and brought nothing was none.
 const SHORT: Duration = Duration::from_secs(1);
+
+/// After more watches in a row that were over within [`SHORT`], the next one is not opened at once.
+const QUICK_WATCHES: u32 = 1;
 
 /// What a watch has brought so far.
 pub(super) struct Tally {
@@ -53,10 +57,42 @@ impl<S: Sink> Reflector<S> {
             }
         };
         self.progress.phase(super::Phase::Watching);
+        let from = self.position.version().clone();
         let ending = self.changes(&mut watch, &mut tally, from_nowhere).await;
         drop(watch);
         tally.end(&mut *self.observer);
-        self.watch_ended(ending, &tally, patience)
+        self.quick_watches = if tally.is_quick() { self.quick_watches.saturating_add(1) } else { 0 };
+        match self.watch_ended(ending, &tally, patience) {
+            State::Watching { open, patience } => {
+                let pause = self.pause(&tally, &from);
+                State::Watching { open, patience }.after(pause)
+            }
+            state => state,
+        }
+    }
+
+    /// Returns how long to wait before the next watch (R4). A server, or a proxy, may end every watch after an event
+    /// or two. As long as the version moves forward, one watch per second is opened; if it does not, because the same
+    /// events come again and again, the delays grow.
+    fn pause(&mut self, tally: &Tally, from: &ResourceVersion) -> Duration {
+        if self.quick_watches <= QUICK_WATCHES {
+            return Duration::ZERO;
+        }
+        let reached = self.position.version();
+        let moves_forward = from.compare(reached).map_or(from != reached, Ordering::is_lt);
+        // Where events are not ordered, the version says little.
+        match moves_forward || !self.source.is_ordered() {
+            true => SHORT.saturating_sub(tally.begun.elapsed()),
+            false => {
+                let delay = self.delay(None);
+                tracing::debug!(
+                    reflector = self.name,
+                    ?delay,
+                    "watches end at once without a newer version; backing off"
+                );
+                delay
+            }
+        }
     }
 
     async fn changes(&mut self, watch: &mut WatchStream, tally: &mut Tally, from_nowhere: bool) -> Ending {
@@ -191,6 +227,10 @@ impl Tally {
 
     pub(super) fn is_short(&self) -> bool {
         self.events == 0 && self.begun.elapsed() < SHORT
+    }
+
+    fn is_quick(&self) -> bool {
+        self.begun.elapsed() < SHORT
     }
 
     pub(super) fn end(&self, observer: &mut dyn Observer) {

@@ -11,6 +11,9 @@ use watchkeeper_core::{
 /// Two watches begin at least so long after one another.
 const BETWEEN_WATCHES: Duration = Duration::from_secs(1);
 
+/// The longest that a server can ask to be left alone.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
+
 /// Every event after a version. A watch that ends is followed by another from the last version that was seen,
 /// bookmarks included; nothing is ever listed, and no event comes twice.
 ///
@@ -118,7 +121,7 @@ impl RetryWatcher {
 
     fn wait_as_asked(&mut self, error: &WatchError) {
         tracing::debug!(%error, version = %self.version, "watching again after an error");
-        let asked = error.status().and_then(Status::retry_after).unwrap_or_default();
+        let asked = error.status().and_then(Status::retry_after).unwrap_or_default().min(MAX_RETRY_AFTER);
         self.not_before = self.not_before.max(Instant::now() + asked);
     }
 }

@@ -214,3 +214,14 @@ async fn a_watcher_of_several_collections_goes_on_in_each_from_where_it_was() {
     assert_eq!(names, ["30", "12"]);
     assert_eq!((froms(&a), froms(&b)), (vec!["10".to_owned(), "30".to_owned()], vec!["10".to_owned(); 2]));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_watcher_waits_at_most_half_a_minute_whatever_the_server_asks_for() {
+    let forever = Duration::from_secs(99_999_999_999);
+    let script = Script::new()
+        .watch_fails(Status::too_many_requests("busy", forever))
+        .then(Watch::new().fails(Status::expired("too old")));
+    let begun = Instant::now();
+    watched(&script, 10).await;
+    assert_eq!((begun.elapsed(), script.requests().len()), (30 * SECOND, 2));
+}

@@ -150,3 +150,40 @@ async fn patience_is_as_at_first_once_a_minute_went_by_without_an_internal_error
         assert_eq!(watches(&story), 1 + retries, "after {tenth:?}");
     }
 }
+
+/// How many watches are opened in a minute by a server that ends each at once.
+async fn watches_in_a_minute(watch: impl Fn(u64) -> Watch) -> usize {
+    let script = (0..2_000).fold(listed(), |script, number| script.then(watch(number)));
+    let copy = crate::story::Recorder::default();
+    let reflector = watchkeeper_cache::Reflector::new(script.clone(), copy).backoff(plain()).seed(1);
+    reflector.run(tokio::time::sleep(60 * SECOND)).await;
+    script.requests().len() - 1
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_sends_the_same_event_and_ends_every_watch_is_asked_ever_more_seldom() {
+    // Two at once, and then after 0.8, 1.6, 3.2, 6.4, 12.8 and 25.6 s.
+    assert_eq!(watches_in_a_minute(|_| Watch::new().modified(object("a", 7))).await, 2 + 6);
+    assert_eq!(watches_in_a_minute(|_| Watch::new().bookmark(10)).await, 2 + 6);
+    let interrupted = |_| Watch::new().bookmark(10).fails(WatchError::Interrupted("cut".into()));
+    assert_eq!(watches_in_a_minute(interrupted).await, 2 + 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_ends_every_watch_after_a_new_event_is_asked_once_a_second() {
+    let opened = watches_in_a_minute(|number| Watch::new().modified(object("a", 11 + number))).await;
+    assert_eq!(opened, 2 + 59);
+    // One that lasts is followed by another at once, as before.
+    let lasting = |number| Watch::new().modified(object("a", 11 + number)).wait(SECOND);
+    assert_eq!(watches_in_a_minute(lasting).await, 60);
+}
+
+#[tokio::test(start_paused = true)]
+async fn internal_errors_that_come_at_once_are_not_borne_without_a_pause() {
+    let script =
+        (0..1_000).fold(listed(), |script, _| script.then(Watch::new().fails(Status::internal_error("why"))));
+    let copy = crate::story::Recorder::default();
+    let reflector = watchkeeper_cache::Reflector::new(script.clone(), copy).backoff(plain()).seed(1);
+    reflector.bear_internal_errors(60 * SECOND).run(tokio::time::sleep(60 * SECOND)).await;
+    assert_eq!(script.requests().len(), 1 + 2 + 6);
+}
