@@ -220,6 +220,48 @@ async fn dropping_the_stream_drops_the_request_that_is_out() {
     }
 }
 
+/// Pages without an end: what the token of each is, and how many items it has.
+fn endless(
+    token: impl Fn(usize) -> String + Send + 'static,
+    items: usize,
+    asked: &Arc<Mutex<usize>>,
+) -> impl FnMut(ListRequest) -> std::future::Ready<Result<List<u32>, RequestError>> + Send + 'static {
+    let asked = asked.clone();
+    move |_| {
+        let mut asked = asked.lock();
+        *asked += 1;
+        let continue_token = Some(token(*asked));
+        ready(Ok(List { items: vec![7; items], version: 10.into(), continue_token, remaining: None }))
+    }
+}
+
+#[tokio::test]
+async fn pages_that_do_not_end_are_an_error_after_few_requests() {
+    type Token = fn(usize) -> String;
+    let cases: [(Token, usize, usize, &str); 4] = [
+        (|_| "same".into(), 5, 2, "continue token repeated after 2 pages"),
+        (|page| (page % 3).to_string(), 5, 7, "continue token repeated after 7 pages"),
+        (|page| page.to_string(), 0, 20, "20 pages in a row had no items"),
+        (|page| page.to_string(), 1, 100_000, "list is longer than 100000 pages"),
+    ];
+    for (token, items, requests, why) in cases {
+        let asked = Arc::new(Mutex::new(0));
+        let error = Pager::new(endless(token, items, &asked)).list(ListRequest::default()).await.unwrap_err();
+        assert!(
+            matches!(error, RequestError::EndlessList { .. }) && error.to_string().contains(why),
+            "{error}"
+        );
+        assert_eq!(*asked.lock(), requests, "{why}");
+
+        *asked.lock() = 0;
+        let pages = Pager::new(endless(token, items, &asked)).pages(ListRequest::default());
+        let pages: Vec<_> = pages.collect().await;
+        let (last, before) = pages.split_last().unwrap();
+        assert!(last.as_ref().unwrap_err().to_string().contains(why));
+        assert_eq!((before.len(), *asked.lock()), (requests, requests), "the pages come before the error");
+    }
+}
+
 struct World {
     server: Arc<ApiServer>,
     maps: DynamicApi,

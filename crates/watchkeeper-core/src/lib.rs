@@ -44,8 +44,9 @@ pub use kind::{
     GroupKind, GroupResource, GroupVersion, GroupVersionError, GroupVersionKind, GroupVersionResource,
 };
 pub use list_watch::{
-    BoxError, Collection, ListAt, ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, Sources,
-    Union, WatchError, WatchFrom, WatchOpening, WatchRequest, WatchStream,
+    BoxError, Collection, EndlessList, ListAt, ListEnd, ListError, ListPart, ListRequest, ListStream,
+    ListWatch, MAX_EMPTY_PAGES, MAX_PAGES, Paging, Sources, Union, WatchError, WatchFrom, WatchOpening,
+    WatchRequest, WatchStream,
 };
 pub use quoted::{Quoted, is_printable};
 pub use selector::{

@@ -22,6 +22,7 @@ pub mod protobuf;
 pub mod quantity;
 pub mod schema;
 pub mod transcode;
+mod values;
 pub mod yaml;
 
 pub use annotations::Annotations;

@@ -67,6 +67,13 @@ pub enum Problem {
         /// The limit, in bytes.
         limit: usize,
     },
+    /// There are far more values than an object of this size needs: decoding them would take many times its memory.
+    TooManyValues {
+        /// The most values that a body of this size may have.
+        limit: usize,
+        /// The size of the body.
+        bytes: usize,
+    },
     /// The `k8s\0` prefix is missing.
     NoMagic,
     /// A varint has more than ten bytes, or a value beyond 64 bits.
@@ -126,6 +133,9 @@ impl fmt::Display for Problem {
             Problem::BadValue { expected, found } => write!(f, "expected {expected}, found {found}"),
             Problem::TooDeep { limit } => write!(f, "nested deeper than the limit of {limit} levels"),
             Problem::TooLong { what, limit } => write!(f, "{what} is longer than the limit of {limit} bytes"),
+            Problem::TooManyValues { limit, bytes } => {
+                write!(f, "more than {limit} values in {bytes} bytes")
+            }
             Problem::NoMagic => f.write_str("the protobuf body does not start with `k8s\\0`"),
             Problem::OverlongVarint => f.write_str("varint is longer than 64 bits"),
             Problem::LengthPastEnd { length, left } => {

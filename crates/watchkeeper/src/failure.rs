@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 
 use watchkeeper_client::discovery::{DiscoveryError, MapError};
 use watchkeeper_client::rest::RequestError;
-use watchkeeper_client::transport::{BuildError, ConnectError, TransportError};
+use watchkeeper_client::transport::{BodyError, BuildError, ConnectError, TransportError};
 use watchkeeper_client::{ClientError, ConfigError};
 use watchkeeper_core::{Status, StatusReason};
 
@@ -122,6 +122,7 @@ impl From<&RequestError> for Failure {
         match error {
             RequestError::Refused { status, .. } => Self::from(&**status),
             RequestError::Transport { source, .. } => Self::from(source),
+            RequestError::Body { source: BodyError::TooLarge { .. }, .. } => Self::of(error),
             RequestError::Body { source, .. } => {
                 Self::said(format!("Unable to connect to the server: {}", chain(source)))
             }

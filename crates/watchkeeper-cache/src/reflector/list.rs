@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
-use watchkeeper_core::{ListAt, ListEnd, ListError, ListPart, ListRequest, ResourceVersion};
+use watchkeeper_core::{ListAt, ListEnd, ListError, ListPart, ListRequest, Paging, ResourceVersion};
 
 use super::{Failure, Next, Presence, Reflector, Relist, State, WhenGone, Why};
 use crate::Sink;
@@ -48,27 +48,30 @@ impl<S: Sink> Reflector<S> {
         }
     }
 
-    /// Stages a list, in pages of a size. Where a page has expired, the list is not had in pages.
+    /// Stages a list, in pages of a size. Where a page has expired, the list is not had in pages. A list whose pages
+    /// do not end is malformed.
     async fn pages(&mut self, at: &ListAt, size: Option<NonZeroU32>) -> Result<Staged, ListError> {
         let mut request = ListRequest { at: at.clone(), limit: size };
         let mut version = None;
         let mut paged = false;
+        let mut paging = Paging::default();
         loop {
             if !matches!(request.at, ListAt::Page(_)) {
                 self.sink.begin();
                 self.progress.list_begins();
             }
             match self.page(request.clone()).await {
-                Ok(end) => {
+                Ok((items, end)) => {
                     let version = version.get_or_insert(end.version);
                     let Some(token) = end.continue_token else {
                         return Ok(Staged { version: version.clone(), paged });
                     };
+                    paging.advance(items, &token).map_err(|endless| ListError::Malformed(endless.into()))?;
                     paged = true;
                     request.at = ListAt::Page(token);
                 }
                 Err(ListError::Expired(_)) if matches!(request.at, ListAt::Page(_)) => {
-                    version = None;
+                    (version, paging) = (None, Paging::default());
                     request = ListRequest { at: at.clone(), limit: None };
                 }
                 Err(error) => return Err(error),
@@ -76,16 +79,21 @@ impl<S: Sink> Reflector<S> {
         }
     }
 
-    async fn page(&mut self, request: ListRequest) -> Result<ListEnd, ListError> {
+    /// Stages a page. Returns how many items the server sent, and what is known at its end.
+    async fn page(&mut self, request: ListRequest) -> Result<(usize, ListEnd), ListError> {
         let mut parts = self.source.list(request);
+        let mut items = 0;
         while let Some(part) = parts.next().await {
             consume_budget().await; // a source that is always ready must not keep `stop` from being seen
             match part? {
-                ListPart::Item(object) => drop(self.stage(object)),
+                ListPart::Item(object) => {
+                    items += 1;
+                    self.stage(object);
+                }
                 ListPart::End(end) => {
                     self.progress.page_ends(end.remaining);
                     self.progress.contact();
-                    return Ok(end);
+                    return Ok((items, end));
                 }
             }
         }

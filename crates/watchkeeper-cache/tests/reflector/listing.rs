@@ -268,3 +268,30 @@ async fn progress_tells_how_many_items_have_come_of_how_many() {
     assert_eq!(progress.borrow().items, 300);
     assert!(progress.borrow().version.is_empty(), "the list has not ended");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_list_whose_pages_do_not_end_fails_and_is_tried_again_after_a_delay() {
+    let page = |token: &str| List::at(10).item(object("a", 1)).continues(token);
+    let script = script().then(page("p2")).then(page("p3")).then(page("p3")).then(List::at(20));
+    let story = story(script).await;
+    let expected = [
+        "list rv=0 limit=500",
+        "list continue=p2 limit=500",
+        "list continue=p3 limit=500",
+        "list rv=0 limit=500", // and not the third page once more
+        "watch rv=20",
+    ];
+    assert_eq!(story.asked, expected);
+    assert_eq!(story.heard.failures, ["list: the answer is not a list: Relist"]);
+    assert_eq!(story.told, ["commit @20: "], "nothing of it counts");
+    assert!(story.took >= Duration::from_millis(800));
+
+    // Pages without items, each with another token.
+    let empty = (0..100).fold(Script::new().without_initial_events(), |script, page| {
+        script.then(List::at(10).continues(&page.to_string()))
+    });
+    let story = story_of(&empty, |it| it).await;
+    let failed = story.asked.iter().skip(1).position(|asked| asked.starts_with("list rv=0"));
+    assert_eq!(failed, Some(19), "20 pages, and then from the beginning: {:?}", story.asked);
+    assert_eq!(story.heard.failures.len(), 5);
+}

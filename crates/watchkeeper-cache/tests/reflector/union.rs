@@ -177,3 +177,19 @@ async fn an_event_that_cannot_be_transformed_does_not_say_how_far_the_whole_has_
     assert_eq!((maps.store().snapshot().len(), maps.store().snapshot().version()), (0, &10.into()));
     maps.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_part_whose_pages_do_not_end_fails_the_list_of_all() {
+    let page = || List::at(30).item(object("a/x", 8)).continues("more");
+    let a = Script::new()
+        .without_initial_events()
+        .then(page())
+        .then(page())
+        .then(List::at(40).item(object("a/y", 9)))
+        .then(Watch::new().stalls());
+    let b = Script::new().without_initial_events().then(List::at(41)).then(Watch::new().stalls());
+    let both = both(a, b).await;
+    assert_eq!(both.told, ["commit @40: a/y@9"]);
+    assert_eq!(both.a[..3], ["list rv=0 limit=500", "list continue=more limit=500", "list rv=0 limit=500"]);
+    assert_eq!(both.heard.failures, ["list: the answer is not a list: Relist"]);
+}

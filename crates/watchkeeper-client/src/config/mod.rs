@@ -29,6 +29,9 @@ pub use in_cluster::{NotInCluster, ServiceAccount};
 /// How long a connection may take to be made.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The most bytes of an answer that is read as a whole.
+pub const MAX_RESPONSE_BYTES: u64 = 128 << 20;
+
 /// What a client must know.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -57,6 +60,10 @@ pub struct Config {
     pub compression: bool,
     /// How long a connection may take to be made; [`CONNECT_TIMEOUT`] by default. TLS may take 10 s of it.
     pub connect_timeout: Duration,
+    /// The most bytes of an answer that is read as a whole, as sent and as decompressed; [`MAX_RESPONSE_BYTES`] by
+    /// default. A longer one is an error. Watches, logs, and the lists of informers are read piece by piece, and are
+    /// not limited by this.
+    pub max_response_bytes: u64,
     /// What the client calls itself.
     pub user_agent: String,
     /// Who hears what the client does; nobody by default.
@@ -238,6 +245,7 @@ impl Config {
             proxy: Proxy::Environment,
             compression: true,
             connect_timeout: CONNECT_TIMEOUT,
+            max_response_bytes: MAX_RESPONSE_BYTES,
             user_agent: default_user_agent(),
             metrics: Arc::new(NoMetrics),
         }

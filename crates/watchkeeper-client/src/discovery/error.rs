@@ -7,6 +7,7 @@ use std::sync::Arc;
 use watchkeeper_core::GroupVersion;
 
 use crate::rest::RequestError;
+use crate::transport::BodyError;
 
 /// Why something was not discovered. Clones share the cause, so that caches can keep it.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -28,10 +29,13 @@ impl DiscoveryError {
     pub fn is_transient(&self) -> bool {
         let Self::Request(error) = self else { return false };
         match &**error {
+            RequestError::Body { source: BodyError::TooLarge { .. }, .. } => false,
             RequestError::Transport { .. } | RequestError::Body { .. } | RequestError::TimedOut { .. } => {
                 true
             }
-            RequestError::Refused { status, .. } => status.code >= 500 || status.code == 429,
+            RequestError::Refused { status, .. } | RequestError::RetryAfter { status, .. } => {
+                status.code >= 500 || status.code == 429
+            }
             _ => false,
         }
     }

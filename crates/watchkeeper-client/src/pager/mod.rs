@@ -7,6 +7,7 @@
 //!   and servers refuse both together.
 //! - G2: no more than [`buffer`](Pager::buffer) pages wait to be read, besides the one that is being fetched.
 //! - G3: an item is never handed out twice: what falls back to the whole list has handed out nothing before.
+//! - G4: a list whose pages do not end is an error: see [`EndlessList`](watchkeeper_core::EndlessList).
 //!
 //! client-go's `EachListItem` sends the version with every page, and so fails after the first page of a list
 //! that has one. [`Pager::items`] does not.
@@ -16,7 +17,7 @@ mod stream;
 use std::future::Future;
 use std::num::NonZeroU32;
 
-use watchkeeper_core::{ListAt, ListRequest, Status};
+use watchkeeper_core::{ListAt, ListRequest, Paging, Status};
 
 use crate::resource::List;
 use crate::rest::RequestError;
@@ -113,7 +114,7 @@ where
     /// The list as a whole. Dropped half-way, nothing is left of it.
     ///
     /// # Errors
-    /// The first error of a page that is not got over.
+    /// The first error of a page that is not got over, or a list whose pages do not end (G4).
     pub async fn list(mut self, request: ListRequest) -> Result<Listed<T>, RequestError> {
         let mut course = Course::new(request, self.page_size, self.on_expired);
         let mut all = None;
@@ -130,7 +131,7 @@ where
                     continue;
                 }
             };
-            course.after(page.continue_token.as_deref());
+            course.after(page.items.len(), page.continue_token.as_deref())?;
             is_paged |= course.next.is_some();
             let (_, items) = all.get_or_insert_with(|| (page.version, Vec::new()));
             items.extend(page.items);
@@ -170,6 +171,8 @@ struct Course {
     on_expired: OnExpired,
     /// Whether the request that is out is for a page after another.
     is_later: bool,
+    /// G4.
+    paging: Paging,
 }
 
 impl Course {
@@ -180,15 +183,18 @@ impl Course {
             at => (at.clone(), false),
         };
         let next = Some(ListRequest { at: request.at, limit: Some(limit) });
-        Self { next, at, limit, on_expired, is_later }
+        Self { next, at, limit, on_expired, is_later, paging: Paging::default() }
     }
 
-    /// A page has come.
-    fn after(&mut self, continue_token: Option<&str>) {
-        if let Some(token) = continue_token.filter(|token| !token.is_empty()) {
-            self.is_later = true;
-            self.next = Some(ListRequest { at: ListAt::Page(token.to_owned()), limit: Some(self.limit) });
-        }
+    /// A page has come with this many items.
+    fn after(&mut self, items: usize, continue_token: Option<&str>) -> Result<(), RequestError> {
+        let Some(token) = continue_token.filter(|token| !token.is_empty()) else { return Ok(()) };
+        self.paging
+            .advance(items, token)
+            .map_err(|source| RequestError::EndlessList { request: "paged list".to_owned(), source })?;
+        self.is_later = true;
+        self.next = Some(ListRequest { at: ListAt::Page(token.to_owned()), limit: Some(self.limit) });
+        Ok(())
     }
 
     /// A page has not come: whether there is another way to the rest.
@@ -196,8 +202,7 @@ impl Course {
         let token = self.expired(&error).and_then(|status| status.continue_token.clone());
         match token {
             Some(token) if self.on_expired == OnExpired::GoOn && !token.is_empty() => {
-                self.after(Some(&token));
-                Ok(())
+                self.after(0, Some(&token))
             }
             _ => Err(error),
         }

@@ -36,8 +36,11 @@ impl<T: Send + 'static> Pages<T> {
                 let Ok(place) = pages.reserve().await else { return };
                 match fetch(request).await {
                     Ok(page) => {
-                        course.after(page.continue_token.as_deref());
+                        let advanced = course.after(page.items.len(), page.continue_token.as_deref());
                         place.send(Ok(page));
+                        if let Err(error) = advanced {
+                            let _ = pages.send(Err(error)).await; // nobody reads any more
+                        }
                     }
                     Err(error) => {
                         if let Err(error) = course.after_error(error) {

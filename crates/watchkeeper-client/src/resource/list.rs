@@ -50,6 +50,15 @@ fn item_kind(api_version: &str, kind: &str) -> Result<Kind, String> {
     Ok(Kind::new(&version.group, &version.version, item))
 }
 
+/// How many bytes an object has at least that has a name. What is shorter is refused before memory is spent on it:
+/// an empty item takes three bytes of a list, and hundreds as a typed object.
+fn least_bytes(encoding: Encoding) -> usize {
+    match encoding {
+        Encoding::Json => r#"{"metadata":{"name":"a"}}"#.len(),
+        Encoding::Protobuf => 5, // the tags and lengths of the metadata and the name, and one letter
+    }
+}
+
 /// The items of a list, read as they come.
 pub(super) struct Items<T> {
     encoding: Encoding,
@@ -70,10 +79,15 @@ impl<T: DeserializeOwned> Items<T> {
         let Self { encoding, split, kind, speak_for_themselves, read } = self;
         split.push(chunk);
         while let Some(item) = split.next().map_err(|error| error.to_string())? {
+            if item.len() < least_bytes(*encoding) {
+                return Err(format!("item {} has no name", read.len()));
+            }
             let speaks = *speak_for_themselves
                 .get_or_insert_with(|| *encoding == Encoding::Json && json::read_type(item).is_ok());
             let decoded = match speaks {
-                true => serde_json::from_slice(item).map_err(|error| error.to_string()),
+                true => json::check_values(item)
+                    .map_err(|error| error.to_string())
+                    .and_then(|()| serde_json::from_slice(item).map_err(|error| error.to_string())),
                 false => decode_bytes(*encoding, item, kind).map_err(|error| error.to_string()),
             };
             read.push(decoded.map_err(|why| format!("item {}: {why}", read.len()))?);

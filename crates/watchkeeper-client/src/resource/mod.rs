@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use http::Method;
 use watchkeeper_core::GroupVersionResource;
-use watchkeeper_wire::Kind;
+use watchkeeper_wire::{Kind, Limits};
 
 use crate::rest::{Content, Request, RestClient, Shape, Warnings};
 use crate::source::RestSource;
@@ -29,6 +29,10 @@ pub use list::List;
 pub use options::{ApplyOptions, DeleteOptions, ListOptions, Propagation, WriteOptions};
 pub use verbs::DeletedMany;
 pub use watch::{Event, EventStream};
+
+/// The most bytes of an answer that is a single object: as many as an item of a list or of a watch may have. A request
+/// of [`ResourceClient::rest`] can have a [limit](Request::max_response_bytes) of its own.
+pub const MAX_OBJECT_BYTES: u64 = Limits::DEFAULT.object_bytes as u64;
 
 /// The objects of one resource as `T`s, in one namespace or in all. Clones are cheap.
 ///
@@ -156,7 +160,12 @@ impl<T> ResourceClient<T> {
     }
 
     fn one(&self, method: Method, name: &str) -> Request {
-        self.all(method).name(name)
+        self.limited(self.all(method).name(name))
+    }
+
+    /// A request that is answered by a single object.
+    fn limited(&self, request: Request) -> Request {
+        request.max_response_bytes(MAX_OBJECT_BYTES.min(self.client.transport().max_response_bytes()))
     }
 }
 

@@ -44,7 +44,7 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
     /// # Errors
     /// As [`get`](Self::get).
     pub async fn create(&self, object: &T, options: &WriteOptions) -> Result<T, RequestError> {
-        options.add_to(self.all(Method::POST)).object(object).send().await?.into()
+        options.add_to(self.limited(self.all(Method::POST))).object(object).send().await?.into()
     }
 
     /// Writes an object as a whole. With its version, it must be the newest one.

@@ -34,7 +34,7 @@ impl Answer {
     /// The object, from JSON or from protobuf.
     ///
     /// # Errors
-    /// If the body is empty, or is something else. A Status that says failure is that failure.
+    /// If the body is empty, or is something else, or has too many values (R6). A Status that says failure is that failure.
     pub fn into<T: DeserializeOwned>(self) -> Result<T, RequestError> {
         if self.body.is_empty() {
             return Err(self.undecodable("it is empty"));
@@ -43,7 +43,9 @@ impl Answer {
             return Err(self.refused(status));
         }
         let read = match self.media_type() {
-            Some(MediaType::Json) => serde_json::from_slice(&self.body).map_err(|error| error.to_string()),
+            Some(MediaType::Json) => json::check_values(&self.body)
+                .map_err(|error| error.to_string())
+                .and_then(|()| serde_json::from_slice(&self.body).map_err(|error| error.to_string())),
             Some(MediaType::Protobuf) => opened(&self.body).and_then(|(message, kind)| {
                 decode_bytes(Encoding::Protobuf, message, &kind).map_err(|error| error.to_string())
             }),

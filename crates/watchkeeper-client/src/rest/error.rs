@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use watchkeeper_core::Status;
+use watchkeeper_core::{EndlessList, Status};
 
+use super::MAX_RETRY_AFTER;
 use crate::transport::{BodyError, TransportError};
 
 /// What is wrong with a request that was not sent.
@@ -73,6 +74,19 @@ pub enum RequestError {
         /// What the server said, or what its code means.
         status: Box<Status>,
     },
+    /// The server has refused it for now, and asks for a longer wait than [`MAX_RETRY_AFTER`]: try again later.
+    #[error(
+        "{status}: not retried: Retry-After is {} s, and the limit is {} s",
+        .retry_after.as_secs(), MAX_RETRY_AFTER.as_secs()
+    )]
+    RetryAfter {
+        /// Method and path.
+        request: String,
+        /// What the server said, or what its code means.
+        status: Box<Status>,
+        /// The wait that the server asks for.
+        retry_after: Duration,
+    },
     /// There was no answer: see [`TransportError::was_sent`] for whether it may have been done.
     #[error("{request}: {source}")]
     Transport {
@@ -81,7 +95,7 @@ pub enum RequestError {
         /// Why not.
         source: TransportError,
     },
-    /// The answer broke off: it may have been done.
+    /// The answer broke off, or is too large: it may have been done.
     #[error("{request}: {source}")]
     Body {
         /// Method and path.
@@ -96,6 +110,14 @@ pub enum RequestError {
         request: String,
         /// How long it was waited for.
         after: Duration,
+    },
+    /// The pages of a list do not end.
+    #[error("{request}: {source}")]
+    EndlessList {
+        /// Method and path, where they are known.
+        request: String,
+        /// How that was found out.
+        source: EndlessList,
     },
     /// The answer is not what was asked for.
     #[error("{request}: the answer cannot be decoded: {why}")]
@@ -113,6 +135,8 @@ impl RequestError {
         match self {
             Self::Invalid { request, .. }
             | Self::Refused { request, .. }
+            | Self::RetryAfter { request, .. }
+            | Self::EndlessList { request, .. }
             | Self::Transport { request, .. }
             | Self::Body { request, .. }
             | Self::TimedOut { request, .. }
@@ -123,7 +147,7 @@ impl RequestError {
     /// What the server said, where it said something.
     pub fn status(&self) -> Option<&Status> {
         match self {
-            Self::Refused { status, .. } => Some(status),
+            Self::Refused { status, .. } | Self::RetryAfter { status, .. } => Some(status),
             _ => None,
         }
     }
@@ -146,7 +170,10 @@ impl RequestError {
     /// Whether the server may have done what was asked.
     pub fn may_have_happened(&self) -> bool {
         match self {
-            Self::Invalid { .. } | Self::Refused { .. } => false,
+            Self::Invalid { .. }
+            | Self::Refused { .. }
+            | Self::RetryAfter { .. }
+            | Self::EndlessList { .. } => false,
             Self::Transport { source, .. } => source.was_sent(),
             Self::Body { .. } | Self::TimedOut { .. } | Self::Decode { .. } => true,
         }

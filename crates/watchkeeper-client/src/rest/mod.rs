@@ -6,10 +6,14 @@
 //!
 //! - R1: what cannot be a path is refused before anything is sent: the first mistake of a builder counts.
 //! - R2: a request is tried again only where client-go would: the server asks for it with `Retry-After`
-//!   (429, 5xx), or the connection of a GET was lost. Never more than [`Retries::times`].
+//!   (429, 5xx), or the connection of a GET was lost. Never more than [`Retries::times`], and never after a longer
+//!   wait than [`MAX_RETRY_AFTER`].
 //! - R3: a body that is a stream is sent once.
 //! - R4: every error names the request.
 //! - R5: dropping a request cancels it.
+//! - R6: an answer that is read as a whole has at most
+//!   [`Config::max_response_bytes`](crate::Config::max_response_bytes) bytes, compressed and decompressed, and not
+//!   many more values than an answer of its size can need.
 
 mod answer;
 mod call;
@@ -34,7 +38,7 @@ pub use content::{Content, MediaType, Shape};
 pub use error::{InvalidRequest, RequestError};
 pub use limiter::Limiter;
 pub use request::{PatchKind, Request};
-pub use retry::{Backoff, Retries};
+pub use retry::{Backoff, MAX_RETRY_AFTER, Retries};
 pub(crate) use send::Receive;
 pub use warning::{NoWarnings, WarnOnce, Warning, Warnings};
 

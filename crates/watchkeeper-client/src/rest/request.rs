@@ -51,6 +51,7 @@ pub struct Request {
     pub(super) body: Payload,
     pub(super) shape: Shape,
     pub(super) timeout: Option<Duration>,
+    pub(super) max_response_bytes: u64,
     pub(super) retries: Retries,
     /// The first mistake (R1).
     mistake: Option<InvalidRequest>,
@@ -69,7 +70,7 @@ pub(super) enum Payload {
 
 impl Request {
     pub(super) fn new(client: RestClient, method: Method) -> Self {
-        let retries = client.retries;
+        let (retries, max_response_bytes) = (client.retries, client.transport().max_response_bytes());
         Self {
             client,
             method,
@@ -79,6 +80,7 @@ impl Request {
             body: Payload::None,
             shape: Shape::Whole,
             timeout: None,
+            max_response_bytes,
             retries,
             mistake: None,
         }
@@ -199,6 +201,13 @@ impl Request {
     /// the first does not count. The server is told, too. A watch or a stream is not cut by it.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
+        self
+    }
+
+    /// Limits the answer to this many bytes, both compressed and decompressed, in place of
+    /// [`Config::max_response_bytes`](crate::Config::max_response_bytes). A watch or a stream is not limited.
+    pub fn max_response_bytes(mut self, bytes: u64) -> Self {
+        self.max_response_bytes = bytes;
         self
     }
 

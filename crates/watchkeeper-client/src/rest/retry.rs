@@ -7,6 +7,10 @@ use http::{HeaderMap, Method, StatusCode};
 
 use crate::transport::TransportError;
 
+/// The longest `Retry-After` that is waited for. A request whose server asks for more fails with
+/// [`RequestError::RetryAfter`](super::RequestError::RetryAfter) at once.
+pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
+
 /// How often, and after how long, a request is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retries {

@@ -5,12 +5,13 @@ use http::header::{ACCEPT, CONTENT_TYPE, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body::Body as _;
 use tracing::Instrument as _;
+use watchkeeper_core::Status;
 
 use super::answer::{Answer, refusal};
 use super::call::Call;
 use super::content::{MediaType, encoded};
 use super::request::{Payload, Request};
-use super::retry::{Attempt, Use, again};
+use super::retry::{Attempt, MAX_RETRY_AFTER, Use, again, retry_after};
 use super::{InvalidRequest, RequestError, warning};
 use crate::transport::{Body, Gather, TransportError, Upgrade, Upgraded};
 
@@ -55,7 +56,7 @@ impl Request {
     /// To a request with `If-None-Match` 304 is an answer, and not a refusal.
     ///
     /// # Errors
-    /// If it was not sent, or not answered, or refused.
+    /// If it was not sent, or not answered, or refused, or the answer is too large (R6).
     pub async fn send(self) -> Result<Answer, RequestError> {
         self.receive(Gather::default()).await
     }
@@ -136,7 +137,10 @@ impl Request {
                 let why = format!("{code} came where the protocol was to be switched");
                 Err(RequestError::Decode { request: self.description(), why })
             }
-            _ => Err(self.refused(answer, Use::Stream, call).await),
+            _ => {
+                let status = self.refusal(answer, Use::Stream, call).await;
+                Err(RequestError::Refused { request: self.description(), status })
+            }
         }
     }
 
@@ -154,7 +158,8 @@ impl Request {
         call.wait().await; // who is held back must not be late before anything is sent
         let timeout = self.timeout;
         let exchange = async {
-            let (head, mut body) = self.attempt(Use::Exchange, call).await?.into_parts();
+            let (head, body) = self.attempt(Use::Exchange, call).await?.into_parts();
+            let mut body = body.limit(self.max_response_bytes);
             let answer = Answer::new(head.status, head.headers, Bytes::new(), self.description());
             let mut length = 0;
             loop {
@@ -197,6 +202,15 @@ impl Request {
                 }
                 Err(error) => again(&Attempt::Failed(error), retries, &self.retries, &self.method, used_for),
             };
+            let asked = sent.as_ref().ok().and_then(|answer| retry_after(answer.headers()));
+            let sent = match (asked, sent) {
+                (Some(retry_after), Ok(answer)) if wait.is_some() && retry_after > MAX_RETRY_AFTER => {
+                    let status = self.refusal(answer, used_for, call).await;
+                    let request = self.description();
+                    return Err(RequestError::RetryAfter { request, status, retry_after });
+                }
+                (_, sent) => sent,
+            };
             if let Some(wait) = wait {
                 retries += 1;
                 tracing::debug!(request = %self.description(), retries, ?wait, "a request is tried again");
@@ -222,7 +236,8 @@ impl Request {
             {
                 continue; // in JSON, from now on
             }
-            return Err(self.refused(answer, used_for, call).await);
+            let status = self.refusal(answer, used_for, call).await;
+            return Err(RequestError::Refused { request: self.description(), status });
         }
     }
 
@@ -231,7 +246,8 @@ impl Request {
         !self.headers.contains_key(ACCEPT) && !matches!(self.body, Payload::Stream(_))
     }
 
-    async fn refused(&mut self, answer: http::Response<Body>, used_for: Use, call: &Call) -> RequestError {
+    /// What the server says of a request that it refuses.
+    async fn refusal(&mut self, answer: http::Response<Body>, used_for: Use, call: &Call) -> Box<Status> {
         let (head, mut body) = answer.into_parts();
         let mut text = Vec::new();
         while let Ok(Some(chunk)) = body.chunk().await {
@@ -243,8 +259,7 @@ impl Request {
         if used_for == Use::Exchange && !text.is_empty() {
             call.received(text.len());
         }
-        let status = refusal(self, head.status, &head.headers, &text);
-        RequestError::Refused { request: self.description(), status: Box::new(status) }
+        Box::new(refusal(self, head.status, &head.headers, &text))
     }
 
     fn build(&mut self, media_type: MediaType) -> Result<http::Request<Body>, RequestError> {

@@ -67,7 +67,7 @@ fn malformed(error: impl Into<BoxError>) -> ListError {
 
 fn failed(error: RequestError) -> ListError {
     match error {
-        RequestError::Refused { status, .. } => (*status).into(),
+        RequestError::Refused { status, .. } | RequestError::RetryAfter { status, .. } => (*status).into(),
         RequestError::Transport { ref source, .. } if source.is_refused() => {
             ListError::ConnectionRefused(error.into())
         }

@@ -106,7 +106,7 @@ fn malformed(error: Malformed) -> WatchError {
 
 fn failed(error: RequestError) -> WatchError {
     match error {
-        RequestError::Refused { status, .. } => (*status).into(),
+        RequestError::Refused { status, .. } | RequestError::RetryAfter { status, .. } => (*status).into(),
         RequestError::Transport { ref source, .. } if source.is_refused() => {
             WatchError::ConnectionRefused(error.into())
         }

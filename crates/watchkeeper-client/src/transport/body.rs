@@ -11,12 +11,17 @@ use watchkeeper_wire::Malformed;
 use watchkeeper_wire::gzip::Gunzip;
 
 use super::pool::Lease;
+use crate::config::MAX_RESPONSE_BYTES;
 
 /// The body of a request or of an answer.
 pub struct Body {
     content: Content,
     /// Keeps the connection's place for as long as the answer is being read.
     lease: Option<Lease>,
+    limit: Option<u64>,
+    /// Bytes that have come so far, and, of a compressed body, bytes that they became.
+    received: u64,
+    decompressed: u64,
 }
 
 enum Content {
@@ -41,6 +46,14 @@ pub enum BodyError {
     /// What was compressed cannot be decompressed.
     #[error("the answer is compressed and broken")]
     Gzip(#[from] Malformed),
+    /// There is more of it than the limit allows: ask for less, or raise the limit.
+    #[error(
+        "response is larger than the limit of {limit} bytes; use pages or a selector, or raise the limit"
+    )]
+    TooLarge {
+        /// The limit.
+        limit: u64,
+    },
     /// The sender of a request's body has given up.
     #[error("the body of the request could not be had")]
     Request(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -49,19 +62,32 @@ pub enum BodyError {
 impl Body {
     /// Nothing.
     pub fn empty() -> Self {
-        Self { content: Content::Empty, lease: None }
+        Self::new(Content::Empty, None)
     }
 
     /// What a stream gives. A request with such a body is never sent twice.
     pub fn stream(body: impl HttpBody<Data = Bytes, Error = BodyError> + Send + 'static) -> Self {
-        Self { content: Content::Stream(Box::pin(body)), lease: None }
+        Self::new(Content::Stream(Box::pin(body)), None)
     }
 
-    /// All of it.
+    fn new(content: Content, lease: Option<Lease>) -> Self {
+        Self { content, lease, limit: None, received: 0, decompressed: 0 }
+    }
+
+    /// Limits it to this many bytes, as they were sent and as they are once decompressed. A longer body ends with
+    /// [`BodyError::TooLarge`], at once where its length is known beforehand.
+    #[must_use]
+    pub fn limit(mut self, bytes: u64) -> Self {
+        self.limit = Some(bytes);
+        self
+    }
+
+    /// All of it: at most [`MAX_RESPONSE_BYTES`], unless another [limit](Self::limit) was set.
     ///
     /// # Errors
-    /// If it ends too early.
+    /// If it ends too early, or is too large.
     pub async fn bytes(mut self) -> Result<Bytes, BodyError> {
+        self.limit.get_or_insert(MAX_RESPONSE_BYTES);
         let mut gathered = Gather::default();
         while let Some(chunk) = self.chunk().await? {
             gathered.push(chunk);
@@ -93,21 +119,38 @@ impl Body {
             Content::Full(full) => Content::Full(full.clone()),
             Content::Incoming(_) | Content::Gzip { .. } | Content::Stream(_) => return None,
         };
-        Some(Self { content, lease: None })
+        Some(Self::new(content, None))
     }
 
     pub(super) fn incoming(incoming: Incoming, lease: Option<Lease>) -> Self {
-        Self { content: Content::Incoming(incoming), lease }
+        Self::new(Content::Incoming(incoming), lease)
     }
 
     pub(super) fn gunzip(self) -> Self {
         match self.content {
             Content::Incoming(incoming) => {
                 let content = Content::Gzip { incoming, gunzip: Some(Box::default()) };
-                Self { content, lease: self.lease }
+                Self { content, ..self }
             }
-            content => Self { content, lease: self.lease },
+            content => Self { content, ..self },
         }
+    }
+}
+
+impl Body {
+    /// Whether it is, or is known to become, larger than its limit.
+    fn is_too_large(&self) -> bool {
+        let left = match self.content {
+            Content::Gzip { .. } => 0, // the length is that of what is compressed
+            _ => self.size_hint().lower(),
+        };
+        self.limit.is_some_and(|limit| self.decompressed.saturating_add(left) > limit)
+    }
+
+    /// The error; nothing of the rest is wanted.
+    fn too_large(&mut self) -> BodyError {
+        (self.content, self.lease) = (Content::Empty, None);
+        BodyError::TooLarge { limit: self.limit.take().unwrap_or_default() }
     }
 }
 
@@ -151,7 +194,7 @@ impl Gather {
 
 impl<T: Into<Bytes>> From<T> for Body {
     fn from(bytes: T) -> Self {
-        Self { content: Content::Full(Full::new(bytes.into())), lease: None }
+        Self::new(Content::Full(Full::new(bytes.into())), None)
     }
 }
 
@@ -169,14 +212,27 @@ impl HttpBody for Body {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let polled = match &mut self.content {
+        if self.is_too_large() {
+            return Poll::Ready(Some(Err(self.too_large())));
+        }
+        let this = &mut *self;
+        let polled = match &mut this.content {
             Content::Empty => Poll::Ready(None),
             Content::Full(full) => Pin::new(full).poll_frame(context).map_err(|never| match never {}),
             Content::Incoming(incoming) => Pin::new(incoming).poll_frame(context).map_err(BodyError::Lost),
-            Content::Gzip { incoming, gunzip } => poll_gzip(incoming, gunzip, context),
+            Content::Gzip { incoming, gunzip } => {
+                let limit = this.limit.unwrap_or(u64::MAX);
+                poll_gzip(incoming, gunzip, &mut this.received, limit, context)
+            }
             Content::Stream(stream) => stream.as_mut().poll_frame(context),
         };
-        let done = ready!(polled);
+        let mut done = ready!(polled);
+        if let Some(data) = done.as_ref().and_then(|done| done.as_ref().ok()?.data_ref()) {
+            self.decompressed += data.len() as u64;
+            if self.is_too_large() {
+                done = Some(Err(self.too_large()));
+            }
+        }
         if !matches!(done, Some(Ok(_))) {
             self.lease = None; // the connection's place is free as soon as the end is known
         }
@@ -204,9 +260,12 @@ impl HttpBody for Body {
     }
 }
 
+/// Also counts what comes, which may be endless although nothing is in it.
 fn poll_gzip(
     incoming: &mut Incoming,
     gunzip: &mut Option<Box<Gunzip>>,
+    received: &mut u64,
+    limit: u64,
     context: &mut Context<'_>,
 ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
     let outcome = loop {
@@ -219,6 +278,10 @@ fn poll_gzip(
         match ready!(Pin::new(&mut *incoming).poll_frame(context)) {
             Some(Ok(frame)) => {
                 if let Ok(data) = frame.into_data() {
+                    *received += data.len() as u64;
+                    if *received > limit {
+                        break Err(BodyError::TooLarge { limit });
+                    }
                     open.push(data);
                 }
             }

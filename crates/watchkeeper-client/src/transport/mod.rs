@@ -191,6 +191,11 @@ impl Transport {
         &self.shared.host
     }
 
+    /// The most bytes of an answer that is read as a whole: see [`Config::max_response_bytes`].
+    pub fn max_response_bytes(&self) -> u64 {
+        self.shared.config.max_response_bytes
+    }
+
     /// Who hears what clients over this transport do.
     pub fn metrics(&self) -> &Arc<dyn Metrics> {
         &self.shared.metrics

@@ -5,11 +5,17 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
+use watchkeeper_client::Client;
 use watchkeeper_client::rest::RequestError;
+use watchkeeper_client::transport::BodyError;
 use watchkeeper_core::StatusReason as Reason;
 
 use super::core;
 use super::scripted::{Act, Scripted, answer};
+
+const LIMIT: u64 = 1 << 20;
+/// What sockets hold besides what was read.
+const SOCKETS: usize = 32 << 20;
 
 async fn ask(act: Act) -> RequestError {
     let server = Scripted::start(vec![act]).await;
@@ -90,5 +96,88 @@ async fn an_object_that_is_none_cannot_be_decoded_and_says_so() {
         assert!(matches!(error, RequestError::Decode { .. }), "{body}: {error:?}");
         let start = "GET /api/v1/namespaces/ns/pods/a: the answer cannot be decoded: ";
         assert!(error.to_string().starts_with(start) && error.to_string().contains(why), "{error}");
+    }
+}
+
+/// Asks a server whose answers may be this long; and the server, once it is over.
+async fn ask_limited(act: Act) -> (RequestError, Scripted) {
+    let server = Scripted::start(vec![act]).await;
+    let mut config = server.config();
+    config.max_response_bytes = LIMIT;
+    let error = core(&config).get().resource("pods").send().await.unwrap_err();
+    (error, server)
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_end_is_left_at_the_limit_whether_it_is_compressed_or_not() {
+    let head = |headers: &str| format!("HTTP/1.1 200 X\r\n{headers}connection: close\r\n\r\n").into_bytes();
+    let zeros = gzipped(&[0; 1 << 20]);
+    assert!(zeros.len() < 4096);
+    for (name, act, most) in [
+        ("plain", Act::Repeat(head(""), vec![b' '; 4096]), LIMIT as usize),
+        ("gzip that grows", Act::Repeat(head(GZIP), zeros), 4096),
+        ("gzip with nothing in it", Act::Repeat(head(GZIP), gzipped(b"").repeat(100)), LIMIT as usize),
+        (
+            "gzip with a name that does not end",
+            {
+                let name = [b"\x1f\x8b\x08\x08\0\0\0\0\0\xff".as_slice(), &[b'n'; 4086]].concat();
+                Act::Repeat([head(GZIP), name].concat(), vec![b'n'; 4096])
+            },
+            LIMIT as usize,
+        ),
+    ] {
+        let (error, server) = ask_limited(act).await;
+        let is_too_large =
+            matches!(error, RequestError::Body { source: BodyError::TooLarge { limit: LIMIT }, .. });
+        assert!(is_too_large, "{name}: {error:?}");
+        let expected = "GET /api/v1/pods: response is larger than the limit of 1048576 bytes; use pages or a \
+                        selector, or raise the limit";
+        assert_eq!(error.to_string(), expected, "{name}");
+        assert!(server.sent() <= most + SOCKETS, "{name}: {}", server.sent());
+        assert_eq!(server.asked(), 1, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_announced_too_large_is_not_read() {
+    let head = format!("HTTP/1.1 200 X\r\ncontent-length: {}\r\n\r\n", LIMIT + 1);
+    let (error, _server) = ask_limited(Act::Say(head.into_bytes())).await; // and not: the connection was lost
+    assert!(matches!(error, RequestError::Body { source: BodyError::TooLarge { .. }, .. }), "{error:?}");
+    let fits = " ".repeat(LIMIT as usize);
+    for (headers, body) in [("", fits.clone().into_bytes()), (GZIP, gzipped(fits.as_bytes()))] {
+        let server = Scripted::start(vec![answer(200, headers, body)]).await;
+        let mut config = server.config();
+        config.max_response_bytes = LIMIT;
+        let answer = core(&config).get().resource("pods").send().await.unwrap();
+        assert_eq!(answer.body.len() as u64, LIMIT);
+    }
+}
+
+#[tokio::test]
+async fn an_object_is_not_larger_than_an_item_of_a_list_may_be() {
+    let head = "HTTP/1.1 200 X\r\ncontent-length: 30000000\r\n\r\n";
+    let server = Scripted::start(vec![Act::Say(head.into())]).await;
+    let pods = Client::new(&server.config()).unwrap().dynamic(&"v1".parse().unwrap(), "pods").namespace("ns");
+    let error = pods.get("a").await.unwrap_err();
+    assert!(error.to_string().contains("larger than the limit of 16777216 bytes"), "{error}");
+}
+
+#[tokio::test]
+async fn values_that_would_take_far_more_memory_than_their_bytes_are_not_decoded() {
+    let empty = "{},".repeat(3_000_000);
+    let json = "content-type: application/json\r\n";
+    for (head, why) in [
+        (r#"{"kind":"Pod","apiVersion":"v1","spec":["#, "values in 9000044 bytes"),
+        (r#"{"kind":"PodList","apiVersion":"v1","items":["#, "item 0 has no name"),
+    ] {
+        let body = format!("{head}{empty}{{}}]}}");
+        let server = Scripted::start(vec![answer(200, json, &body)]).await;
+        let pods =
+            Client::new(&server.config()).unwrap().dynamic(&"v1".parse().unwrap(), "pods").namespace("ns");
+        let error = match why.starts_with("item") {
+            true => pods.list(&Default::default()).await.unwrap_err(),
+            false => pods.get("a").await.unwrap_err(),
+        };
+        assert!(matches!(error, RequestError::Decode { .. }) && error.to_string().contains(why), "{error}");
     }
 }

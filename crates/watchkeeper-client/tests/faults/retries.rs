@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use http::Method;
 use tokio::net::TcpListener;
-use watchkeeper_client::rest::{Limiter, Request, RequestError, Retries};
+use watchkeeper_client::rest::{Limiter, MAX_RETRY_AFTER, Request, RequestError, Retries};
 
 use super::core;
 use super::scripted::{Act, Scripted, answer, plain};
@@ -159,6 +159,24 @@ async fn a_request_waits_as_long_as_the_server_asks_for() {
     core(&server.config()).get().resource("pods").send().await.unwrap();
     assert!(begun.elapsed() >= Duration::from_secs(2), "{:?}", begun.elapsed());
     assert_eq!(server.asked(), 2);
+}
+
+/// C29: and no longer than [`MAX_RETRY_AFTER`].
+#[tokio::test]
+async fn a_server_that_asks_for_too_long_a_wait_is_not_asked_again() {
+    assert_eq!(MAX_RETRY_AFTER.as_secs(), 300);
+    for seconds in ["99999999999", "301", "18446744073709551615"] {
+        let headers = format!("retry-after: {seconds}\r\ncontent-type: text/plain\r\n");
+        let server = Scripted::start(vec![answer(429, &headers, "busy")]).await;
+        let begun = Instant::now();
+        let error = core(&server.config()).get().resource("pods").send().await.unwrap_err();
+        assert!(begun.elapsed() < Duration::from_secs(60), "it has not waited");
+        assert!(matches!(error, RequestError::RetryAfter { .. }), "{error:?}");
+        assert!(error.status().unwrap().is_too_many_requests() && !error.may_have_happened());
+        let expected = format!("not retried: Retry-After is {seconds} s, and the limit is 300 s");
+        assert!(error.to_string().contains(&expected), "{error}");
+        assert_eq!(server.asked(), 1);
+    }
 }
 
 #[tokio::test]

@@ -16,6 +16,8 @@ pub(crate) enum Act {
     Say(Vec<u8>),
     /// Ends the connection with RST.
     Reset,
+    /// Sends these bytes, and then the others again and again, for as long as the client takes them.
+    Repeat(Vec<u8>, Vec<u8>),
     /// Nothing, and never.
     Hang,
 }
@@ -32,6 +34,7 @@ pub(crate) fn answer(code: u16, headers: &str, body: impl AsRef<[u8]>) -> Act {
 pub(crate) struct Scripted {
     pub(crate) address: SocketAddr,
     asked: Arc<AtomicUsize>,
+    sent: Arc<AtomicUsize>,
 }
 
 impl Scripted {
@@ -39,20 +42,25 @@ impl Scripted {
     pub(crate) async fn start(acts: Vec<Act>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let asked = Arc::new(AtomicUsize::new(0));
-        let count = asked.clone();
+        let (asked, sent) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (count, bytes) = (asked.clone(), sent.clone());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (acts, count) = (acts.clone(), count.clone());
-                tokio::spawn(serve(stream, acts, count));
+                let (acts, count, bytes) = (acts.clone(), count.clone(), bytes.clone());
+                tokio::spawn(serve(stream, acts, count, bytes));
             }
         });
-        Self { address, asked }
+        Self { address, asked, sent }
     }
 
     /// How many requests there were.
     pub(crate) fn asked(&self) -> usize {
         self.asked.load(Ordering::SeqCst)
+    }
+
+    /// How many bytes were taken of what is sent again and again.
+    pub(crate) fn sent(&self) -> usize {
+        self.sent.load(Ordering::SeqCst)
     }
 
     pub(crate) fn config(&self) -> Config {
@@ -67,7 +75,7 @@ pub(crate) fn plain(address: SocketAddr) -> Config {
     config
 }
 
-async fn serve(mut stream: TcpStream, acts: Vec<Act>, count: Arc<AtomicUsize>) {
+async fn serve(mut stream: TcpStream, acts: Vec<Act>, count: Arc<AtomicUsize>, sent: Arc<AtomicUsize>) {
     if !read_request(&mut stream).await {
         return;
     }
@@ -77,6 +85,12 @@ async fn serve(mut stream: TcpStream, acts: Vec<Act>, count: Arc<AtomicUsize>) {
             let _ = stream.write_all(bytes).await; // the client may have had enough
             let _ = stream.shutdown().await;
             while stream.read(&mut [0; 1024]).await.is_ok_and(|count| count > 0) {}
+        }
+        Act::Repeat(head, piece) => {
+            let _ = stream.write_all(head).await;
+            while stream.write_all(piece).await.is_ok() {
+                sent.fetch_add(piece.len(), Ordering::SeqCst);
+            }
         }
         Act::Reset => stream.set_zero_linger().unwrap(),
         Act::Hang => std::future::pending().await,

@@ -13,6 +13,7 @@
 //! - W3: dropping a stream, or a watch that is still opening, ends the request behind it.
 
 mod error;
+mod paging;
 mod request;
 mod sources;
 mod union;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use futures_core::Stream;
 
 pub use error::{BoxError, ListError, WatchError};
+pub use paging::{EndlessList, MAX_EMPTY_PAGES, MAX_PAGES, Paging};
 pub use request::{ListAt, ListRequest, WatchFrom, WatchRequest};
 pub use sources::{Collection, Sources};
 pub use union::Union;

@@ -20,7 +20,7 @@ pub use error::DecodeError;
 pub(crate) use fields::Fields;
 pub(crate) use value::RAW_JSON;
 
-use crate::Kind;
+use crate::{Kind, values};
 
 /// Decodes a body as a `T`. `apiVersion` and `kind`, which no stored body has, are added, unless the kind has no
 /// version: then it is none of an API's, and the body is decoded as it is.
@@ -48,8 +48,8 @@ use crate::Kind;
 /// ```
 ///
 /// # Errors
-/// Where the body is malformed, where it is not a `T`, or where it is protobuf of a kind that has
-/// no message.
+/// Where the body is malformed, where it is not a `T`, where it is protobuf of a kind that has no message, or where it
+/// has far more values than an object of its size needs.
 pub fn decode<'de, T: Deserialize<'de>>(encoded: &'de Encoded, kind: &'de Kind) -> Result<T, DecodeError> {
     decode_bytes(encoded.encoding, &encoded.body, kind)
 }
@@ -64,8 +64,12 @@ pub fn decode_bytes<'de, T: Deserialize<'de>>(
     kind: &'de Kind,
 ) -> Result<T, DecodeError> {
     match encoding {
-        Encoding::Json => json::decode(body, kind),
+        Encoding::Json => {
+            values::check_json(body)?;
+            json::decode(body, kind)
+        }
         Encoding::Protobuf => {
+            values::check_protobuf(kind.require_message()?, body)?;
             let fields = Fields::of(body, kind)?;
             T::deserialize(fields)
         }

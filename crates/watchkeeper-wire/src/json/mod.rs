@@ -10,6 +10,7 @@
 //! | which object is this, in which version? | [`read_head`] |
 //! | what are its bytes without these fields? | [`cut()`] |
 //! | what does the cache keep of it? | [`read_object`] |
+//! | is it worth decoding? | [`check_values`] |
 //!
 //! - J1: a byte is parsed only if somebody asked for what it says. Whatever else an object holds is
 //!   passed over by a scan for brackets and quotes, at the speed of memory, and is known to be
@@ -31,6 +32,7 @@ mod testing;
 mod text;
 mod watch;
 
+pub use crate::values::check_json as check_values;
 pub use cut::cut;
 pub use head::read_head;
 use keys::Keys;

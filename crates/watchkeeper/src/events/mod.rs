@@ -11,7 +11,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use watchkeeper_client::discovery::Mapping;
 use watchkeeper_client::source::RestSource;
-use watchkeeper_core::{EventKind, FieldSelector, GroupVersion, Object};
+use watchkeeper_core::{EventKind, FieldSelector, GroupVersion, Object, Paging};
 use watchkeeper_wire::{Intake, Kind, Paths, decode};
 
 use crate::connect::{Connection, Flags};
@@ -118,12 +118,14 @@ async fn list(
     let rest = connection.rest(&GroupVersion::new("", "v1"));
     let mut events = Vec::new();
     let mut token = String::new();
+    let mut paging = Paging::default();
     loop {
         let request = rest.get().resource("events").selecting(&Default::default(), fields);
         let request = if chunk_size == 0 { request } else { request.param("limit", chunk_size.to_string()) };
         let request = if namespace.is_empty() { request } else { request.namespace(namespace) };
         let request = if token.is_empty() { request } else { request.param("continue", &*token) };
         let mut page: Value = request.send().await?.into()?;
+        let before = events.len();
         if let Value::Array(items) = page["items"].take() {
             events.extend(items);
         }
@@ -131,6 +133,7 @@ async fn list(
         if token.is_empty() {
             return Ok(events);
         }
+        paging.advance(events.len() - before, &token).map_err(|endless| Failure::of(&endless))?;
     }
 }
 

@@ -4,6 +4,7 @@ use http::header::ACCEPT;
 use serde_json::Value;
 use watchkeeper_client::discovery::Mapping;
 use watchkeeper_client::rest::{Request, RequestError};
+use watchkeeper_core::Paging;
 
 use super::Get;
 use crate::failure::Failure;
@@ -88,6 +89,7 @@ impl Get<'_> {
         let limit = if self.sort_by.is_some() { 0 } else { self.arguments.chunk_size };
         let mut progress = Progress::of(&mapping.resource.resource);
         let (mut token, mut count) = (String::new(), 0);
+        let mut paging = Paging::default();
         loop {
             let mut request = select(self.request(selection, mapping), selection);
             if limit > 0 {
@@ -99,12 +101,11 @@ impl Get<'_> {
             let body = body(request).await.map_err(|error| explain(error, selection, mapping))?;
             let metadata = &body["metadata"];
             token = metadata["continue"].as_str().unwrap_or_default().to_owned();
-            count += ["items", "rows"]
-                .iter()
-                .filter_map(|items| body[*items].as_array())
-                .map(Vec::len)
-                .sum::<usize>();
+            let items = ["items", "rows"].iter().filter_map(|items| body[*items].as_array());
+            let items = items.map(Vec::len).sum::<usize>();
+            count += items;
             if !token.is_empty() {
+                paging.advance(items, &token).map_err(|endless| Failure::of(&endless))?;
                 progress.update(count, metadata["remainingItemCount"].as_u64());
             }
             fetched.push(Fetched { mapping: mapping.clone(), body });

@@ -12,6 +12,7 @@ use watchkeeper_client::rest::{Content, NoWarnings};
 use watchkeeper_client::source::RestSource;
 use watchkeeper_core::{
     GroupVersionResource, HeadBuilder, ListAt, ListError, ListPart, ListRequest, ListWatch as _, Object,
+    Paging,
 };
 use watchkeeper_web::tree::Member;
 use watchkeeper_wire::{Intake, Kind, decode, json};
@@ -174,7 +175,9 @@ async fn list(
     }
     let mut objects = Vec::new();
     let mut at = ListAt::default();
+    let mut paging = Paging::default();
     loop {
+        let before = objects.len();
         let mut page = source.list(ListRequest { at, limit: Some(PAGE) });
         let mut next = None;
         while let Some(part) = page.try_next().await? {
@@ -184,7 +187,11 @@ async fn list(
             }
         }
         match next {
-            Some(token) => at = ListAt::Page(token),
+            Some(token) => {
+                let advanced = paging.advance(objects.len() - before, &token);
+                advanced.map_err(|endless| ListError::Malformed(endless.into()))?;
+                at = ListAt::Page(token);
+            }
             None => return Ok(objects),
         }
     }

@@ -141,7 +141,7 @@ pub(super) fn print(
 
 fn list_failed(error: RequestError) -> ListError {
     match error {
-        RequestError::Refused { status, .. } => (*status).into(),
+        RequestError::Refused { status, .. } | RequestError::RetryAfter { status, .. } => (*status).into(),
         RequestError::Transport { ref source, .. } if source.is_refused() => {
             ListError::ConnectionRefused(error.into())
         }
@@ -151,7 +151,7 @@ fn list_failed(error: RequestError) -> ListError {
 
 fn watch_failed(error: RequestError) -> WatchError {
     match error {
-        RequestError::Refused { status, .. } => (*status).into(),
+        RequestError::Refused { status, .. } | RequestError::RetryAfter { status, .. } => (*status).into(),
         RequestError::Transport { ref source, .. } if source.is_refused() => {
             WatchError::ConnectionRefused(error.into())
         }

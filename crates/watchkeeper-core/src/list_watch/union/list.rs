@@ -3,7 +3,7 @@
 use futures_util::{StreamExt as _, stream};
 
 use super::Union;
-use crate::{ListAt, ListEnd, ListError, ListPart, ListRequest, ListStream, ResourceVersion, Status};
+use crate::{ListAt, ListEnd, ListError, ListPart, ListRequest, ListStream, Paging, ResourceVersion, Status};
 
 /// A list of the whole while it goes on.
 struct Listing {
@@ -16,6 +16,9 @@ struct Listing {
     versions: Vec<ResourceVersion>,
     /// How many parts have been read.
     done: usize,
+    /// The pages of the part that is read now, and the items of the page.
+    paging: Paging,
+    items: usize,
     is_over: bool,
 }
 
@@ -27,7 +30,16 @@ pub(super) fn open(union: Union, mut request: ListRequest) -> ListStream {
     if std::mem::take(&mut union.positions().page_expired) {
         request.limit = None;
     }
-    let listing = Listing { union, request, page: None, versions: Vec::new(), done: 0, is_over: false };
+    let listing = Listing {
+        union,
+        request,
+        page: None,
+        versions: Vec::new(),
+        done: 0,
+        paging: Paging::default(),
+        items: 0,
+        is_over: false,
+    };
     stream::unfold(listing, |mut listing| async move { Some((listing.next().await?, listing)) }).boxed()
 }
 
@@ -43,8 +55,16 @@ impl Listing {
                 }
             };
             match page.next().await {
-                Some(Ok(ListPart::End(end))) => self.page_ends(end),
-                Some(Ok(item)) => return Some(Ok(item)),
+                Some(Ok(ListPart::End(end))) => {
+                    if let Err(error) = self.page_ends(end) {
+                        self.is_over = true;
+                        return Some(Err(error));
+                    }
+                }
+                Some(Ok(item)) => {
+                    self.items += 1;
+                    return Some(Ok(item));
+                }
                 Some(Err(error)) => {
                     self.is_over = true;
                     let is_later_page = self.versions.len() > self.done;
@@ -63,17 +83,24 @@ impl Listing {
         self.union.parts[self.done].list(ListRequest { at, limit: self.request.limit })
     }
 
-    fn page_ends(&mut self, end: ListEnd) {
+    fn page_ends(&mut self, end: ListEnd) -> Result<(), ListError> {
         if self.versions.len() == self.done {
             self.versions.push(end.version);
         }
         self.page = match end.continue_token {
-            Some(token) => Some(self.ask(ListAt::Page(token))),
+            Some(token) => {
+                let items = std::mem::take(&mut self.items);
+                let advanced = self.paging.advance(items, &token);
+                advanced.map_err(|endless| ListError::Malformed(endless.into()))?;
+                Some(self.ask(ListAt::Page(token)))
+            }
             None => {
+                (self.paging, self.items) = (Paging::default(), 0);
                 self.done += 1;
                 None
             }
         };
+        Ok(())
     }
 
     fn end(&mut self) -> ListPart {
