@@ -80,8 +80,9 @@ const LARGE_WATCH: &str = "/api/v1/namespaces/large/configmaps?watch=true&sendIn
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
     let outcome = tokio::select! {
-        outcome = measure(Arguments::parse()) => outcome,
+        outcome = measure(&arguments) => outcome,
         _ = tokio::signal::ctrl_c() => return ExitCode::FAILURE,
     };
     match outcome {
@@ -93,7 +94,7 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn measure(arguments: Arguments) -> Outcome<()> {
+async fn measure(arguments: &Arguments) -> Outcome<()> {
     let command = match &arguments.watchkeeper {
         Some(path) => path.clone(),
         None => std::env::current_exe()?.with_file_name("watchkeeper"),
@@ -112,13 +113,13 @@ async fn measure(arguments: Arguments) -> Outcome<()> {
     ];
     if let (Some(path), Some(pid)) = (&arguments.peer_kubeconfig, arguments.peer_pid) {
         let peer = Subject { name: arguments.peer_name.clone(), endpoint: Endpoint::read(path)?, pid };
-        run(&peer, &small, &arguments).await?;
+        run(&peer, &small, arguments).await?;
     }
     let server = OwnServer::start(&command).await?;
     let ours = Subject { name: "Watchkeeper".to_owned(), endpoint: server.endpoint()?, pid: server.pid() };
-    run(&ours, &small, &arguments).await?;
+    run(&ours, &small, arguments).await?;
     if arguments.large {
-        run(&ours, &large, &arguments).await?;
+        run(&ours, &large, arguments).await?;
     }
     Ok(())
 }
