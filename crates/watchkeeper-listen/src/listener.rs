@@ -302,7 +302,7 @@ impl Listener {
                 };
                 let security = self.security.clone();
                 connections.spawn(async move {
-                    Box::pin(connection.accept(stream, security)).await;
+                    connection.accept(stream, security).await;
                     drop(permit);
                 });
             }
