@@ -131,8 +131,8 @@ impl DiscoveryClient {
     /// One attempt to find out everything.
     async fn attempt(&self) -> Result<Discovered, DiscoveryError> {
         let accept = Some(if self.legacy { "application/json" } else { aggregated::ACCEPT });
-        let core = self.document(self.rest.get().abs_path("/api"), accept);
-        let others = self.document(self.rest.get().abs_path("/apis"), accept);
+        let core = Box::pin(self.document(self.rest.get().abs_path("/api"), accept));
+        let others = Box::pin(self.document(self.rest.get().abs_path("/apis"), accept));
         let (core, others) = futures_util::future::join(core, others).await;
         let core = match core {
             Err(error) if error.is_not_found() => None, // some servers have no core group

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn pod(spec: Value) -> Pod {
+    fn pod(spec: &Value) -> Pod {
         let metadata = json!({"name": "db-0", "namespace": "shop", "uid": "u1"});
         serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap()
     }
@@ -159,17 +159,17 @@ mod tests {
     #[test]
     fn a_pod_on_a_node_mounts_the_claims_that_its_volumes_name() {
         let volumes = json!([{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}, {"name": "tmp"}]);
-        let placed = pod(json!({"nodeName": "n1", "volumes": volumes}));
+        let placed = pod(&json!({"nodeName": "n1", "volumes": volumes}));
         assert!(placed.mounts(&claim("data", None)));
         assert!(!placed.mounts(&claim("tmp", None)));
         assert_eq!(placed.claims().collect::<Vec<_>>(), ["data"]);
-        assert!(!pod(json!({"volumes": volumes})).mounts(&claim("data", None)), "it has no node");
+        assert!(!pod(&json!({"volumes": volumes})).mounts(&claim("data", None)), "it has no node");
     }
 
     #[test]
     fn an_ephemeral_claim_is_mounted_only_by_its_own_pod_until_that_is_shut_down() {
         let mut placed = pod(
-            json!({"nodeName": "n1", "volumes": [{"name": "tmp", "ephemeral": {"volumeClaimTemplate": {}}}]}),
+            &json!({"nodeName": "n1", "volumes": [{"name": "tmp", "ephemeral": {"volumeClaimTemplate": {}}}]}),
         );
         assert_eq!(placed.claims().collect::<Vec<_>>(), ["db-0-tmp"]);
         assert!(placed.mounts(&claim("db-0-tmp", Some("u1"))));

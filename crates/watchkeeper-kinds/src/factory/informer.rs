@@ -33,7 +33,6 @@ impl<K> TypedInformer<K> {
     }
 
     /// Only those of a namespace, which is an informer of its own; an empty one stands for all of them.
-    #[must_use]
     pub fn namespace(self, namespace: &str) -> Self
     where
         K: Resource<Scope = NamespaceResourceScope>,
@@ -42,7 +41,6 @@ impl<K> TypedInformer<K> {
     }
 
     /// Only those of some namespaces, which together are an informer of its own.
-    #[must_use]
     pub fn namespaces(mut self, namespaces: impl IntoIterator<Item: Into<String>>) -> Self
     where
         K: Resource<Scope = NamespaceResourceScope>,
@@ -52,33 +50,28 @@ impl<K> TypedInformer<K> {
     }
 
     /// Only those with such labels, which is an informer of its own.
-    #[must_use]
     pub fn labels(mut self, selector: &LabelSelector) -> Self {
         self.collection = self.collection.labels(selector);
         self
     }
 
     /// Only those with such fields, which is an informer of its own.
-    #[must_use]
     pub fn fields(mut self, selector: &FieldSelector) -> Self {
         self.collection = self.collection.fields(selector);
         self
     }
 
     /// Only their metadata, which is an informer of its own: the server sends nothing else.
-    #[must_use]
     pub fn metadata_only(self) -> TypedInformer<PartialObjectMeta<K>> {
         TypedInformer::new(self.factory, self.collection.metadata_only()).keep(self.keep)
     }
 
     /// The same informer, its objects as another type: as few fields as one likes.
-    #[must_use]
     pub fn view<V>(&self) -> TypedInformer<V> {
         TypedInformer::new(self.factory.clone(), self.collection.clone()).keep(self.keep)
     }
 
     /// What its listers keep of what they have decoded; nothing by default.
-    #[must_use]
     pub fn keep(mut self, keep: Keep) -> Self {
         self.keep = keep;
         self
