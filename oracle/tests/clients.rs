@@ -72,7 +72,6 @@ async fn every_subresource_answers_the_same_as_on_the_real_server() {
 
 /// What is not the same, and why.
 const EXPLAINED: &[(&str, &str)] = &[
-    ("v1 componentstatuses: ", "the embedded server has no components besides itself"),
     (
         "authentication.k8s.io/v1 selfsubjectreviews: create ",
         "each server names its administrator, and how he is known",

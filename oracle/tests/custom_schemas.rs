@@ -147,7 +147,7 @@ async fn define(cluster: &Cluster, definition: &Value) {
 /// What our schema makes of an object.
 fn stored(schema: &Schema, object: &Value) -> (Value, Vec<String>) {
     let mut stored = object.clone();
-    schema.default(&mut stored);
+    schema.default(&mut stored).expect("defaults within the limit");
     let unknown = schema.prune(&mut stored);
     (stored, unknown)
 }

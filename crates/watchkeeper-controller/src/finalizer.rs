@@ -108,6 +108,7 @@ impl<T: Serialize + DeserializeOwned> Finalizer<T> {
     where
         F: Future<Output = Result<Action, Failure>>,
     {
+        let act = |step| Box::pin(act(step)); // a future of the caller's, of any size
         let known = Known::of(&serde_json::to_value(&*object)?);
         match (known.is_going, known.has(&self.name)) {
             (false, true) => act(Finalizing::Apply(object)).await,

@@ -24,7 +24,6 @@ const REQUIRED: &str = "the tables of fields do not know which are required";
 /// All of them.
 pub(crate) const DIFFERENCES: &[Difference] = &[
     differs("01-server", "$ kubectl get --raw /livez?verbose", "there is one check, for there are no hooks"),
-    differs("01-server", "$ kubectl get componentstatus etcd-0 -o name", "there are no components to ask"),
     differs("01-server", "$ kubectl auth whoami", "the administrator of the real cluster has a uid"),
     differs("01-server", "$ kubectl auth can-i --list", "there are no roles from which rules could come"),
     differs("01-server", "$ kubectl auth can-i delete nodes --as=nobody", EVERYBODY),
