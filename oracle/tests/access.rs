@@ -95,10 +95,14 @@ async fn a_user_sees_what_rbac_lets_them_see() {
     // By way of the proxy they are themselves, though the service could do more.
     let (status, pods) = get("/api/v1/namespaces/a/pods", &token).await;
     assert_eq!((status, &pods["kind"]), (200, &json!("PodList")));
-    for path in ["/api/v1/namespaces/b/pods", "/api/v1/pods", "/api/v1/namespaces/a/secrets"] {
+    for (path, reason) in [
+        ("/api/v1/namespaces/b/pods", "system:serviceaccount:a:viewer"),
+        ("/api/v1/pods", "system:serviceaccount:a:viewer"),
+        ("/api/v1/namespaces/a/secrets", "--proxy-secrets"),
+    ] {
         let (status, refused) = get(path, &token).await;
         assert_eq!((status, &refused["reason"]), (403, &json!("Forbidden")), "{path}");
-        assert!(refused["message"].as_str().unwrap().contains("system:serviceaccount:a:viewer"), "{refused}");
+        assert!(refused["message"].as_str().unwrap().contains(reason), "{refused}");
     }
     stop.cancel();
     running.await.unwrap();

@@ -27,8 +27,10 @@ use watchkeeper_core::Timestamp;
 /// How far from now a moment may be and still be the server's, in seconds.
 const NEAR: i64 = 3 * 3600;
 
-/// By what an object in YAML is told from a list.
-const YAML_NAME: &str = "\n  name: ";
+/// Whether a text is one object in YAML. Lists have no name, and tables have columns that have one.
+fn is_yaml_object(text: &str) -> bool {
+    text.contains("\n  name: ") && !text.contains("\nkind: Table\n")
+}
 
 /// What one server chose in one scenario.
 #[derive(Debug, Default)]
@@ -70,7 +72,7 @@ impl Symbols {
                 }
                 // A body in YAML is a text to us.
                 let versions = text.lines().filter(|line| line.starts_with("  resourceVersion: \""));
-                for line in versions.filter(|_| text.contains(YAML_NAME)) {
+                for line in versions.filter(|_| is_yaml_object(text)) {
                     self.versions.extend(line.split('"').nth(1).and_then(|it| it.parse::<u64>().ok()));
                 }
             }
@@ -168,7 +170,7 @@ impl Symbols {
             });
         }
         if text.contains("ersion") {
-            let is_list = !text.contains(YAML_NAME);
+            let is_list = !is_yaml_object(&text);
             text = replace_digits(&text, |before, number| {
                 let is_place = ["(", "current: ", "resource version: "].iter().any(|it| before.ends_with(it))
                     || is_list && before.ends_with("\n  resourceVersion: \"");
