@@ -37,8 +37,8 @@ pub struct Websites {
 }
 
 impl Websites {
-    /// With the informers of a factory that was built by [`informers`](crate::informers). What is done is told to the
-    /// recorder.
+    /// Creates the reconciler. The factory must come from [`informers`](crate::informers); the recorder receives an
+    /// event for each change.
     pub fn new(client: &Client, factory: &TypedFactory, recorder: &Recorder) -> Self {
         let websites = factory.of::<Website>().lister();
         Self {

@@ -34,7 +34,7 @@ impl Reconcile for Counted {
     }
 }
 
-/// Runs the operator until it was called so often for a website. All events that it records are written then.
+/// Runs the operator until it has reconciled a website this many times and written all events that it recorded.
 async fn operate(client: &Client, website: &ObjectKey, times: u64) {
     let factory = TypedFactory::from(informers(client).build());
     let mut manager = Manager::new(&factory);

@@ -77,7 +77,7 @@ async fn the_arrow_shows_the_order_that_there_is() -> Outcome {
         stage.browser.until(arrows).await?;
     }
 
-    // What is not a column is said, and the rest is shown.
+    // The page names the unknown column and shows the others.
     stage.open("#/r/core/v1/configmaps?l=our&cols=Name,Colour&sort=-Weight").await?;
     stage
         .text("#problem", "Unknown column “Colour”, “Weight”: configmaps have Name, Namespace, Data, Age.")

@@ -139,7 +139,7 @@ impl Told {
             }
             Entry::Deleted(old, last) => {
                 let wrong = match (&before, last) {
-                    // It may have come and gone before the handler looked; then nothing of it was told.
+                    // It may have been added and deleted before the handler looked.
                     (None, _) if old.version <= newest => Some("what is not there is deleted"),
                     (Some(before), _) if before != old => Some("what is deleted is not what was told last"),
                     (_, Some(last)) if last.uid != old.uid => Some("the last state is of another object"),

@@ -74,8 +74,8 @@ struct ListBody {
 }
 
 impl Encoder {
-    /// Returns whether all items of a page have to be encoded before the first can be sent, and are so many that
-    /// it should happen on a blocking thread.
+    /// Returns whether the page must be measured on a blocking thread: protobuf needs the length of all items before
+    /// the first can be sent.
     pub fn measures(&self, page: &Page) -> bool {
         self.accepted.media == MediaType::Protobuf && page.items.len() >= MANY
     }
@@ -452,7 +452,7 @@ fn message_list(page: &Page, lengths: &[u32], api_version: &str, kind: &str) -> 
     (start, protobuf::WRAP_END.to_vec())
 }
 
-/// How long [`put_bytes`] makes a field of so many bytes.
+/// Returns the encoded length of a field that [`put_bytes`] writes.
 fn field_bytes(length: usize) -> usize {
     let bits = usize::BITS - length.leading_zeros();
     1 + bits.div_ceil(7).max(1) as usize + length

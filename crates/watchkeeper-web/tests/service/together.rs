@@ -119,7 +119,7 @@ async fn a_crash_loop_has_one_verdict() {
             (&json!("degraded"), &json!("1/2 ready, CrashLoopBackOff"))
         );
     }
-    // The deployment itself is on its way; what is below it is said apart.
+    // The deployment itself is progressing; the worst health below it is a field of its own.
     assert_eq!((&tree["health"], &tree["below"]), (&json!("progressing"), &json!("degraded")));
     world.stop().await;
 }

@@ -122,7 +122,7 @@ async fn a_server_that_falls_silent_is_reported_and_its_connections_are_used_aga
     reader.until_seen(&mut view, |view| view.keys("a") == [world.key("apple"), world.key("bread")]).await;
     assert_eq!(ready(&world).await, (200, "ok".to_owned()));
 
-    // Only the connections that there are die, and nobody is told: new ones replace them.
+    // The open connections go silent without an error; new ones replace them.
     proxy.now(Trouble::stall(Way::Both));
     world.create("cherry", "fruit").await;
     let seen = ["apple", "bread", "cherry"].map(|name| world.key(name));
