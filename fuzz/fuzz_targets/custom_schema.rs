@@ -27,9 +27,11 @@ fuzz_target!(|data: &[u8]| {
     let pruned = object.clone();
     assert_eq!(schema.prune(&mut object), Vec::<String>::new());
     assert_eq!(object, pruned);
-    schema.default(&mut object);
+    if schema.default(&mut object).is_err() {
+        return; // the defaults would add more than a request may have
+    }
     let completed = object.clone();
-    schema.default(&mut object);
+    assert!(schema.default(&mut object).is_ok());
     assert_eq!(object, completed);
     let _ = schema.validate(&object);
 });
