@@ -11,7 +11,7 @@ use watchkeeper_kinds::apply::ApplyConfiguration;
 pub const MANAGER: &str = "website-operator";
 
 /// Applies what is wanted, unless that is what was applied last and nobody has changed it since. `there` needs its
-/// `managedFields`: see [`informers`](crate::informers). The object is returned if it was written.
+/// `managedFields`: see [`informers`](crate::informers()). The object is returned if it was written.
 pub(crate) async fn ensure<A>(
     server: &Api<A::Kind>,
     there: Option<&A::Kind>,

@@ -37,7 +37,7 @@ pub struct Websites {
 }
 
 impl Websites {
-    /// Creates the reconciler. The factory must come from [`informers`](crate::informers); the recorder receives an
+    /// Creates the reconciler. The factory must come from [`informers`](crate::informers()); the recorder receives an
     /// event for each change.
     pub fn new(client: &Client, factory: &TypedFactory, recorder: &Recorder) -> Self {
         let websites = factory.of::<Website>().lister();
