@@ -13,15 +13,15 @@ struct Row {
 }
 
 const ROWS: [Row; 5] = [
-    Row { what: "processor time", unit: "ms", of: |report| Some(report.cpu.as_secs_f64() * 1e3) },
+    Row { what: "CPU time", unit: "ms", of: |report| Some(report.cpu.as_secs_f64() * 1e3) },
     Row { what: "time", unit: "ms", of: |report| Some(report.wall.as_secs_f64() * 1e3) },
     Row {
-        what: "half of the answers within",
+        what: "p50",
         unit: "ms",
         of: |report| Some(report.latency?.p50.as_secs_f64() * 1e3),
     },
     Row {
-        what: "99 % of the answers within",
+        what: "p99",
         unit: "ms",
         of: |report| Some(report.latency?.p99.as_secs_f64() * 1e3),
     },
@@ -102,7 +102,7 @@ mod tests {
         contest.job("list", &rounds, Some(("a", 0.5)));
         contest.job("list", &rounds, Some(("a", 0.4)));
         let text = contest.render();
-        let row = "| list: processor time, ms | 800 |  | 400 | 0.50x |  | at most 0.5x a: met |";
+        let row = "| list: CPU time, ms | 800 |  | 400 | 0.50x |  | at most 0.5x a: met |";
         assert!(text.contains(row), "{text}");
         assert!(text.contains("| at most 0.4x a: **missed** |"), "{text}");
         assert!(text.contains("| list: time, ms | 2,000 |  | 2,000 | 1.00x |  |  |"), "{text}");

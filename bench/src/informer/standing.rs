@@ -45,7 +45,7 @@ impl Informant {
 
 const ROWS: [Row; 7] = [
     Row {
-        what: "fill: processor time, ms",
+        what: "fill: CPU time, ms",
         of: |report| match report {
             Report::Sync(sync) => Some(sync.cpu.as_secs_f64() * 1e3),
             _ => None,
@@ -80,7 +80,7 @@ const ROWS: [Row; 7] = [
         goals: &[Goal { of: Informant::ENCODED, at_most: 1.3, times: None }],
     },
     Row {
-        what: "follow: processor time an event, us",
+        what: "follow: CPU time per event, us",
         of: |report| match report {
             Report::Events(events) => Some(events.cpu.as_secs_f64() * 1e6 / events.count as f64),
             _ => None,
@@ -187,7 +187,7 @@ mod tests {
         let text = standing.render();
         let rows = [
             "| what | client-go | Watchkeeper, encoded | goal |\n|---|---:|---:|---|\n",
-            "| fill: processor time, ms | 2,000 | 2,000 | encoded at most 0.5x client-go, is 1.000x: **missed** |",
+            "| fill: CPU time, ms | 2,000 | 2,000 | encoded at most 0.5x client-go, is 1.000x: **missed** |",
             "| resident at rest, MB |  | 81.9 | encoded at most 90.0: met |",
             "| peak, as a multiple of what is resident at rest |  | 2.00 | encoded at most 1.30: **missed** |",
         ];

@@ -13,9 +13,9 @@ struct Row {
 
 const ROWS: [Row; 4] = [
     Row { what: "time, ms", of: |report| Some(report.wall.as_secs_f64() * 1e3) },
-    Row { what: "processor time, ms", of: |report| Some(report.cpu.as_secs_f64() * 1e3) },
-    Row { what: "half of them late by at most, us", of: |report| Some(report.late?.p50.as_secs_f64() * 1e6) },
-    Row { what: "99 % of them late by at most, us", of: |report| Some(report.late?.p99.as_secs_f64() * 1e6) },
+    Row { what: "CPU time, ms", of: |report| Some(report.cpu.as_secs_f64() * 1e3) },
+    Row { what: "lateness p50, us", of: |report| Some(report.late?.p50.as_secs_f64() * 1e6) },
+    Row { what: "lateness p99, us", of: |report| Some(report.late?.p99.as_secs_f64() * 1e6) },
 ];
 
 /// All jobs of all queues, ours the last of them.

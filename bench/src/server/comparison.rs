@@ -72,7 +72,7 @@ impl Comparison {
         let Self { names: [other, ours], rows, costs } = self;
         format!(
             "| what | {other} | {ours} | ratio | goal |\n|---|---:|---:|---:|---|\n{rows}\n\
-             | processor time, us | {other} | its loader | {ours} | its loader |\n|---|---:|---:|---:|---:|\n\
+             | CPU time, us | {other} | its loader | {ours} | its loader |\n|---|---:|---:|---:|---:|\n\
              {costs}"
         )
     }
