@@ -26,7 +26,7 @@ const ROWS: [Row; 5] = [
         of: |report| Some(report.latency?.p99.as_secs_f64() * 1e3),
     },
     Row {
-        what: "peak of memory",
+        what: "peak memory",
         unit: "MB",
         of: |report| Some(report.peak_kibibytes as f64 * 1024.0 / 1e6),
     },

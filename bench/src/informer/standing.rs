@@ -88,7 +88,7 @@ const ROWS: [Row; 7] = [
         goals: &[Goal { of: Informant::ENCODED, at_most: 60.0, times: None }],
     },
     Row {
-        what: "follow: events a second",
+        what: "follow: events per second",
         of: |report| match report {
             Report::Events(events) => Some(events.count as f64 / events.wall.as_secs_f64()),
             _ => None,
