@@ -1,14 +1,14 @@
-//! Elapsed time as people read it: `5m7s`, `3h`, `2d4h`, coarser as it grows.
+//! Elapsed time as kubectl prints it: `5m7s`, `3h`, `2d4h`.
 
 use crate::Timestamp;
 
 const NANOS: i128 = 1_000_000_000;
 
-/// The time from one moment to another, as kubectl writes ages. A clock that is ahead by less than two seconds is
-/// forgiven.
+/// Formats the time between two timestamps as kubectl formats ages. Tolerates a clock that is ahead by less than two
+/// seconds.
 pub fn elapsed(from: Timestamp, to: Timestamp) -> String {
-    let nanos = |moment: Timestamp| i128::from(moment.seconds) * NANOS + i128::from(moment.nanos);
-    // Go counts nanoseconds in 64 bits, and longer times as the longest.
+    let nanos = |time: Timestamp| i128::from(time.seconds) * NANOS + i128::from(time.nanos);
+    // Go's `time.Duration` saturates at 64 bits of nanoseconds.
     let span = (nanos(to) - nanos(from)).clamp(i128::from(i64::MIN), i128::from(i64::MAX));
     human(span / NANOS)
 }
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longer_the_coarser() {
+    fn longer_times_are_printed_more_coarsely() {
         const M: i128 = 60;
         const H: i128 = 60 * M;
         const D: i128 = 24 * H;
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn fractions_of_a_second_are_cut_off() {
+    fn fractions_of_a_second_are_truncated() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         assert_eq!(elapsed(at("2026-11-15T10:00:00.9Z"), at("2026-11-15T10:00:02.8Z")), "1s");
         assert_eq!(elapsed(at("2026-11-15T10:00:01.9Z"), at("2026-11-15T10:00:00Z")), "0s");
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn no_pair_of_moments_overflows() {
+    fn no_pair_of_timestamps_overflows() {
         let far = Timestamp { seconds: i64::MAX, nanos: 999_999_999 };
         let past = Timestamp { seconds: i64::MIN, nanos: 0 };
         assert_eq!(elapsed(past, far), "292y");

@@ -1,10 +1,10 @@
-//! Encoded objects: the bytes of an object, and those bytes together with their head.
+//! Encoded objects: an object's bytes, alone and with its parsed metadata.
 
 use std::fmt;
 
 use crate::Head;
 
-/// How the bytes of a body are to be read.
+/// The encoding of an object's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Encoding {
     /// A JSON object without `apiVersion` and `kind`.
@@ -22,33 +22,34 @@ impl fmt::Display for Encoding {
     }
 }
 
-/// A body as the server sent it, less what was cut out on the way.
+/// An object as the server sent it, without the fields that were pruned while reading.
 ///
-/// - E1: no envelope and no type: neither `k8s\0` nor `apiVersion` and `kind`. List items lack
-///   them and watch events have them, and a stored body must not remember how it came.
-/// - E2: the box is of exact size, and is never a slice of a socket buffer, so that what is kept
-///   is what is counted.
+/// - `encoded.E1`: the body has no envelope and no type: neither `k8s\0` nor `apiVersion` and `kind`.
+///   List items lack them and watch events have them, so a stored object would otherwise depend on
+///   how it arrived.
+/// - `encoded.E2`: the box has exactly the body's size and is never a slice of a socket buffer, so
+///   memory accounting is exact.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Encoded {
-    /// How to read `body`.
+    /// The encoding of `body`.
     pub encoding: Encoding,
     /// The bytes.
     pub body: Box<[u8]>,
 }
 
 impl Encoded {
-    /// A body in JSON.
+    /// Creates a JSON body.
     pub fn json(body: impl Into<Box<[u8]>>) -> Self {
         Self { encoding: Encoding::Json, body: body.into() }
     }
 
-    /// A body in protobuf.
+    /// Creates a protobuf body.
     pub fn protobuf(body: impl Into<Box<[u8]>>) -> Self {
         Self { encoding: Encoding::Protobuf, body: body.into() }
     }
 }
 
-/// Shows JSON as text and protobuf as its length: bodies are long.
+/// Prints JSON as text, and protobuf as its length.
 impl fmt::Debug for Encoded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.encoding {
@@ -58,11 +59,11 @@ impl fmt::Debug for Encoded {
     }
 }
 
-/// What travels the line from the server to the store: a body, and what of it everybody needs.
+/// An undecoded object with its parsed metadata, as it travels from the server to the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
-    /// Key, version, labels and the rest of what is read without decoding.
+    /// Key, version, labels and other metadata that is available without decoding.
     pub head: Head,
-    /// The bytes to decode when somebody asks for a type.
+    /// The bytes to decode.
     pub encoded: Encoded,
 }

@@ -1,8 +1,8 @@
-//! Excerpts: how much of an offending text an error repeats.
+//! Excerpts of invalid input for error messages.
 
 const CHARS: usize = 80;
 
-/// The text, or its beginning where it is long.
+/// Returns `text`, truncated to its first 80 characters.
 pub(crate) fn excerpt(text: &str) -> String {
     match text.char_indices().nth(CHARS) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -15,7 +15,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_text_is_cut_between_characters() {
+    fn long_text_is_truncated_at_a_character_boundary() {
         assert_eq!(excerpt(&"é".repeat(80)), "é".repeat(80));
         assert_eq!(excerpt(&"é".repeat(81)), format!("{}...", "é".repeat(80)));
     }

@@ -1,17 +1,16 @@
-//! Heads: what of an object is known without decoding it.
+//! Object metadata that is available without decoding the object.
 //!
-//! A head is read once, when the object arrives, and kept as long as the object is. So it is
-//! compact: whatever is text stands in one allocation, and the parts are spans of it.
+//! Metadata is parsed once, when the object arrives, and kept as long as the object. It is compact:
+//! all text is in one allocation, and the parts are spans of it.
 //!
-//! - H1: every span lies within `text`, on character boundaries. Only [`HeadBuilder`] makes spans,
-//!   and it makes them from whole strings that it has just appended.
+//! - `head.H1`: every span lies within `text`, on character boundaries. Only [`HeadBuilder`] creates
+//!   spans, from whole strings that it has just appended.
 
 use std::fmt;
 
 use crate::{ObjectKey, ResourceVersion, Timestamp};
 
-/// The metadata that the cache works with: who the object is, which version, whose it is and how
-/// it is labelled.
+/// The metadata of an object: key, version, uid, timestamps, labels, annotations and owners.
 #[derive(Clone)]
 pub struct Head {
     key: ObjectKey,
@@ -27,7 +26,7 @@ pub struct Head {
     owners: Box<[OwnerSpans]>,
 }
 
-/// A part of a head's text.
+/// A range of `Head::text`.
 #[derive(Debug, Clone, Copy, Default)]
 struct Span {
     start: u32,
@@ -43,73 +42,73 @@ struct OwnerSpans {
     controller: bool,
 }
 
-/// Another object that this one belongs to.
+/// A reference to an owner of the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Owner<'a> {
     /// `apps/v1`.
     pub api_version: &'a str,
     /// `ReplicaSet`.
     pub kind: &'a str,
-    /// Its name, in the same namespace or in none.
+    /// The owner's name. The owner is in the same namespace, or cluster-scoped.
     pub name: &'a str,
-    /// Its uid, which alone identifies it.
+    /// The owner's uid.
     pub uid: &'a str,
-    /// Whether it is the one owner that manages this object.
+    /// Whether this owner is the managing controller.
     pub controller: bool,
 }
 
 impl Head {
-    /// Which object.
+    /// Returns the object's key.
     pub fn key(&self) -> &ObjectKey {
         &self.key
     }
 
-    /// Which version of it.
+    /// Returns the resource version.
     pub fn version(&self) -> &ResourceVersion {
         &self.version
     }
 
-    /// Which incarnation: an object that is deleted and created again has a new uid.
+    /// Returns the uid. An object that is deleted and created again has a new one.
     pub fn uid(&self) -> &str {
         self.part(self.uid)
     }
 
-    /// How often its desired state has changed; 0 where the kind does not count.
+    /// Returns the generation, which counts changes of the desired state; 0 if the kind has none.
     pub fn generation(&self) -> i64 {
         self.generation
     }
 
-    /// When it was created.
+    /// Returns the creation timestamp.
     pub fn created(&self) -> Option<Timestamp> {
         self.created
     }
 
-    /// When it was asked to go, if it was.
+    /// Returns the deletion timestamp, if the object is being deleted.
     pub fn deleted(&self) -> Option<Timestamp> {
         self.deleted
     }
 
-    /// The labels, in the order of the body.
+    /// Returns the labels, in the order of the body.
     pub fn labels(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
         self.pairs[..self.labels as usize].iter().map(|&(key, value)| (self.part(key), self.part(value)))
     }
 
-    /// The value of one label.
+    /// Returns the value of a label.
     pub fn label(&self, key: &str) -> Option<&str> {
         self.labels().find(|(other, _)| *other == key).map(|(_, value)| value)
     }
 
-    /// The annotations, where the reader was asked to keep them.
+    /// Returns the annotations that were kept when the object was read.
     pub fn annotations(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
         self.pairs[self.labels as usize..].iter().map(|&(key, value)| (self.part(key), self.part(value)))
     }
 
-    /// The value of one annotation.
+    /// Returns the value of an annotation.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations().find(|(other, _)| *other == key).map(|(_, value)| value)
     }
 
-    /// The owners, in the order of the body.
+    /// Returns the owner references, in the order of the body.
     pub fn owners(&self) -> impl ExactSizeIterator<Item = Owner<'_>> {
         self.owners.iter().map(|owner| Owner {
             api_version: self.part(owner.api_version),
@@ -120,23 +119,23 @@ impl Head {
         })
     }
 
-    /// The owner that manages this object.
+    /// Returns the owner that is the managing controller.
     pub fn controller(&self) -> Option<Owner<'_>> {
         self.owners().find(|owner| owner.controller)
     }
 
-    /// The bytes that this head holds on the heap: what a cache counts.
+    /// Returns the size of this value's heap allocations in bytes.
     pub fn heap_bytes(&self) -> usize {
         let key = self.key.as_str().len() + 2 * size_of::<usize>();
         key + self.text.len() + size_of_val(&*self.pairs) + size_of_val(&*self.owners)
     }
 
     fn part(&self, span: Span) -> &str {
-        &self.text[span.start as usize..span.end as usize] // H1
+        &self.text[span.start as usize..span.end as usize] // head.H1
     }
 }
 
-/// Equal if all parts are, in whatever order they were read.
+/// Compares the parts, regardless of the order in which they were read.
 impl PartialEq for Head {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
@@ -169,11 +168,13 @@ impl fmt::Debug for Head {
     }
 }
 
-/// Collects a head while the metadata is read, part by part, in any order.
+/// Builds a [`Head`] from its parts, in any order.
 ///
-/// A builder can be used again after [`finish`](Self::finish), and then allocates only what the
-/// head itself needs. It takes less than 4 GiB of text for a head and panics beyond that, which is
-/// for its caller to prevent: whoever reads bodies limits their size.
+/// A builder can be reused after [`finish`](Self::finish), and then allocates only what the result
+/// needs.
+///
+/// # Panics
+/// If the text of one object exceeds 4 GiB. Callers limit the size of bodies.
 ///
 /// ```
 /// use watchkeeper_core::HeadBuilder;
@@ -186,7 +187,7 @@ impl fmt::Debug for Head {
 /// ```
 #[derive(Debug, Default)]
 pub struct HeadBuilder {
-    /// What becomes the key and the version, which have a text of their own.
+    /// Text of the key and the version, which have their own allocations.
     identity: String,
     text: String,
     namespace: Span,
@@ -208,7 +209,7 @@ impl HeadBuilder {
         self
     }
 
-    /// Sets the namespace; empty means none.
+    /// Sets the namespace; empty for a cluster-scoped object.
     pub fn namespace(&mut self, text: &str) -> &mut Self {
         self.namespace = append(&mut self.identity, text);
         self
@@ -232,13 +233,13 @@ impl HeadBuilder {
         self
     }
 
-    /// Sets the time of creation.
+    /// Sets the creation timestamp.
     pub fn created(&mut self, created: Option<Timestamp>) -> &mut Self {
         self.created = created;
         self
     }
 
-    /// Sets the time of the request to delete.
+    /// Sets the deletion timestamp.
     pub fn deleted(&mut self, deleted: Option<Timestamp>) -> &mut Self {
         self.deleted = deleted;
         self
@@ -258,7 +259,7 @@ impl HeadBuilder {
         self
     }
 
-    /// Adds an owner.
+    /// Adds an owner reference.
     pub fn owner(&mut self, owner: &Owner<'_>) -> &mut Self {
         let spans = OwnerSpans {
             api_version: append(&mut self.text, owner.api_version),
@@ -271,7 +272,7 @@ impl HeadBuilder {
         self
     }
 
-    /// The head of what was collected. The builder is empty afterwards.
+    /// Returns the metadata, and clears the builder.
     pub fn finish(&mut self) -> Head {
         let part = |span: Span| &self.identity[span.start as usize..span.end as usize];
         let pairs: Box<[(Span, Span)]> = match self.annotations.len() {
@@ -294,7 +295,7 @@ impl HeadBuilder {
         head
     }
 
-    /// Forgets what was collected, and keeps the memory for the next head.
+    /// Clears the builder, keeping its allocations.
     pub fn clear(&mut self) {
         self.identity.clear();
         self.text.clear();
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_that_is_put_in_comes_out() {
+    fn every_part_can_be_read_back() {
         let head = pod().finish();
         assert_eq!(head.key(), &ObjectKey::namespaced("default", "web-0"));
         assert_eq!(head.version(), &17.into());
@@ -356,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_managing_owner_is_the_controller() {
+    fn only_the_controller_owner_is_the_controller() {
         let mut builder = HeadBuilder::default();
         builder.owner(&Owner { kind: "Node", controller: false, ..OWNER });
         assert_eq!(builder.finish().controller(), None);
@@ -365,13 +366,13 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_is_set_twice_has_its_last_value() {
+    fn the_last_value_of_a_part_wins() {
         let head = HeadBuilder::default().name("first").name("second").finish();
         assert_eq!(head.key().name(), "second");
     }
 
     #[test]
-    fn a_builder_remembers_nothing_of_the_head_before() {
+    fn a_reused_builder_starts_empty() {
         let mut builder = pod();
         builder.finish();
         assert_eq!(builder.finish(), HeadBuilder::default().finish());
@@ -380,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_are_equal_in_whatever_order_their_parts_were_read() {
+    fn equality_ignores_the_order_of_parts() {
         let mut other = HeadBuilder::default();
         other.owner(&OWNER).annotation("note", "a").label("app", "web").label("tier", "");
         other.deleted("2026-11-15T11:00:00Z".parse().ok()).created("2026-11-15T10:00:00Z".parse().ok());
@@ -390,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn the_heap_bytes_are_those_of_the_parts() {
+    fn heap_bytes_counts_every_allocation() {
         let empty = HeadBuilder::default().finish();
         assert_eq!(empty.heap_bytes(), 2 * size_of::<usize>());
         let labelled = HeadBuilder::default().label("app", "web").finish();
@@ -401,7 +402,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_kept_to_the_letter(
+        fn any_text_is_preserved(
             texts in prop::collection::vec("\\PC{0,9}", 4),
             labels in prop::collection::vec(("\\PC{0,9}", "\\PC{0,9}"), 0..5),
             annotations in prop::collection::vec(("\\PC{0,9}", "\\PC{0,9}"), 0..5),
@@ -415,7 +416,7 @@ mod tests {
             for (key, value) in annotations.iter().skip(labels.len()) {
                 builder.annotation(key, value);
             }
-            let head = builder.finish(); // H1
+            let head = builder.finish(); // head.H1
             prop_assert_eq!(head.key(), &ObjectKey::namespaced(&texts[1], &texts[0]));
             prop_assert_eq!(head.version().to_string(), &*texts[2]);
             prop_assert_eq!(head.uid(), &*texts[3]);

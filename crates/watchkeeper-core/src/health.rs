@@ -1,7 +1,7 @@
-//! Health: `/livez`, `/readyz` and `/healthz`, each of several checks, told as kube-apiserver tells them.
+//! Health endpoints: `/livez`, `/readyz` and `/healthz`, with kube-apiserver's response texts.
 //!
-//! From: whoever knows whether a part works, as a [`Check`].
-//! To:   whoever serves the pages: an API server, or a program of controllers.
+//! Input: a [`Check`] from each component.
+//! Output: responses for the server of the endpoints, an API server or a controller manager.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use crate::Quoted;
 
-/// A question that has to be answered well for a program to be alive, ready, or both.
+/// A named health check.
 #[derive(Clone)]
 pub struct Check {
     name: String,
     ready_only: bool,
-    ask: Arc<dyn Fn() -> Result<(), String> + Send + Sync>,
+    check: Arc<dyn Fn() -> Result<(), String> + Send + Sync>,
 }
 
 impl fmt::Debug for Check {
@@ -24,15 +24,15 @@ impl fmt::Debug for Check {
 }
 
 impl Check {
-    /// A check of `/livez`, `/readyz` and `/healthz`. `ask` must not block.
+    /// Creates a check for `/livez`, `/readyz` and `/healthz`. `check` returns the reason for a failure, and must not block.
     pub fn new(
         name: impl Into<String>,
-        ask: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+        check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     ) -> Self {
-        Self { name: name.into(), ready_only: false, ask: Arc::new(ask) }
+        Self { name: name.into(), ready_only: false, check: Arc::new(check) }
     }
 
-    /// Leaves the check to `/readyz` alone: a program that is not ready yet need not be killed.
+    /// Limits the check to `/readyz`, so that a failure does not restart the process.
     #[must_use]
     pub fn ready_only(mut self) -> Self {
         self.ready_only = true;
@@ -40,7 +40,7 @@ impl Check {
     }
 }
 
-/// The checks of a program. `ping`, which is always well, is the first.
+/// A set of health checks. The first is `ping`, which always succeeds.
 ///
 /// ```
 /// use watchkeeper_core::{Check, Health};
@@ -62,15 +62,15 @@ impl Default for Health {
     }
 }
 
-/// What a page of health says.
+/// A response of a health endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HealthAnswer {
-    /// Whether all is well: a code of 200, and 500 if not.
+    /// Whether all checks passed: HTTP status 200, otherwise 500.
     pub is_well: bool,
-    /// What there is to read.
+    /// The response body.
     pub text: String,
-    /// Whether a single check was asked for, as by `/readyz/ping`.
+    /// Whether a single check was requested, as by `/readyz/ping`.
     pub is_single: bool,
 }
 
@@ -84,16 +84,16 @@ impl Health {
         self
     }
 
-    /// Reports why a check fails on the pages of all checks, too. By default the reason is only on the page of the check
-    /// itself, as on kube-apiserver. Reasons must then be fit for everybody who can read the page.
+    /// Includes the reasons of failures in the endpoints of all checks. By default, as on kube-apiserver, only the
+    /// endpoint of a single check has the reason. Everybody with access to the endpoint can then read the reasons.
     #[must_use]
     pub fn with_reasons(mut self) -> Self {
         self.with_reasons = true;
         self
     }
 
-    /// The answer, if the path is one of health, without those checks that are excluded. That `verbose` was asked
-    /// for is seen only when all is well.
+    /// Runs the checks of `path` except the excluded ones, and returns the response, or `None` if `path` is not a
+    /// health endpoint. `verbose` only matters if all checks pass.
     pub fn answer(&self, path: &str, excluded: &[&str], verbose: bool) -> Option<HealthAnswer> {
         let rest = path.strip_prefix('/')?;
         let (endpoint, one) =
@@ -101,9 +101,9 @@ impl Health {
         let endpoint = ENDPOINTS.into_iter().find(|it| *it == endpoint)?;
         let mut checks = self.checks.iter().filter(|check| endpoint == "readyz" || !check.ready_only);
         let Some(name) = one else { return Some(self.answer_all(endpoint, checks, excluded, verbose)) };
-        let answer = (checks.find(|check| check.name == name)?.ask)();
+        let answer = (checks.find(|check| check.name == name)?.check)();
         let is_well = answer.is_ok();
-        let text = answer.map_or_else(|why| format!("internal server error: {why}\n"), |()| "ok".to_owned());
+        let text = answer.map_or_else(|reason| format!("internal server error: {reason}\n"), |()| "ok".to_owned());
         Some(HealthAnswer { is_well, text, is_single: true })
     }
 
@@ -117,13 +117,12 @@ impl Health {
         let mut excluded: BTreeSet<&str> = asked.iter().copied().collect();
         let mut text = String::new();
         let mut is_well = true;
-        for Check { name, ask, .. } in checks {
+        for Check { name, check, .. } in checks {
             let line = if asked.contains(&name.as_str()) {
                 excluded.remove(name.as_str());
                 format!("[+]{name} excluded: ok\n")
-            } else if let Err(reason) = ask() {
+            } else if let Err(reason) = check() {
                 is_well = false;
-                // Everybody can read this page; the page of the check itself has the reason.
                 let reason = if self.with_reasons { &reason } else { "reason withheld" };
                 format!("[-]{name} failed: {reason}\n")
             } else {
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn checks_are_told_as_the_real_server_tells_them() {
+    fn responses_are_those_of_kube_apiserver() {
         let ready = Arc::new(AtomicBool::new(false));
         let asked = ready.clone();
         let store = move || asked.load(Ordering::Relaxed).then_some(()).ok_or_else(|| "no store".to_owned());

@@ -1,7 +1,6 @@
-//! Object keys: which object of a resource, within one cluster.
+//! Object keys: the namespace and name of an object.
 //!
-//! The text form is client-go's: `namespace/name`, or `name` alone where the resource is
-//! cluster-scoped.
+//! The text form is client-go's: `namespace/name`, or `name` for cluster-scoped resources.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -9,10 +8,10 @@ use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The name of an object and the namespace it lives in, if it lives in one.
+/// The namespace, if any, and the name of an object.
 ///
 /// Cloning is cheap: the text is shared. Keys order by namespace and then by name, with
-/// cluster-scoped keys first, which is the order in which an API server lists.
+/// cluster-scoped keys first, as an API server lists them.
 ///
 /// ```
 /// use watchkeeper_core::ObjectKey;
@@ -27,12 +26,12 @@ use std::sync::Arc;
 pub struct ObjectKey {
     /// `namespace/name` or `name`.
     text: Arc<str>,
-    /// Length of the namespace; 0 means that there is none, and no slash.
+    /// Length of the namespace; 0 for a cluster-scoped key, which has no slash.
     namespace: u32,
 }
 
 impl ObjectKey {
-    /// The key of an object in a namespace; an empty namespace means none.
+    /// Creates a key. With an empty namespace it is cluster-scoped.
     pub fn namespaced(namespace: &str, name: &str) -> Self {
         if namespace.is_empty() {
             return Self::cluster(name);
@@ -45,17 +44,17 @@ impl ObjectKey {
         Self { text: text.into(), namespace: length }
     }
 
-    /// The key of a cluster-scoped object.
+    /// Creates the key of a cluster-scoped object.
     pub fn cluster(name: &str) -> Self {
         Self { text: name.into(), namespace: 0 }
     }
 
-    /// The namespace, or `None` where the object is cluster-scoped.
+    /// Returns the namespace, or `None` for a cluster-scoped object.
     pub fn namespace(&self) -> Option<&str> {
         (self.namespace > 0).then(|| &self.text[..self.namespace as usize])
     }
 
-    /// The name within the namespace, or within the cluster.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         match self.namespace {
             0 => &self.text,
@@ -63,26 +62,26 @@ impl ObjectKey {
         }
     }
 
-    /// The text form, `namespace/name` or `name`.
+    /// Returns the text form, `namespace/name` or `name`.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 }
 
-/// Why a text is not a key.
+/// An error from parsing an [`ObjectKey`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// A key has at most one slash.
+    /// The text has more than one slash.
     #[error("object key {text:?} has more than one slash")]
     TooManyParts {
-        /// The text that was given.
+        /// The rejected text.
         text: String,
     },
-    /// Every object has a name.
+    /// The name is empty.
     #[error("object key {text:?} has no name")]
     NoName {
-        /// The text that was given.
+        /// The rejected text.
         text: String,
     },
 }
@@ -130,7 +129,7 @@ impl Hash for ObjectKey {
 
 impl Ord for ObjectKey {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Not the order of the texts: `a-b/x` sorts before `a/x` there, since `-` is less than `/`.
+        // Differs from the order of the text forms, where `a-b/x` sorts before `a/x`.
         (self.namespace(), self.name()).cmp(&(other.namespace(), other.name()))
     }
 }
@@ -154,14 +153,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_survives_the_round_trip_through_text() {
+    fn keys_round_trip_through_text() {
         for text in ["default/web-0", "node-1", "a/b"] {
             assert_eq!(text.parse::<ObjectKey>().unwrap().to_string(), text);
         }
     }
 
     #[test]
-    fn a_key_with_three_parts_or_without_a_name_is_refused() {
+    fn keys_with_three_parts_or_without_a_name_are_rejected() {
         assert_eq!("a/b/c".parse::<ObjectKey>(), Err(KeyError::TooManyParts { text: "a/b/c".into() }));
         assert_eq!("a/".parse::<ObjectKey>(), Err(KeyError::NoName { text: "a/".into() }));
         assert_eq!("".parse::<ObjectKey>(), Err(KeyError::NoName { text: "".into() }));

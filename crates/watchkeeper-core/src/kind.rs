@@ -1,11 +1,11 @@
-//! Groups, versions, kinds and resources: what a type of object is called in a body and in a URL.
+//! Groups, versions, kinds and resources: the names of a type of object in a body and in a URL.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// An API group and version. The core group is the empty text.
+/// An API group and version. The core group is the empty string.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GroupVersion {
     /// `apps`; empty for the core group.
@@ -14,26 +14,26 @@ pub struct GroupVersion {
     pub version: String,
 }
 
-/// Why a text is no `apiVersion`.
+/// An error from parsing an `apiVersion`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("apiVersion {text:?} is neither `version` nor `group/version`")]
+#[error("invalid apiVersion {text:?}: expected `version` or `group/version`")]
 pub struct GroupVersionError {
-    /// The text that was given.
+    /// The rejected text.
     pub text: String,
 }
 
 impl GroupVersion {
-    /// Puts the two together.
+    /// Creates a group version.
     pub fn new(group: impl Into<String>, version: impl Into<String>) -> Self {
         Self { group: group.into(), version: version.into() }
     }
 
-    /// A kind of this group and version.
+    /// Returns the kind of this name in this group and version.
     pub fn kind(&self, kind: impl Into<String>) -> GroupVersionKind {
         GroupVersionKind { group: self.group.clone(), version: self.version.clone(), kind: kind.into() }
     }
 
-    /// A resource of this group and version.
+    /// Returns the resource of this name in this group and version.
     pub fn resource(&self, resource: impl Into<String>) -> GroupVersionResource {
         GroupVersionResource {
             group: self.group.clone(),
@@ -42,7 +42,7 @@ impl GroupVersion {
         }
     }
 
-    /// Where a server keeps this group version: `/api/v1`, or `/apis/apps/v1`.
+    /// Returns the URL path of this group version: `/api/v1`, `/apis/apps/v1`.
     pub fn path(&self) -> String {
         match self.group.as_str() {
             "" => format!("/api/{}", self.version),
@@ -51,7 +51,7 @@ impl GroupVersion {
     }
 }
 
-/// Prints the `apiVersion`: `v1`, `apps/v1`.
+/// Displays as an `apiVersion`: `v1`, `apps/v1`.
 impl fmt::Display for GroupVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.group.is_empty() {
@@ -61,7 +61,7 @@ impl fmt::Display for GroupVersion {
     }
 }
 
-/// Reads an `apiVersion`.
+/// Parses an `apiVersion`.
 impl FromStr for GroupVersion {
     type Err = GroupVersionError;
 
@@ -78,7 +78,7 @@ impl FromStr for GroupVersion {
     }
 }
 
-/// The type of an object as its body names it.
+/// The type of an object as its body names it: group, version and kind.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GroupVersionKind {
     /// `apps`; empty for the core group.
@@ -90,7 +90,7 @@ pub struct GroupVersionKind {
 }
 
 impl GroupVersionKind {
-    /// Puts the three together.
+    /// Creates a kind.
     ///
     /// ```
     /// use watchkeeper_core::GroupVersionKind;
@@ -102,12 +102,12 @@ impl GroupVersionKind {
         Self { group: group.into(), version: version.into(), kind: kind.into() }
     }
 
-    /// The group and version, which print as `apiVersion`.
+    /// Returns the group and version, which display as `apiVersion`.
     pub fn group_version(&self) -> GroupVersion {
         GroupVersion::new(&*self.group, &*self.version)
     }
 
-    /// The kind in any version.
+    /// Returns the kind without its version.
     pub fn group_kind(&self) -> GroupKind {
         GroupKind { group: self.group.clone(), kind: self.kind.clone() }
     }
@@ -119,7 +119,7 @@ impl fmt::Display for GroupVersionKind {
     }
 }
 
-/// The type of an object as a URL names it.
+/// The type of an object as a URL names it: group, version and resource.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GroupVersionResource {
     /// `apps`; empty for the core group.
@@ -131,17 +131,17 @@ pub struct GroupVersionResource {
 }
 
 impl GroupVersionResource {
-    /// Puts the three together.
+    /// Creates a resource.
     pub fn new(group: impl Into<String>, version: impl Into<String>, resource: impl Into<String>) -> Self {
         Self { group: group.into(), version: version.into(), resource: resource.into() }
     }
 
-    /// The group and version, whose [`path`](GroupVersion::path) a server answers under.
+    /// Returns the group and version.
     pub fn group_version(&self) -> GroupVersion {
         GroupVersion::new(&*self.group, &*self.version)
     }
 
-    /// The resource in any version.
+    /// Returns the resource without its version.
     pub fn group_resource(&self) -> GroupResource {
         GroupResource { group: self.group.clone(), resource: self.resource.clone() }
     }
@@ -153,7 +153,7 @@ impl fmt::Display for GroupVersionResource {
     }
 }
 
-/// A kind in any version.
+/// A kind without a version.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GroupKind {
     /// `apps`; empty for the core group.
@@ -162,14 +162,14 @@ pub struct GroupKind {
     pub kind: String,
 }
 
-/// Prints `Deployment.apps`, or `Pod` in the core group.
+/// Displays as `Deployment.apps`, or `Pod` in the core group.
 impl fmt::Display for GroupKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         dotted(f, &self.kind, &self.group)
     }
 }
 
-/// A resource in any version.
+/// A resource without a version.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GroupResource {
     /// `apps`; empty for the core group.
@@ -178,7 +178,7 @@ pub struct GroupResource {
     pub resource: String,
 }
 
-/// Prints `deployments.apps`, or `pods` in the core group: the form that server messages use.
+/// Displays as `deployments.apps`, or `pods` in the core group, as in server messages.
 impl fmt::Display for GroupResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         dotted(f, &self.resource, &self.group)
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_api_version_survives_the_round_trip_through_text() {
+    fn api_versions_round_trip_through_text() {
         for (text, group, version) in [("v1", "", "v1"), ("apps/v1", "apps", "v1")] {
             let parsed: GroupVersion = text.parse().unwrap();
             assert_eq!(parsed, GroupVersion::new(group, version));
@@ -207,14 +207,14 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_api_version_is_refused() {
+    fn malformed_api_versions_are_rejected() {
         for text in ["", "/v1", "apps/", "a/b/c", "/"] {
             assert_eq!(text.parse::<GroupVersion>(), Err(GroupVersionError { text: text.into() }));
         }
     }
 
     #[test]
-    fn paths_and_dotted_names_leave_the_core_group_out() {
+    fn paths_and_dotted_names_omit_the_core_group() {
         let pods = GroupVersion::new("", "v1").resource("pods");
         let deployments = GroupVersion::new("apps", "v1").resource("deployments");
         assert_eq!(pods.group_version().path(), "/api/v1");

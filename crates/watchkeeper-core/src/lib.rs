@@ -1,23 +1,22 @@
-//! The vocabulary of Watchkeeper: what is said between the hops of the line, and nothing that
-//! does I/O.
+//! Types shared by all Watchkeeper crates: keys, versions, kinds, selectors, statuses, watch events
+//! and the list/watch trait. Nothing here does I/O.
 //!
 //! ```text
-//! server -> list/watch -> reflector -> delta queue -> indexed store -> handlers -> workqueue -> worker
+//! server -> list/watch -> reflector -> indexed store -> delta queue -> handlers -> workqueue -> worker
 //! ```
 //!
-//! An object travels this line as an [`Object`]: its bytes as the server sent them ([`Encoded`])
-//! and a small parsed [`Head`]. No Rust type of the object is known before somebody at an edge
-//! asks for one.
+//! An object travels this line as an [`Object`]: the bytes that the server sent ([`Encoded`]) and its
+//! parsed metadata ([`Head`]). It is decoded into a Rust type only when a reader asks for one.
 //!
-//! | to say | there is |
+//! | for | use |
 //! |---|---|
-//! | which object, in which version | [`ObjectKey`], [`ResourceVersion`] |
-//! | what type of object | [`GroupVersionKind`], [`GroupVersionResource`] |
-//! | which objects are meant | [`LabelSelector`], [`FieldSelector`] |
-//! | what became of a request | [`Status`] |
-//! | what has changed | [`WatchEvent`] |
-//! | where objects come from | [`ListWatch`] |
-//! | whether a program is well | [`Health`] |
+//! | an object and its version | [`ObjectKey`], [`ResourceVersion`] |
+//! | a type of object | [`GroupVersionKind`], [`GroupVersionResource`] |
+//! | a set of objects | [`Collection`], [`LabelSelector`], [`FieldSelector`] |
+//! | the outcome of a request | [`Status`] |
+//! | a change | [`WatchEvent`] |
+//! | a source of objects | [`ListWatch`] |
+//! | health endpoints | [`Health`] |
 
 mod elapsed;
 mod encoded;

@@ -1,8 +1,8 @@
-//! Reading `null` as Go reads it: as if the field were not there.
+//! Deserializing `null` as Go does: like an absent field.
 
 use serde::{Deserialize, Deserializer};
 
-/// For `#[serde(deserialize_with = ...)]`, together with `default` for the field that is not there.
+/// Deserializes `null` as the default value. Combine with `#[serde(default)]` for absent fields.
 pub(crate) fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,9 +1,8 @@
-//! Texts in quotes, as Go prints them. Messages of the API quote values in Go's manner, and people search for
-//! those messages.
+//! Strings quoted as Go's `%q` quotes them, as in the messages of Kubernetes.
 
 use std::fmt::{self, Write as _};
 
-/// A text in double quotes with the escapes of Go's `%q`, which differ from those of Rust.
+/// Displays a string in double quotes with the escapes of Go's `%q`, which differ from Rust's.
 ///
 /// ```
 /// assert_eq!(watchkeeper_core::Quoted("a\u{1}\"b").to_string(), r#""a\x01\"b""#);
@@ -32,12 +31,12 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// What Go's `unicode.IsPrint` says: of all spaces, only the plain one is printable.
+/// Reports whether Go's `unicode.IsPrint` holds for `c`. The only printable space is U+0020.
 pub fn is_printable(c: char) -> bool {
     if c.is_ascii() {
         return !c.is_ascii_control();
     }
-    // Asked of a text and not of the character, so that an accent counts as part of a letter.
+    // `char::escape_debug` would escape a combining accent; after a letter it is printable, as in Go.
     !c.is_whitespace() && String::from_iter(['a', c]).escape_debug().count() == 2
 }
 
@@ -46,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_escape_what_cannot_be_seen() {
+    fn unprintable_characters_are_escaped() {
         assert_eq!(Quoted("a\u{7}b\u{1}\"\u{e4}\u{2028}").to_string(), "\"a\\ab\\x01\\\"\u{e4}\\u2028\"");
     }
 }

@@ -1,21 +1,20 @@
-//! Moments in time as Kubernetes writes them: RFC 3339 in bodies, seconds and nanoseconds in
-//! protobuf.
+//! Timestamps as Kubernetes encodes them: RFC 3339 in JSON, seconds and nanoseconds in protobuf.
 //!
-//! Hand-written because the accepted texts must be Go's and no others: four digits of year, one or
-//! two of the hour, two of everything else, any fraction, an offset or `Z`, no leap second.
+//! Hand-written to accept exactly what Go accepts: a four-digit year, a one- or two-digit hour, two
+//! digits elsewhere, any fraction, an offset or `Z`, no leap seconds.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A moment, counted from 1970-01-01T00:00:00Z.
+/// A point in time, relative to 1970-01-01T00:00:00Z.
 ///
 /// ```
 /// use watchkeeper_core::Timestamp;
 ///
-/// let moment: Timestamp = "2026-11-15T10:00:00+01:00".parse()?;
-/// assert_eq!(moment.to_string(), "2026-11-15T09:00:00Z");
-/// assert_eq!(moment.seconds, 1_794_733_200);
+/// let time: Timestamp = "2026-11-15T10:00:00+01:00".parse()?;
+/// assert_eq!(time.to_string(), "2026-11-15T09:00:00Z");
+/// assert_eq!(time.seconds, 1_794_733_200);
 /// # Ok::<(), watchkeeper_core::TimestampError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,9 +25,9 @@ pub struct Timestamp {
     pub nanos: u32,
 }
 
-/// Why a text is not a moment.
+/// An error from parsing a [`Timestamp`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("time {text:?} is not of the form {form}")]
+#[error("invalid time {text:?}: expected {form}")]
 pub struct TimestampError {
     text: String,
     form: &'static str,
@@ -39,24 +38,24 @@ const MICRO_FORM: &str = "2006-01-02T15:04:05.000000Z";
 const SECONDS_PER_DAY: i64 = 86_400;
 
 impl Timestamp {
-    /// The first moment of the year 1, which Go takes for "not set".
+    /// Go's zero time, the start of year 1, which stands for an unset time.
     pub const GO_ZERO: Self = Self { seconds: -62_135_596_800, nanos: 0 };
 
-    /// This moment, by the clock of the machine.
+    /// Returns the current system time.
     pub fn now() -> Self {
         SystemTime::now().into()
     }
 
-    /// The moment at which its second began.
+    /// Truncates to whole seconds.
     #[must_use]
     pub fn to_the_second(self) -> Self {
         Self { nanos: 0, ..self }
     }
 
-    /// Reads a `MicroTime`: exactly six digits of fraction.
+    /// Parses a `MicroTime`, with exactly six fractional digits.
     ///
     /// # Errors
-    /// Where the text has another form.
+    /// If the text has another form.
     pub fn parse_micro(text: &str) -> Result<Self, TimestampError> {
         match parse(text.as_bytes()) {
             Some((moment, 6)) => Ok(moment),
@@ -64,7 +63,7 @@ impl Timestamp {
         }
     }
 
-    /// Prints as a `MicroTime`: six digits of fraction.
+    /// Displays as a `MicroTime`, with six fractional digits.
     pub fn display_micro(self) -> impl fmt::Display {
         struct Micro(Timestamp);
         impl fmt::Display for Micro {
@@ -81,7 +80,7 @@ impl Timestamp {
         let second = self.seconds.rem_euclid(SECONDS_PER_DAY);
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
         if let 0..=9999 = year {
-            // Every pod has a dozen of these: the formatting machinery would be a tenth of a decode.
+            // Every pod has a dozen timestamps: `write!` would take a tenth of the time of a decode.
             let mut text = *b"0000-00-00T00:00:00";
             let places = [
                 (0, year / 100),
@@ -96,14 +95,14 @@ impl Timestamp {
                 text[at] += (number / 10) as u8;
                 text[at + 1] += (number % 10) as u8;
             }
-            return f.write_str(std::str::from_utf8(&text).expect("digits and marks are ASCII"));
+            return f.write_str(std::str::from_utf8(&text).expect("digits and separators are ASCII"));
         }
         let sign = if year < 0 { "-" } else { "" };
         write!(f, "{sign}{:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}", year.abs())
     }
 }
 
-/// A clock that stands before 1970 shows 1970.
+/// Times before 1970 become 1970.
 impl From<SystemTime> for Timestamp {
     fn from(time: SystemTime) -> Self {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -111,7 +110,7 @@ impl From<SystemTime> for Timestamp {
     }
 }
 
-/// Prints RFC 3339 in UTC to the second, as `Time` does.
+/// Displays as RFC 3339 in UTC with whole seconds, as `metav1.Time` does.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_date_and_time(f)?;
@@ -119,7 +118,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Reads RFC 3339 with or without a fraction.
+/// Parses RFC 3339 with or without a fraction.
 impl FromStr for Timestamp {
     type Err = TimestampError;
 
@@ -131,7 +130,7 @@ impl FromStr for Timestamp {
     }
 }
 
-/// The moment, and how many digits its fraction had.
+/// Returns the time and the number of its fractional digits.
 fn parse(text: &[u8]) -> Option<(Timestamp, usize)> {
     let (date, rest) = text.split_at_checked(11)?;
     let hour_digits = if rest.get(1) == Some(&b':') { 1 } else { 2 };
@@ -182,7 +181,7 @@ fn digits(text: &[u8]) -> Option<i64> {
         .try_fold(0, |number, byte| byte.is_ascii_digit().then(|| number * 10 + i64::from(byte - b'0')))
 }
 
-/// The first nine digits count; further ones are finer than a nanosecond.
+/// Converts fractional digits to nanoseconds; ignores digits after the ninth.
 fn nanos_of(fraction: &[u8]) -> u32 {
     let padded = fraction.iter().copied().chain(std::iter::repeat(b'0'));
     padded.take(9).fold(0, |nanos, byte| nanos * 10 + u32::from(byte - b'0'))
@@ -197,7 +196,7 @@ fn days_in(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days from 1970-01-01 to a date. Years are counted from March, so that the leap day is a year's last.
+/// Returns the days from 1970-01-01 to a date. Years start in March, so that the leap day comes last.
 fn days_until(year: i64, month: i64, day: i64) -> i64 {
     let year = if month > 2 { year } else { year - 1 };
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
@@ -206,7 +205,7 @@ fn days_until(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// The date that many days from 1970-01-01: the inverse of [`days_until`].
+/// Returns the date `days` after 1970-01-01: the inverse of [`days_until`].
 fn date_of(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
@@ -229,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn known_moments_have_their_known_numbers() {
+    fn known_times_have_known_unix_seconds() {
         assert_eq!(moment("1970-01-01T00:00:00Z").seconds, 0);
         assert_eq!(moment("0001-01-01T00:00:00Z"), Timestamp::GO_ZERO);
         assert_eq!(moment("2000-02-29T23:59:59Z").seconds, 951_868_799);
@@ -238,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_is_read_to_the_nanosecond() {
+    fn system_time_converts_to_the_nanosecond() {
         let read = Timestamp::from(UNIX_EPOCH + std::time::Duration::new(1_794_733_200, 5));
         assert_eq!(read, Timestamp { seconds: 1_794_733_200, nanos: 5 });
         assert_eq!(read.to_the_second(), moment("2026-11-15T09:00:00Z"));
@@ -249,18 +248,18 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_can_have_one_digit_because_go_takes_it() {
+    fn an_hour_may_have_one_digit_as_in_go() {
         assert_eq!(moment("2026-11-15T1:00:00Z").to_string(), "2026-11-15T01:00:00Z");
         assert_eq!(moment("2026-11-15T1:00:00,5-23:59"), moment("2026-11-16T00:59:00.5Z"));
         for text in
             ["2026-11-15T1:0:00Z", "2026-11-15T:00:00Z", "2026-11-15T001:00:00Z", "2026-11-5T1:00:00Z"]
         {
-            assert!(text.parse::<Timestamp>().is_err(), "{text:?} was taken");
+            assert!(text.parse::<Timestamp>().is_err(), "{text:?} was accepted");
         }
     }
 
     #[test]
-    fn what_go_refuses_is_refused() {
+    fn what_go_rejects_is_rejected() {
         let bad = [
             "",
             "2026-11-15",
@@ -281,23 +280,23 @@ mod tests {
             "2026-11-15T10:00:00Zx",
         ];
         for text in bad {
-            assert!(text.parse::<Timestamp>().is_err(), "{text:?} was taken");
+            assert!(text.parse::<Timestamp>().is_err(), "{text:?} was accepted");
         }
     }
 
     #[test]
-    fn a_micro_time_has_exactly_six_digits_of_fraction() {
+    fn a_micro_time_has_exactly_six_fractional_digits() {
         let micro = Timestamp::parse_micro("2026-11-15T10:00:00.123456Z").unwrap();
         assert_eq!(micro.nanos, 123_456_000);
         assert_eq!(micro.display_micro().to_string(), "2026-11-15T10:00:00.123456Z");
         for text in ["2026-11-15T10:00:00Z", "2026-11-15T10:00:00.12345Z", "2026-11-15T10:00:00.1234567Z"] {
-            assert!(Timestamp::parse_micro(text).is_err(), "{text:?} was taken");
+            assert!(Timestamp::parse_micro(text).is_err(), "{text:?} was accepted");
         }
     }
 
     proptest! {
         #[test]
-        fn every_second_of_ten_thousand_years_survives_the_round_trip(
+        fn every_second_of_ten_thousand_years_round_trips(
             seconds in -62_167_219_200_i64..253_402_300_800
         ) {
             let moment = Timestamp { seconds, nanos: 0 };

@@ -1,4 +1,4 @@
-//! Resource versions: opaque for equality, comparable by one official rule.
+//! Resource versions: opaque for equality, ordered only where Kubernetes defines it.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The version of an object or of a list, as the server gave it.
+/// The resource version of an object or a list.
 ///
-/// Two versions are equal if their texts are. Which of two is newer can be asked of
-/// [`compare`](Self::compare), and is answered only where Kubernetes defines it: both must be
-/// decimal numbers without a leading zero. Anything else is opaque.
+/// Two versions are equal if their texts are equal. [`compare`](Self::compare) orders two versions
+/// where Kubernetes defines it: both must be decimal numbers without a leading zero. All other
+/// versions are opaque.
 ///
 /// ```
 /// use std::cmp::Ordering;
@@ -24,35 +24,35 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ResourceVersion(Repr);
 
-/// V1: a text is stored as `Number` exactly if printing the number gives the text back, so that
-/// equality of the representation is equality of the text.
+/// `version.V1`: a text is stored as `Number` exactly if formatting the number restores the text, so
+/// that equal representations mean equal texts.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Repr {
     Number(u64),
     Text(Arc<str>),
 }
 
-/// The two versions have no defined order.
+/// An error from comparing versions that have no defined order.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "resource versions {left} and {right} cannot be compared: both must be decimal numbers without leading zero"
+    "resource versions {left} and {right} cannot be compared: both must be decimal numbers without a leading zero"
 )]
 pub struct NotComparable {
-    /// The version that was asked.
+    /// The receiver of the comparison.
     pub left: ResourceVersion,
-    /// The version that it was compared with.
+    /// The other version.
     pub right: ResourceVersion,
 }
 
 impl ResourceVersion {
-    /// `"0"`, by which a request says that any version will do.
+    /// `"0"`, which requests any version.
     pub const ANY: Self = Self(Repr::Number(0));
 
-    /// Which is newer, by the official rule.
+    /// Compares two versions by age.
     ///
     /// # Errors
-    /// [`NotComparable`] unless both are decimal, not empty and without a leading zero (`"0"` is
-    /// no version of anything, and is not comparable either).
+    /// [`NotComparable`] unless both are non-empty decimal numbers without a leading zero. `"0"` is
+    /// not comparable: no object has this version.
     pub fn compare(&self, other: &Self) -> Result<Ordering, NotComparable> {
         let order = match (&self.0, &other.0) {
             (Repr::Number(left), Repr::Number(right)) if *left > 0 && *right > 0 => Some(left.cmp(right)),
@@ -66,7 +66,7 @@ impl ResourceVersion {
         order.ok_or_else(|| NotComparable { left: self.clone(), right: other.clone() })
     }
 
-    /// The version as a number, if it is one that fits 64 bits: what an API server over etcd sends.
+    /// Returns the version as a number if it fits 64 bits, as all versions from etcd do.
     pub fn as_u64(&self) -> Option<u64> {
         match self.0 {
             Repr::Number(number) => Some(number),
@@ -74,7 +74,7 @@ impl ResourceVersion {
         }
     }
 
-    /// Whether the text is empty: an object that was never stored has no version.
+    /// Returns whether the version is empty, as that of an object that was never stored.
     pub fn is_empty(&self) -> bool {
         matches!(&self.0, Repr::Text(text) if text.is_empty())
     }
@@ -101,7 +101,7 @@ impl From<&str> for ResourceVersion {
     fn from(text: &str) -> Self {
         let canonical = text == "0" || is_decimal(text);
         match text.parse() {
-            Ok(number) if canonical => Self(Repr::Number(number)), // V1
+            Ok(number) if canonical => Self(Repr::Number(number)), // version.V1
             _ => Self(Repr::Text(text.into())),
         }
     }
@@ -134,7 +134,7 @@ impl<'de> Deserialize<'de> for ResourceVersion {
         impl serde::de::Visitor<'_> for Text {
             type Value = ResourceVersion;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a resource version as text")
+                f.write_str("a resource version string")
             }
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<ResourceVersion, E> {
                 Ok(text.into())
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_the_empty_text_leading_zeros_and_words_are_not_comparable() {
+    fn zero_empty_text_leading_zeros_and_words_are_not_comparable() {
         for text in ["0", "", "007", "abc", "-1", "+1", "1.5", "१"] {
             assert!(version(text).compare(&version("5")).is_err(), "{text:?} on the left");
             assert!(version("5").compare(&version(text)).is_err(), "{text:?} on the right");
@@ -172,14 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn a_leading_zero_makes_another_version() {
+    fn a_leading_zero_makes_a_different_version() {
         assert_ne!(version("07"), version("7"));
         assert_eq!(version("+7").to_string(), "+7");
     }
 
     proptest! {
         #[test]
-        fn any_text_is_kept_to_the_letter(text in "\\PC{0,24}|[0-9]{0,24}") {
+        fn any_text_is_preserved(text in "\\PC{0,24}|[0-9]{0,24}") {
             prop_assert_eq!(version(&text).to_string(), text);
         }
 

@@ -1,4 +1,4 @@
-//! Watch events: what a server says of an object while it is watched.
+//! Watch events: the changes that a server streams to a watcher.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,28 +6,28 @@ use std::str::FromStr;
 use crate::excerpt::excerpt;
 use crate::{Head, Object, ResourceVersion};
 
-/// A change that the server reports, or a mark of how far it has got.
+/// A change reported by the server, or a bookmark.
 ///
-/// An ERROR on the wire is not among them: it ends the watch with a
-/// [`WatchError`](crate::WatchError) made of its [`Status`](crate::Status).
+/// An ERROR event ends the watch with the [`WatchError`](crate::WatchError) for its
+/// [`Status`](crate::Status).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchEvent {
-    /// The object is new, or has begun to match the selector, or is part of the initial events.
+    /// The object was created, now matches the selector, or is part of the initial events.
     Added(Object),
-    /// The object has changed.
+    /// The object changed.
     Modified(Object),
-    /// The object is gone, or has ceased to match the selector: its last state, with the version of
-    /// its end.
+    /// The object was deleted or no longer matches the selector. Carries its last state, with the
+    /// version of the deletion.
     Deleted(Object),
-    /// Everything up to a version has been sent.
+    /// All changes up to a version have been sent.
     Bookmark(Bookmark),
 }
 
 impl WatchEvent {
-    /// The version that this event brings the watcher to.
+    /// Returns the resource version to resume the watch from after this event.
     ///
-    /// Initial events come in the order of their keys, not of their versions: none of them is a
-    /// place to resume from before the bookmark that ends them.
+    /// Initial events are ordered by key, not by version, so a watch cannot be resumed from one of
+    /// them before the bookmark that ends them.
     pub fn version(&self) -> &ResourceVersion {
         match self {
             Self::Added(object) | Self::Modified(object) | Self::Deleted(object) => object.head.version(),
@@ -35,7 +35,7 @@ impl WatchEvent {
         }
     }
 
-    /// The word for it on the wire.
+    /// Returns the type of the event.
     pub fn kind(&self) -> EventKind {
         match self {
             Self::Added(_) => EventKind::Added,
@@ -46,21 +46,21 @@ impl WatchEvent {
     }
 }
 
-/// A version that can be resumed from, without a change.
+/// A resource version to resume from, without a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bookmark {
     /// All changes up to this version have been sent.
     pub version: ResourceVersion,
-    /// Whether this ends the initial events of a watch that asked for them.
+    /// Whether this bookmark ends the requested initial events.
     pub initial_events_end: bool,
 }
 
 impl Bookmark {
-    /// The annotation by which a bookmark ends the initial events. Only the value `true` counts.
+    /// The annotation of the bookmark that ends the initial events. Its value must be `true`.
     pub const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 }
 
-/// Reads the otherwise empty object that a BOOKMARK carries. Its annotations must have been kept.
+/// Reads a bookmark from the metadata of the BOOKMARK event's object, including annotations.
 impl From<&Head> for Bookmark {
     fn from(head: &Head) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl From<&Head> for Bookmark {
     }
 }
 
-/// The sort of an event, by its word on the wire.
+/// The type of a watch event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventKind {
     /// `ADDED`
@@ -81,20 +81,20 @@ pub enum EventKind {
     Deleted,
     /// `BOOKMARK`
     Bookmark,
-    /// `ERROR`: the object is a status, and the last that comes.
+    /// `ERROR`: the object is a `Status`; the stream ends.
     Error,
 }
 
-/// A word that is no sort of event.
+/// An unknown watch event type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("watch event of unknown type {word:?}")]
+#[error("unknown watch event type {word:?}")]
 pub struct UnknownEventKind {
-    /// The word, shortened if long.
+    /// The unknown type, shortened if long.
     pub word: String,
 }
 
 impl EventKind {
-    /// The word on the wire.
+    /// Returns the event type as sent by the server.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Added => "ADDED",
@@ -133,7 +133,7 @@ mod tests {
     use crate::{Encoded, HeadBuilder};
 
     #[test]
-    fn every_kind_of_event_survives_the_round_trip_through_its_word() {
+    fn event_types_round_trip_through_text() {
         use EventKind::{Added, Bookmark, Deleted, Error, Modified};
         for kind in [Added, Modified, Deleted, Bookmark, Error] {
             assert_eq!(kind.to_string().parse(), Ok(kind));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_or_lower_case_word_is_refused_by_name() {
+    fn unknown_and_lower_case_event_types_are_rejected() {
         for word in ["", "added", "SYNC", "ADDED "] {
             assert_eq!(word.parse::<EventKind>(), Err(UnknownEventKind { word: word.into() }));
         }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_tells_its_version_and_its_kind() {
+    fn an_event_has_a_version_and_a_type() {
         let object = Object {
             head: HeadBuilder::default().name("a").version("7").finish(),
             encoded: Encoded::json(*b"{}"),

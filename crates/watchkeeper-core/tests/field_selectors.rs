@@ -1,7 +1,7 @@
-//! Field selectors: what is read, what is refused and where, what is printed, what is matched.
+//! Field selectors: parsing, errors, canonical text and matching.
 //!
-//! The tables say what Go's `k8s.io/apimachinery/pkg/fields` v0.37.1 does with the same texts, less
-//! the wording of errors. Where this crate departs from it, the test says so.
+//! The tables follow Go's `k8s.io/apimachinery/pkg/fields` v0.37.1, apart from the wording of
+//! errors. Tests for deviations say so.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use proptest::prelude::*;
 use watchkeeper_core::{FieldNameError, FieldOperator, FieldRequirement, FieldSelector};
 
 fn terms(text: &str) -> Vec<(String, FieldOperator, String)> {
-    let selector = FieldSelector::parse(text).unwrap_or_else(|error| panic!("{text:?} was refused: {error}"));
+    let selector = FieldSelector::parse(text).unwrap_or_else(|error| panic!("{text:?} was rejected: {error}"));
     let terms = selector.requirements().iter();
     terms.map(|term| (term.field().to_owned(), term.operator(), term.value().to_owned())).collect()
 }
 
 #[test]
-fn every_term_is_split_at_its_first_operator() {
+fn terms_are_split_at_the_first_operator() {
     use FieldOperator::{Equals, NotEquals};
     let table = [
         ("a=b", ("a", Equals, "b")),
@@ -44,7 +44,7 @@ fn every_term_is_split_at_its_first_operator() {
 }
 
 #[test]
-fn terms_that_say_nothing_are_left_out() {
+fn empty_terms_are_ignored() {
     for text in ["", ",", ",,,", "=", "==", "!=", "=,!="] {
         assert!(FieldSelector::parse(text).unwrap().is_everything(), "{text:?}");
     }
@@ -58,8 +58,7 @@ fn a_canonical_selector_is_sorted_by_its_terms_and_escaped() {
         ("a=1,a.b=1,a!=1", "a!=1,a.b=1,a=1"),
         (r"x=\,\=\\", r"x=\,\=\\"),
         ("x=a,x=a", "x=a,x=a"),
-        // Go sorts before it drops the second `=`, and so prints `x=b,x=a`, which it reads back
-        // in the other order.
+        // Go sorts before it normalizes `==`, and prints `x=b,x=a`, which does not round-trip.
         ("x=a,x==b", "x=a,x=b"),
     ];
     for (text, expected) in table {
@@ -68,21 +67,21 @@ fn a_canonical_selector_is_sorted_by_its_terms_and_escaped() {
 }
 
 #[test]
-fn a_refusal_names_the_place_and_what_stands_there() {
-    let term = "a field and then one of =, == and !=";
+fn an_error_has_the_position_and_the_unexpected_token() {
+    let term = "a field and one of =, == and !=";
     let escape = r"one of \\, \, and \=";
     let table = [
-        ("a", format!(r#"at 0: found "a" but expected {term}"#)),
-        ("a=b,c", format!(r#"at 4: found "c" but expected {term}"#)),
-        ("a in (b)", format!(r#"at 0: found "a in (b)" but expected {term}"#)),
-        (" ", format!(r#"at 0: found " " but expected {term}"#)),
-        ("a>5", format!(r#"at 0: found "a>5" but expected {term}"#)),
-        ("a=b=c", r#"at 3: found "=" but expected \= in a value"#.into()),
-        ("a===b", r#"at 3: found "=" but expected \= in a value"#.into()),
-        ("a!==b", r#"at 3: found "=" but expected \= in a value"#.into()),
-        (r"a=\n", format!(r#"at 2: found "\\n" but expected {escape}"#)),
-        (r"a=b\é", format!(r#"at 3: found "\\é" but expected {escape}"#)),
-        (r"x=y,a=\", format!(r#"at 6: found "\\" but expected {escape}"#)),
+        ("a", format!(r#"at 0: found "a", expected {term}"#)),
+        ("a=b,c", format!(r#"at 4: found "c", expected {term}"#)),
+        ("a in (b)", format!(r#"at 0: found "a in (b)", expected {term}"#)),
+        (" ", format!(r#"at 0: found " ", expected {term}"#)),
+        ("a>5", format!(r#"at 0: found "a>5", expected {term}"#)),
+        ("a=b=c", r#"at 3: found "=", expected \= in a value"#.into()),
+        ("a===b", r#"at 3: found "=", expected \= in a value"#.into()),
+        ("a!==b", r#"at 3: found "=", expected \= in a value"#.into()),
+        (r"a=\n", format!(r#"at 2: found "\\n", expected {escape}"#)),
+        (r"a=b\é", format!(r#"at 3: found "\\é", expected {escape}"#)),
+        (r"x=y,a=\", format!(r#"at 6: found "\\", expected {escape}"#)),
     ];
     for (text, expected) in table {
         assert_eq!(FieldSelector::parse(text).unwrap_err().to_string(), expected, "{text:?}");
@@ -91,7 +90,7 @@ fn a_refusal_names_the_place_and_what_stands_there() {
 }
 
 #[test]
-fn an_absent_field_is_as_good_as_an_empty_one() {
+fn an_absent_field_equals_an_empty_one() {
     let table = [
         ("", "", true),
         ("x=a", "x=a", true),
@@ -114,17 +113,17 @@ fn an_absent_field_is_as_good_as_an_empty_one() {
 }
 
 #[test]
-fn only_equality_fixes_a_value() {
+fn only_equality_determines_a_value() {
     let selector = FieldSelector::parse("a=1,b!=2,c!=3,c=4,d=").unwrap();
     let exact = ["a", "b", "c", "d", "e"].map(|field| selector.exact_value(field));
     assert_eq!(exact, [Some("1"), None, Some("4"), Some(""), None]);
 }
 
 #[test]
-fn a_field_that_could_not_be_read_back_cannot_be_built() {
+fn fields_that_do_not_round_trip_are_rejected() {
     for field in ["", "a=b", "a,b", r"a\", "a!"] {
-        let refused = FieldRequirement::new(field, FieldOperator::Equals, "x");
-        assert_eq!(refused, Err(FieldNameError { field: field.into() }));
+        let requirement = FieldRequirement::new(field, FieldOperator::Equals, "x");
+        assert_eq!(requirement, Err(FieldNameError { field: field.into() }));
     }
 }
 
@@ -132,22 +131,22 @@ fn requirement() -> impl Strategy<Value = FieldRequirement> {
     let operator = prop_oneof![Just(FieldOperator::Equals), Just(FieldOperator::NotEquals)];
     ("[xy]|[^!=,\\\\]{1,8}", operator, "[ab]|\\PC{0,8}|[\\\\,=!ab]{0,6}").prop_map(
         |(field, operator, value)| {
-            FieldRequirement::new(field, operator, value).expect("the pattern has only good names")
+            FieldRequirement::new(field, operator, value).expect("the pattern only generates valid names")
         },
     )
 }
 
 proptest! {
-    /// L1
+    /// `selector.L1`
     #[test]
-    fn what_a_selector_prints_reads_back_equal(requirements in prop::collection::vec(requirement(), 0..5)) {
+    fn selectors_round_trip_through_text(requirements in prop::collection::vec(requirement(), 0..5)) {
         let selector: FieldSelector = requirements.into_iter().collect();
         prop_assert_eq!(FieldSelector::parse(&selector.to_string()), Ok(selector));
     }
 
-    /// L1, for the names of fields that only a text can have.
+    /// `selector.L1`, including field names that only parsing can produce.
     #[test]
-    fn a_canonical_text_is_printed_as_it_was_read(text in "[xy=!,\\\\ ]{0,16}") {
+    fn canonical_text_is_stable(text in "[xy=!,\\\\ ]{0,16}") {
         if let Ok(selector) = FieldSelector::parse(&text) {
             let canonical = selector.to_string();
             let again = FieldSelector::parse(&canonical).unwrap();
@@ -157,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_the_parser_panic(text in "\\PC{0,40}|[xyé=!,\\\\ ]{0,40}") {
+    fn parsing_never_panics(text in "\\PC{0,40}|[xyé=!,\\\\ ]{0,40}") {
         if let Err(error) = FieldSelector::parse(&text) {
             prop_assert!(error.at <= text.len() && text.is_char_boundary(error.at), "{}", error);
         }

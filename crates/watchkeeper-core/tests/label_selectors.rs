@@ -1,7 +1,7 @@
-//! Label selectors: what is read, what is refused and where, what is printed, what is matched.
+//! Label selectors: parsing, errors, canonical text and matching.
 //!
-//! The tables say what Go's `k8s.io/apimachinery/pkg/labels` v0.37.1 does with the same texts, less
-//! the wording of errors. Where this crate departs from it, the test says so.
+//! The tables follow Go's `k8s.io/apimachinery/pkg/labels` v0.37.1, apart from the wording of
+//! errors. Tests for deviations say so.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use watchkeeper_core::{
 fn canonical(text: &str) -> String {
     match LabelSelector::parse(text) {
         Ok(selector) => selector.to_string(),
-        Err(error) => panic!("{text:?} was refused: {error}"),
+        Err(error) => panic!("{text:?} was rejected: {error}"),
     }
 }
 
-fn refusal(text: &str) -> String {
+fn parse_error(text: &str) -> String {
     match LabelSelector::parse(text) {
-        Ok(selector) => panic!("{text:?} was read as {selector}"),
+        Ok(selector) => panic!("{text:?} was parsed as {selector}"),
         Err(error) => error.to_string(),
     }
 }
 
 #[test]
-fn every_form_of_the_grammar_has_one_canonical_text() {
+fn every_form_has_a_canonical_text() {
     let table = [
         ("", ""),
         (" \t\r\n", ""),
@@ -62,7 +62,7 @@ fn every_form_of_the_grammar_has_one_canonical_text() {
 }
 
 #[test]
-fn members_of_a_set_are_sorted_told_once_and_may_be_empty() {
+fn set_members_are_sorted_unique_and_may_be_empty() {
     let table = [
         ("x in ()", "x in ()"),
         ("x notin ( )", "x notin ()"),
@@ -83,7 +83,7 @@ fn members_of_a_set_are_sorted_told_once_and_may_be_empty() {
 }
 
 #[test]
-fn in_and_notin_are_operators_only_where_an_operator_stands() {
+fn in_and_notin_are_keywords_only_in_operator_position() {
     let table = [
         ("in", "in"),
         ("!notin", "!notin"),
@@ -103,95 +103,94 @@ fn requirements_of_one_key_keep_their_order() {
     assert_eq!(canonical("x!=b,y,x=a,!x,x"), "x!=b,x=a,!x,x,y");
 }
 
-/// Go keeps `==` and leading zeros when it prints; they mean nothing, so equal selectors print
-/// equally here.
+/// Go prints `==` and leading zeros as they were written. Here equal selectors have equal text.
 #[test]
-fn spellings_that_mean_the_same_are_the_same_selector() {
+fn equivalent_spellings_parse_to_equal_selectors() {
     assert_eq!(canonical("x==a"), "x=a");
     assert_eq!(LabelSelector::parse("x==a"), LabelSelector::parse("x=a"));
     assert_eq!(canonical("x>007,y<00"), "x>7,y<0");
 }
 
 #[test]
-fn a_refusal_names_the_place_and_what_stands_there() {
+fn an_error_has_the_position_and_the_unexpected_token() {
     let key = "a label key or \"!\"";
     let operator = "one of =, ==, !=, in, notin, > and <";
     let table = [
-        (",", format!("at 0: found \",\" but expected {key}")),
-        (",x", format!("at 0: found \",\" but expected {key}")),
-        ("x,", format!("at 2: found the end but expected {key}")),
-        ("a in (xyz),", format!("at 11: found the end but expected {key}")),
-        ("x,,y", format!("at 2: found \",\" but expected {key}")),
-        ("=a", format!("at 0: found \"=\" but expected {key}")),
-        ("(", format!("at 0: found \"(\" but expected {key}")),
-        ("!", "at 1: found the end but expected a label key".into()),
-        ("!!x", "at 1: found \"!\" but expected a label key".into()),
-        ("!=x", format!("at 0: found \"!=\" but expected {key}")),
-        ("!x=a", "at 2: found \"=\" but expected \",\" or the end".into()),
-        ("!x in (a)", "at 3: found \"in\" but expected \",\" or the end".into()),
-        ("x==a==b", "at 4: found \"==\" but expected \",\" or the end".into()),
-        ("x===a", "at 3: found \"=\" but expected a value".into()),
-        ("x=!a", "at 2: found \"!\" but expected a value".into()),
-        ("x>=1", "at 2: found \"=\" but expected a value".into()),
-        ("x=(a)", "at 2: found \"(\" but expected a value".into()),
-        ("x=a b", "at 4: found \"b\" but expected \",\" or the end".into()),
-        ("x y", format!("at 2: found \"y\" but expected {operator}")),
-        ("x nott in (y)", format!("at 2: found \"nott\" but expected {operator}")),
-        ("x IN (y)", format!("at 2: found \"IN\" but expected {operator}")),
-        ("a (", format!("at 2: found \"(\" but expected {operator}")),
-        ("x!", format!("at 1: found \"!\" but expected {operator}")),
-        ("a in b", "at 5: found \"b\" but expected \"(\"".into()),
-        ("a in", "at 4: found the end but expected \"(\"".into()),
-        ("a in, b", "at 4: found \",\" but expected \"(\"".into()),
-        ("a notin(", "at 8: found the end but expected a value, \",\" or \")\"".into()),
-        ("a in (!b)", "at 6: found \"!\" but expected a value, \",\" or \")\"".into()),
-        ("a in (xyz abc)", "at 10: found \"abc\" but expected \",\" or \")\"".into()),
-        ("a in (xyz", "at 9: found the end but expected \",\" or \")\"".into()),
-        ("a in (xyz)b notin ()", "at 10: found \"b\" but expected \",\" or the end".into()),
-        ("x in (a))", "at 8: found \")\" but expected \",\" or the end".into()),
+        (",", format!("at 0: found \",\", expected {key}")),
+        (",x", format!("at 0: found \",\", expected {key}")),
+        ("x,", format!("at 2: found end of input, expected {key}")),
+        ("a in (xyz),", format!("at 11: found end of input, expected {key}")),
+        ("x,,y", format!("at 2: found \",\", expected {key}")),
+        ("=a", format!("at 0: found \"=\", expected {key}")),
+        ("(", format!("at 0: found \"(\", expected {key}")),
+        ("!", "at 1: found end of input, expected a label key".into()),
+        ("!!x", "at 1: found \"!\", expected a label key".into()),
+        ("!=x", format!("at 0: found \"!=\", expected {key}")),
+        ("!x=a", "at 2: found \"=\", expected \",\" or end of input".into()),
+        ("!x in (a)", "at 3: found \"in\", expected \",\" or end of input".into()),
+        ("x==a==b", "at 4: found \"==\", expected \",\" or end of input".into()),
+        ("x===a", "at 3: found \"=\", expected a value".into()),
+        ("x=!a", "at 2: found \"!\", expected a value".into()),
+        ("x>=1", "at 2: found \"=\", expected a value".into()),
+        ("x=(a)", "at 2: found \"(\", expected a value".into()),
+        ("x=a b", "at 4: found \"b\", expected \",\" or end of input".into()),
+        ("x y", format!("at 2: found \"y\", expected {operator}")),
+        ("x nott in (y)", format!("at 2: found \"nott\", expected {operator}")),
+        ("x IN (y)", format!("at 2: found \"IN\", expected {operator}")),
+        ("a (", format!("at 2: found \"(\", expected {operator}")),
+        ("x!", format!("at 1: found \"!\", expected {operator}")),
+        ("a in b", "at 5: found \"b\", expected \"(\"".into()),
+        ("a in", "at 4: found end of input, expected \"(\"".into()),
+        ("a in, b", "at 4: found \",\", expected \"(\"".into()),
+        ("a notin(", "at 8: found end of input, expected a value, \",\" or \")\"".into()),
+        ("a in (!b)", "at 6: found \"!\", expected a value, \",\" or \")\"".into()),
+        ("a in (xyz abc)", "at 10: found \"abc\", expected \",\" or \")\"".into()),
+        ("a in (xyz", "at 9: found end of input, expected \",\" or \")\"".into()),
+        ("a in (xyz)b notin ()", "at 10: found \"b\", expected \",\" or end of input".into()),
+        ("x in (a))", "at 8: found \")\", expected \",\" or end of input".into()),
     ];
     for (text, expected) in table {
-        assert_eq!(refusal(text), expected, "{text:?}");
+        assert_eq!(parse_error(text), expected, "{text:?}");
     }
 }
 
 #[test]
-fn a_key_or_value_that_no_label_can_have_is_refused_where_it_stands() {
+fn invalid_keys_and_values_are_rejected_with_their_position() {
     let name =
-        "its name has only letters, digits, '-', '_' and '.', and begins and ends with a letter or digit";
-    let value = "it has only letters, digits, '-', '_' and '.', and begins and ends with a letter or digit";
-    let number = "it is a whole number from 0 to 9223372036854775807";
+        "name must consist of letters, digits, '-', '_' and '.', and start and end with a letter or digit";
+    let value = "must consist of letters, digits, '-', '_' and '.', and start and end with a letter or digit";
+    let number = "must be an integer from 0 to 9223372036854775807";
     let table = [
-        ("ok,-x", format!(r#"at 3: "-x" is not a label key: {name}"#)),
-        ("x_", format!(r#"at 0: "x_" is not a label key: {name}"#)),
-        ("é", format!(r#"at 0: "é" is not a label key: {name}"#)),
-        ("x\0", format!(r#"at 0: "x\0" is not a label key: {name}"#)),
-        ("a/", r#"at 0: "a/" is not a label key: its name has 1 to 63 characters"#.into()),
+        ("ok,-x", format!(r#"at 3: invalid label key "-x": {name}"#)),
+        ("x_", format!(r#"at 0: invalid label key "x_": {name}"#)),
+        ("é", format!(r#"at 0: invalid label key "é": {name}"#)),
+        ("x\0", format!(r#"at 0: invalid label key "x\0": {name}"#)),
+        ("a/", r#"at 0: invalid label key "a/": name must have 1 to 63 characters"#.into()),
         (
             "a/b/c",
-            r#"at 0: "a/b/c" is not a label key: it has at most one slash, between a DNS prefix and a name"#
+            r#"at 0: invalid label key "a/b/c": must have at most one slash, between a DNS prefix and a name"#
                 .into(),
         ),
-        ("x=a||y=b", format!(r#"at 2: "a||y" is not a value for label "x": {value}"#)),
-        ("x in (a, -b)", format!(r#"at 9: "-b" is not a value for label "x": {value}"#)),
-        ("x!=é", format!(r#"at 3: "é" is not a value for label "x": {value}"#)),
-        ("x<a", format!(r#"at 2: "a" is not a value for label "x": {number}"#)),
-        ("x>", format!(r#"at 2: "" is not a value for label "x": {number}"#)),
-        ("x>,y", format!(r#"at 2: "" is not a value for label "x": {number}"#)),
-        ("x>1.5", format!(r#"at 2: "1.5" is not a value for label "x": {number}"#)),
+        ("x=a||y=b", format!(r#"at 2: invalid value "a||y" for label "x": {value}"#)),
+        ("x in (a, -b)", format!(r#"at 9: invalid value "-b" for label "x": {value}"#)),
+        ("x!=é", format!(r#"at 3: invalid value "é" for label "x": {value}"#)),
+        ("x<a", format!(r#"at 2: invalid value "a" for label "x": {number}"#)),
+        ("x>", format!(r#"at 2: invalid value "" for label "x": {number}"#)),
+        ("x>,y", format!(r#"at 2: invalid value "" for label "x": {number}"#)),
+        ("x>1.5", format!(r#"at 2: invalid value "1.5" for label "x": {number}"#)),
         (
             "x>9223372036854775808",
-            format!(r#"at 2: "9223372036854775808" is not a value for label "x": {number}"#),
+            format!(r#"at 2: invalid value "9223372036854775808" for label "x": {number}"#),
         ),
-        ("x>-1", format!(r#"at 2: "-1" is not a value for label "x": {value}"#)),
+        ("x>-1", format!(r#"at 2: invalid value "-1" for label "x": {value}"#)),
     ];
     for (text, expected) in table {
-        assert_eq!(refusal(text), expected, "{text:?}");
+        assert_eq!(parse_error(text), expected, "{text:?}");
     }
 }
 
 #[test]
-fn prefixes_names_and_values_have_their_limits() {
+fn prefixes_names_and_values_have_length_limits() {
     let long = |count| "a".repeat(count);
     for key in [long(63), format!("{}/{}", long(253), long(63)), "a-b.c0/A.b_C".into(), "0/0".into()] {
         assert_eq!(canonical(&key), key);
@@ -201,36 +200,36 @@ fn prefixes_names_and_values_have_their_limits() {
     for key in
         bad_prefixes.into_iter().chain([long(64), format!("a/{}", long(64)), format!("{}/n", long(254))])
     {
-        assert!(refusal(&key).contains("is not a label key"), "{key:?}");
+        assert!(parse_error(&key).contains("invalid label key"), "{key:?}");
     }
     assert_eq!(canonical(&format!("x={}", long(63))), format!("x={}", long(63)));
-    assert!(refusal(&format!("x={}", long(64))).ends_with("it has at most 63 characters"));
-    assert!(refusal(&format!("x>{}1", "0".repeat(63))).ends_with("it has at most 63 characters"));
+    assert!(parse_error(&format!("x={}", long(64))).ends_with("must have at most 63 characters"));
+    assert!(parse_error(&format!("x>{}1", "0".repeat(63))).ends_with("must have at most 63 characters"));
 }
 
-/// Go takes a NUL for the end of the text and ignores what follows, so that `"\0x"` selects
-/// everything. Here it is a character like any other that no key and no value can have.
+/// Go takes a NUL for the end of the text and ignores the rest, so that `"\0x"` selects everything.
+/// Here NUL is an invalid character.
 #[test]
 fn a_nul_does_not_hide_the_rest_of_a_selector() {
-    assert!(refusal("\0x").starts_with("at 0: "));
-    assert!(refusal("x=a \0y").starts_with("at 4: "));
+    assert!(parse_error("\0x").starts_with("at 0: "));
+    assert!(parse_error("x=a \0y").starts_with("at 4: "));
 }
 
 #[test]
-fn an_error_does_not_repeat_a_text_of_any_length() {
-    assert!(refusal(&format!("x {}", "y".repeat(100_000))).len() < 200);
-    assert!(refusal(&"é".repeat(100_000)).len() < 400);
+fn errors_truncate_long_input() {
+    assert!(parse_error(&format!("x {}", "y".repeat(100_000))).len() < 200);
+    assert!(parse_error(&"é".repeat(100_000)).len() < 400);
 }
 
 #[test]
-fn a_refusal_can_be_taken_apart() {
+fn errors_are_structured() {
     let error = LabelSelector::parse("x in (a").unwrap_err();
     let problem = SelectorProblem::Unexpected { found: None, expected: "\",\" or \")\"" };
     assert_eq!(error, SelectorError { at: 7, problem });
 }
 
 #[test]
-fn negations_match_objects_without_the_label_and_comparisons_need_a_number() {
+fn negations_match_absent_labels_and_comparisons_require_integers() {
     let table = [
         ("", "", true),
         ("x", "x=", true),
@@ -270,23 +269,23 @@ fn negations_match_objects_without_the_label_and_comparisons_need_a_number() {
     }
 }
 
-/// Go looks only at the first requirement of a key.
+/// Go only considers the first requirement for a key.
 #[test]
-fn any_requirement_of_a_key_can_fix_its_value() {
+fn any_requirement_for_a_key_can_determine_its_value() {
     let selector = LabelSelector::parse("a=1,b in (2),c in (3,4),d!=5,e,e=6,f=").unwrap();
     let exact = ["a", "b", "c", "d", "e", "f", "g"].map(|key| selector.exact_value(key));
     assert_eq!(exact, [Some("1"), Some("2"), None, None, Some("6"), Some(""), None]);
 }
 
 #[test]
-fn requirements_are_checked_when_they_are_built() {
+fn requirements_are_validated_on_construction() {
     let set = |values: &[&str]| values.iter().map(|&value| value.to_owned()).collect();
     assert!(Requirement::new("x", Condition::In(set(&["a", ""]))).is_ok());
     assert_eq!(
         Requirement::new("x", Condition::NotIn(set(&[]))),
         Err(RequirementError::NoValues { key: "x".into() })
     );
-    let refused = [
+    let rejected = [
         Requirement::new("", Condition::Exists),
         Requirement::new("a b", Condition::DoesNotExist),
         Requirement::new("x", Condition::Equals("a b".into())),
@@ -295,18 +294,19 @@ fn requirements_are_checked_when_they_are_built() {
         Requirement::new("x", Condition::GreaterThan(-1)),
         Requirement::new("x", Condition::LessThan(i64::MIN)),
     ];
-    for requirement in refused {
+    for requirement in rejected {
         assert!(requirement.is_err(), "{requirement:?}");
     }
 }
 
 #[test]
-fn a_selector_of_labels_wants_all_of_them() {
+fn a_selector_from_labels_requires_all_of_them() {
     let selector = LabelSelector::from_labels([("tier", "front"), ("app", "web")]).unwrap();
     assert_eq!(selector.to_string(), "app=web,tier=front");
     assert!(LabelSelector::from_labels([("app", "not a value")]).is_err());
     assert!(LabelSelector::from_labels(BTreeMap::<String, String>::new()).unwrap().is_everything());
     assert_eq!(LabelSelector::EVERYTHING, LabelSelector::default());
+    assert_eq!(LabelSelector::everything(), LabelSelector::default());
 }
 
 fn key() -> impl Strategy<Value = String> {
@@ -347,7 +347,7 @@ fn build(requirements: Vec<(String, Condition)>) -> LabelSelector {
         .collect()
 }
 
-/// What a condition means, written as differently from the crate as can be.
+/// An independent implementation of conditions.
 fn holds(condition: &Condition, value: Option<&String>) -> bool {
     let number = value.and_then(|value| value.parse::<i128>().ok()).filter(|it| i64::try_from(*it).is_ok());
     match (condition, value) {
@@ -365,15 +365,15 @@ fn holds(condition: &Condition, value: Option<&String>) -> bool {
 }
 
 proptest! {
-    /// L1
+    /// `selector.L1`
     #[test]
-    fn what_a_selector_prints_reads_back_equal(requirements in requirements()) {
+    fn selectors_round_trip_through_text(requirements in requirements()) {
         let selector = build(requirements);
         prop_assert_eq!(LabelSelector::parse(&selector.to_string()), Ok(selector));
     }
 
     #[test]
-    fn a_canonical_text_is_printed_as_it_was_read(
+    fn canonical_text_is_stable(
         text in "[xy,!=<>() \tin0-9]{0,24}|([xy](=|==|!=| in \\(|,|\\)|>)[ab5]?){0,6}"
     ) {
         if let Ok(selector) = LabelSelector::parse(&text) {
@@ -383,7 +383,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_the_parser_panic(text in "\\PC{0,60}|[ -~\t\r\n\u{0}é]{0,60}") {
+    fn parsing_never_panics(text in "\\PC{0,60}|[ -~\t\r\n\u{0}é]{0,60}") {
         if let Err(error) = LabelSelector::parse(&text) {
             prop_assert!(error.at <= text.len() && text.is_char_boundary(error.at), "{}", error);
         }
@@ -400,7 +400,7 @@ proptest! {
     }
 
     #[test]
-    fn an_index_lookup_by_exact_value_misses_nothing(
+    fn an_index_lookup_by_exact_value_is_complete(
         requirements in requirements(),
         labels in prop::collection::btree_map(key(), value(), 0..5),
     ) {

@@ -1,4 +1,4 @@
-//! The seam: how statuses are sorted, and that it can be used as a trait object.
+//! `ListWatch`: classification of statuses, and use as a trait object.
 
 use std::error::Error;
 
@@ -9,7 +9,7 @@ use watchkeeper_core::{
 };
 
 fn status(reason: &str, code: i32) -> Status {
-    Status { reason: reason.into(), code, message: "said the server".into(), ..Status::default() }
+    Status { reason: reason.into(), code, message: "message of the server".into(), ..Status::default() }
 }
 
 fn too_large() -> Status {
@@ -17,50 +17,50 @@ fn too_large() -> Status {
 }
 
 #[test]
-fn a_status_is_sorted_by_what_a_lister_does_next() {
-    let sorted = |status: Status| match ListError::from(status) {
+fn a_list_error_is_classified_by_the_next_step() {
+    let classify = |status: Status| match ListError::from(status) {
         ListError::Expired(_) => "most recent",
         ListError::TooLarge(_) => "most recent, too large",
         ListError::TooManyRequests(_) => "wait",
         ListError::Refused(_) => "refused",
-        other => panic!("{other:?} is not made of a status"),
+        other => panic!("{other:?} does not come from a status"),
     };
-    assert_eq!(sorted(status("Expired", 410)), "most recent");
-    assert_eq!(sorted(status("Gone", 410)), "most recent");
-    assert_eq!(sorted(status("", 410)), "most recent");
-    assert_eq!(sorted(too_large()), "most recent, too large");
-    assert_eq!(sorted(status("Timeout", 504)), "refused");
-    assert_eq!(sorted(status("", 429)), "wait");
-    assert_eq!(sorted(status("InternalError", 500)), "refused");
-    assert_eq!(sorted(status("Forbidden", 403)), "refused");
-    assert_eq!(sorted(Status::default()), "refused");
+    assert_eq!(classify(status("Expired", 410)), "most recent");
+    assert_eq!(classify(status("Gone", 410)), "most recent");
+    assert_eq!(classify(status("", 410)), "most recent");
+    assert_eq!(classify(too_large()), "most recent, too large");
+    assert_eq!(classify(status("Timeout", 504)), "refused");
+    assert_eq!(classify(status("", 429)), "wait");
+    assert_eq!(classify(status("InternalError", 500)), "refused");
+    assert_eq!(classify(status("Forbidden", 403)), "refused");
+    assert_eq!(classify(Status::default()), "refused");
 }
 
 #[test]
-fn a_status_is_sorted_by_what_a_watcher_does_next() {
-    let sorted = |status: Status| match WatchError::from(status) {
+fn a_watch_error_is_classified_by_the_next_step() {
+    let classify = |status: Status| match WatchError::from(status) {
         WatchError::Expired(_) => "list",
         WatchError::TooLarge(_) => "most recent",
         WatchError::TooManyRequests(_) => "wait",
-        WatchError::Internal(_) => "retry while patience lasts",
+        WatchError::Internal(_) => "retry for a limited time",
         WatchError::Refused(_) => "refused",
-        other => panic!("{other:?} is not made of a status"),
+        other => panic!("{other:?} does not come from a status"),
     };
-    assert_eq!(sorted(status("Expired", 410)), "list");
-    assert_eq!(sorted(status("", 410)), "list");
-    assert_eq!(sorted(too_large()), "most recent");
-    assert_eq!(sorted(status("TooManyRequests", 429)), "wait");
-    assert_eq!(sorted(status("InternalError", 500)), "retry while patience lasts");
-    assert_eq!(sorted(status("", 500)), "retry while patience lasts");
-    assert_eq!(sorted(status("StorageReadError", 500)), "refused");
-    assert_eq!(sorted(status("Invalid", 422)), "refused");
+    assert_eq!(classify(status("Expired", 410)), "list");
+    assert_eq!(classify(status("", 410)), "list");
+    assert_eq!(classify(too_large()), "most recent");
+    assert_eq!(classify(status("TooManyRequests", 429)), "wait");
+    assert_eq!(classify(status("InternalError", 500)), "retry for a limited time");
+    assert_eq!(classify(status("", 500)), "retry for a limited time");
+    assert_eq!(classify(status("StorageReadError", 500)), "refused");
+    assert_eq!(classify(status("Invalid", 422)), "refused");
 }
 
 #[test]
-fn an_error_leaves_the_words_of_the_server_to_its_source() {
+fn the_server_message_is_the_source_of_an_error() {
     let error = WatchError::from(status("Expired", 410));
-    assert_eq!(error.to_string(), "the version has left the server's history");
-    assert_eq!(error.source().unwrap().to_string(), "said the server");
+    assert_eq!(error.to_string(), "resource version expired");
+    assert_eq!(error.source().unwrap().to_string(), "message of the server");
     assert_eq!(error.status().unwrap().reason, StatusReason::Expired);
 
     let error = ListError::Interrupted("connection reset".into());
@@ -68,10 +68,10 @@ fn an_error_leaves_the_words_of_the_server_to_its_source() {
     assert_eq!(error.status(), None);
 }
 
-/// Refuses to list, and accepts a watch that then fails.
-struct Sulking;
+/// Rejects lists, and accepts a watch that then fails.
+struct FailingSource;
 
-impl ListWatch for Sulking {
+impl ListWatch for FailingSource {
     fn list(&self, _: ListRequest) -> ListStream {
         Box::pin(stream::iter([Err(status("Forbidden", 403).into())]))
     }
@@ -91,8 +91,8 @@ impl ListWatch for Sulking {
 }
 
 #[test]
-fn a_watch_that_is_refused_differs_from_one_that_fails_later() {
-    let source: &dyn ListWatch = &Sulking;
+fn a_rejected_watch_differs_from_one_that_fails_later() {
+    let source: &dyn ListWatch = &FailingSource;
     assert!(!source.sends_initial_events());
 
     let refused = source.watch(WatchRequest::new(WatchFrom::InitialEvents { not_older_than: None }));
@@ -104,7 +104,7 @@ fn a_watch_that_is_refused_differs_from_one_that_fails_later() {
 }
 
 #[test]
-fn a_producer_understands_initial_events_unless_it_says_otherwise() {
+fn sources_support_initial_events_by_default() {
     struct Empty;
     impl ListWatch for Empty {
         fn list(&self, _: ListRequest) -> ListStream {

@@ -1,7 +1,7 @@
-//! Statuses: the JSON form, the questions, the answers of a server, and answers of something else.
+//! Statuses: JSON form, predicates, constructors and unexpected responses.
 //!
-//! The tables say what Go's `k8s.io/apimachinery/pkg/api/errors` v0.37.1 and client-go's reflector
-//! and REST client do.
+//! The tables follow Go's `k8s.io/apimachinery/pkg/api/errors` v0.37.1 and client-go's reflector and
+//! REST client.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn cause(cause: CauseType, message: &str, field: &str) -> StatusCause {
     StatusCause { cause, message: message.into(), field: field.into() }
 }
 
-/// The body of a failure, as a server would send it.
+/// Returns the body of a failure as a server sends it.
 fn failure(code: i32, reason: &str, message: &str, details: Option<Value>) -> Value {
     let mut body = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
@@ -40,7 +40,7 @@ fn failure(code: i32, reason: &str, message: &str, details: Option<Value>) -> Va
 }
 
 #[test]
-fn every_answer_of_a_server_has_the_words_of_kubernetes() {
+fn constructors_have_the_messages_of_kubernetes() {
     let deployment = GroupKind { group: "apps".into(), kind: "Deployment".into() };
     let pod = GroupKind { group: String::new(), kind: "Pod".into() };
     let required = || cause(CauseType::FieldValueRequired, "Required value: x", "spec.a");
@@ -237,7 +237,7 @@ fn every_answer_of_a_server_has_the_words_of_kubernetes() {
 }
 
 #[test]
-fn a_name_is_quoted_as_go_quotes_it() {
+fn names_are_quoted_as_in_go() {
     let table = [
         ("web-0", r#""web-0""#),
         ("a\"b\\c'", r#""a\"b\\c'""#),
@@ -251,7 +251,7 @@ fn a_name_is_quoted_as_go_quotes_it() {
 }
 
 #[test]
-fn a_wait_is_told_in_whole_seconds_rounded_up() {
+fn retry_delays_are_rounded_up_to_seconds() {
     let wait = |wait| Status::too_many_requests("", wait).details.unwrap().retry_after_seconds;
     assert_eq!(wait(Duration::from_millis(1)), 1);
     assert_eq!(wait(Duration::ZERO), 0);
@@ -259,7 +259,7 @@ fn a_wait_is_told_in_whole_seconds_rounded_up() {
 }
 
 #[test]
-fn fields_are_written_in_the_order_of_go_and_empty_ones_left_out() {
+fn fields_are_in_the_order_of_go_and_empty_ones_omitted() {
     assert_eq!(
         serde_json::to_string(&Status::not_found(&pods(), "a")).unwrap(),
         concat!(
@@ -272,7 +272,7 @@ fn fields_are_written_in_the_order_of_go_and_empty_ones_left_out() {
 }
 
 #[test]
-fn what_a_server_leaves_out_or_sets_to_null_is_empty() {
+fn absent_and_null_fields_are_empty() {
     let bare: Status = serde_json::from_str("{}").unwrap();
     assert_eq!(bare, Status::default());
     let nulls = r#"{"kind": "Status", "apiVersion": null, "metadata": null, "status": null, "message": null,
@@ -292,7 +292,7 @@ fn a_body_of_another_kind_is_not_a_status() {
 }
 
 #[test]
-fn success_is_told_from_failure_and_both_from_silence() {
+fn the_outcome_is_success_failure_or_absent() {
     let read = |body| serde_json::from_str::<Status>(body).unwrap();
     assert_eq!(read(r#"{"status": "Success"}"#).outcome, Some(Outcome::Success));
     assert!(read(r#"{"status": "Failure"}"#).is_failure());
@@ -301,7 +301,7 @@ fn success_is_told_from_failure_and_both_from_silence() {
 }
 
 #[test]
-fn an_expired_page_can_carry_the_token_to_go_on_with() {
+fn an_expired_page_can_have_a_continue_token() {
     let body = r#"{"kind":"Status","apiVersion":"v1","metadata":{"continue":"abc"},"status":"Failure","reason":"Expired","code":410}"#;
     let status: Status = serde_json::from_str(body).unwrap();
     assert_eq!(status.continue_token.as_deref(), Some("abc"));
@@ -309,7 +309,7 @@ fn an_expired_page_can_carry_the_token_to_go_on_with() {
 }
 
 #[test]
-fn unlisted_words_are_kept_to_the_letter() {
+fn unknown_reasons_are_preserved() {
     let body = r#"{"reason": "Teapot", "details": {"causes": [{"reason": "DisruptionBudget"}]}}"#;
     let status: Status = serde_json::from_str(body).unwrap();
     assert_eq!(status.reason, StatusReason::Other("Teapot".into()));
@@ -319,22 +319,22 @@ fn unlisted_words_are_kept_to_the_letter() {
 }
 
 #[test]
-fn a_status_prints_its_message_or_else_what_it_has() {
+fn a_status_displays_its_message_or_reason_and_code() {
     let status = |message: &str, reason: &str, code| {
         Status { message: message.into(), reason: reason.into(), code, ..Status::default() }.to_string()
     };
     assert_eq!(status("pods is forbidden", "Forbidden", 403), "pods is forbidden");
     assert_eq!(status("", "Forbidden", 403), "Forbidden (code 403)");
     assert_eq!(status("", "Forbidden", 0), "Forbidden");
-    assert_eq!(status("", "", 403), "the server gave code 403 and no reason");
-    assert_eq!(status("", "", 0), "the server gave no reason");
+    assert_eq!(status("", "", 403), "unknown error (code 403)");
+    assert_eq!(status("", "", 0), "unknown error");
 }
 
-type Question = fn(&Status) -> bool;
+type Predicate = fn(&Status) -> bool;
 
-/// R1: each question with its reason, its code, and whether the code counts where the reason is
-/// unlisted, and where it is another one.
-const QUESTIONS: [(Question, &str, i32, bool, bool); 17] = [
+/// `status.R1`: each predicate with its reason, its code, and whether the code decides if the reason is
+/// unknown, and if it is another one.
+const PREDICATES: [(Predicate, &str, i32, bool, bool); 17] = [
     (Status::is_not_found, "NotFound", 404, true, false),
     (Status::is_already_exists, "AlreadyExists", 409, false, false),
     (Status::is_conflict, "Conflict", 409, true, false),
@@ -355,13 +355,13 @@ const QUESTIONS: [(Question, &str, i32, bool, bool); 17] = [
 ];
 
 #[test]
-fn a_listed_reason_decides_and_the_code_only_where_there_is_none() {
-    for (asked, reason, code, by_code, always_by_code) in QUESTIONS {
-        let answer = |reason: &str, code| asked(&Status { reason: reason.into(), code, ..Status::default() });
+fn a_known_reason_takes_precedence_over_the_code() {
+    for (predicate, reason, code, by_code, always_by_code) in PREDICATES {
+        let answer = |reason: &str, code| predicate(&Status { reason: reason.into(), code, ..Status::default() });
         assert!(answer(reason, 0), "{reason} without a code");
         assert!(answer(reason, 200), "{reason} with another code");
         assert_eq!(answer("", code), by_code, "{code} without a reason, for {reason}");
-        assert_eq!(answer("Teapot", code), by_code, "{code} with an unlisted reason, for {reason}");
+        assert_eq!(answer("Teapot", code), by_code, "{code} with an unknown reason, for {reason}");
         let other = if reason == "Invalid" { "Forbidden" } else { "Invalid" };
         assert_eq!(answer(other, code), always_by_code, "{code} with another reason, for {reason}");
         assert!(!answer("", 418), "418, for {reason}");
@@ -369,7 +369,7 @@ fn a_listed_reason_decides_and_the_code_only_where_there_is_none() {
 }
 
 #[test]
-fn both_words_and_the_bare_code_for_an_expired_version_count() {
+fn expired_gone_and_code_410_all_mean_expired() {
     let expired =
         |reason: &str, code| Status { reason: reason.into(), code, ..Status::default() }.is_expired();
     assert!(expired("Expired", 0) && expired("Gone", 0) && expired("", 410));
@@ -378,7 +378,7 @@ fn both_words_and_the_bare_code_for_an_expired_version_count() {
 }
 
 #[test]
-fn all_three_ways_to_say_too_large_a_version_are_understood() {
+fn all_three_forms_of_too_large_resource_version_are_recognized() {
     let with_cause = |reason: &str, cause: CauseType, message: &str| Status {
         reason: reason.into(),
         details: Some(Box::new(StatusDetails {
@@ -398,7 +398,7 @@ fn all_three_ways_to_say_too_large_a_version_are_understood() {
         ("the cause, whatever the reason", with_cause("", CauseType::ResourceVersionTooLarge, ""), true),
         ("1.17 to 1.18.5", with_cause("Timeout", CauseType::Unknown, text), true),
         (
-            "a message that is not all of it",
+            "a longer message",
             with_cause("Timeout", CauseType::Unknown, "Too large resource version: 5"),
             false,
         ),
@@ -422,7 +422,7 @@ fn all_three_ways_to_say_too_large_a_version_are_understood() {
 }
 
 #[test]
-fn a_server_can_ask_for_a_wait_and_a_server_timeout_always_does() {
+fn a_server_timeout_always_has_a_retry_delay() {
     let status = |reason: &str, retry_after_seconds| Status {
         reason: reason.into(),
         details: Some(Box::new(StatusDetails { retry_after_seconds, ..StatusDetails::default() })),
@@ -438,7 +438,7 @@ fn a_server_can_ask_for_a_wait_and_a_server_timeout_always_does() {
 }
 
 #[test]
-fn an_answer_that_is_no_status_becomes_one_by_its_code() {
+fn unexpected_responses_become_statuses_by_code() {
     let table = [
         (400, "BadRequest", "the server rejected our request for an unknown reason"),
         (401, "Unauthorized", "the server has asked for the client to provide credentials"),
@@ -483,7 +483,7 @@ fn an_answer_that_is_no_status_becomes_one_by_its_code() {
 }
 
 #[test]
-fn an_unexpected_answer_tells_what_was_asked_for() {
+fn unexpected_responses_name_the_requested_resource() {
     let resource = deployments();
     let answer = UnexpectedAnswer {
         code: 409,
@@ -505,7 +505,7 @@ fn an_unexpected_answer_tells_what_was_asked_for() {
 }
 
 #[test]
-fn a_refusal_of_media_types_without_text_has_a_sentence_of_its_own() {
+fn a_406_without_text_has_a_default_message() {
     let message = |text| Status::from(UnexpectedAnswer { code: 406, text, ..Default::default() }).message;
     let sentence = "the server was unable to respond with a content type that the client supports";
     assert_eq!(message(None), sentence);
@@ -514,9 +514,9 @@ fn a_refusal_of_media_types_without_text_has_a_sentence_of_its_own() {
 }
 
 #[test]
-fn no_more_than_the_limit_of_an_unexpected_body_is_kept() {
+fn bodies_of_unexpected_responses_are_truncated() {
     let long = "é".repeat(5_000);
-    let text = &long.as_bytes()[1..]; // begins and is cut in the middle of a character
+    let text = &long.as_bytes()[1..]; // starts and is truncated within a character
     let status = Status::from(UnexpectedAnswer { code: 403, text: Some(text), ..Default::default() });
     let kept = UnexpectedAnswer::TEXT_LIMIT / 2 - 1;
     assert_eq!(status.message, format!("\u{fffd}{}\u{fffd}", "é".repeat(kept)));

@@ -150,7 +150,7 @@ async fn a_watcher_goes_on_from_the_last_version_until_that_has_expired() {
     let begun = Instant::now();
     assert_eq!(
         watched(&script, 10).await,
-        ["ADDED 12", "MODIFIED 17", "DELETED 42", "the version has left the server's history"]
+        ["ADDED 12", "MODIFIED 17", "DELETED 42", "resource version expired"]
     );
     assert_eq!(froms(&script), ["10", "17", "17", "30", "42", "42"]);
     // A second between two, and five where the server asks for it.
@@ -161,10 +161,10 @@ async fn a_watcher_goes_on_from_the_last_version_until_that_has_expired() {
 #[tokio::test(start_paused = true)]
 async fn a_watcher_ends_where_no_other_watch_would_do_better() {
     let table: [(WatchError, &str); 4] = [
-        (Status::forbidden(None, "", "no").into(), "the server refused the watch"),
-        (Status::unauthorized("who?").into(), "the server refused the watch"),
-        (Status::expired("too old").into(), "the version has left the server's history"),
-        (WatchError::Malformed("no JSON".into()), "the stream is not made of watch events"),
+        (Status::forbidden(None, "", "no").into(), "watch rejected by the server"),
+        (Status::unauthorized("who?").into(), "watch rejected by the server"),
+        (Status::expired("too old").into(), "resource version expired"),
+        (WatchError::Malformed("no JSON".into()), "invalid watch stream"),
     ];
     for (error, text) in table {
         assert_eq!(watched(&Script::new().watch_fails(error), 10).await, [text]);
@@ -174,7 +174,7 @@ async fn a_watcher_ends_where_no_other_watch_would_do_better() {
         encoded: watchkeeper_core::Encoded::json(*b"{}"),
     };
     let script = Script::new().then(Watch::new().added(nameless).stalls());
-    assert_eq!(watched(&script, 10).await, ["the stream is not made of watch events"]);
+    assert_eq!(watched(&script, 10).await, ["invalid watch stream"]);
 }
 
 #[tokio::test(start_paused = true)]

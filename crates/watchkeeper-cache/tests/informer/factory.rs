@@ -310,7 +310,7 @@ async fn who_is_not_synced_says_what_the_server_answers() {
     assert_eq!(
         error.to_string(),
         "not synced after 30s: nodes.v1: the server has not answered completely; \
-         pods.v1: list failed: the server refused the list: Unauthorized (401)"
+         pods.v1: list failed: list rejected by the server: Unauthorized (401)"
     );
     assert_eq!(error.source().unwrap().to_string(), "list failed");
     assert_eq!(pods_informer.last_failure().unwrap().status().unwrap().code, 401);

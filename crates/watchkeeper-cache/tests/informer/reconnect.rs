@@ -42,7 +42,7 @@ async fn progress_has_the_last_contact_and_the_error_of_the_last_request() {
     let begun = Instant::now();
 
     let (maps, failed) = started(&script, |progress| progress.error.is_some()).await;
-    assert_eq!(failed.error.as_deref(), Some("the server refused the connection: nobody listens"));
+    assert_eq!(failed.error.as_deref(), Some("connection refused: nobody listens"));
     assert_eq!(failed.last_contact, Some(begun + Duration::from_secs(5)), "the bookmark");
 
     let again = wait(&maps, |progress| progress.error.is_none()).await;

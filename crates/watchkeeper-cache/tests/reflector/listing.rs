@@ -105,7 +105,7 @@ async fn where_the_most_recent_list_fails_too_that_is_reported_and_stays_the_nex
         "list rv=20", // and a list that succeeded makes it available
     ];
     assert_eq!(story.asked, expected);
-    assert_eq!(story.heard.failures, ["list: the server refused the list: Relist"]);
+    assert_eq!(story.heard.failures, ["list: list rejected by the server: Relist"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -244,9 +244,9 @@ async fn a_list_that_breaks_off_leaves_the_copy_as_it_was() {
     .await;
     assert_eq!(story.told, ["commit @10: a@1"]);
     let expected = [
-        "list: the list broke off: Relist",
-        "list: the list broke off: Relist",
-        "list: the answer is not a list: Relist",
+        "list: list interrupted: Relist",
+        "list: list interrupted: Relist",
+        "list: invalid list response: Relist",
     ];
     assert_eq!(story.heard.failures, expected);
     assert_eq!(story.asked[2..], ["list rv=10"; 4]);
@@ -282,7 +282,7 @@ async fn a_list_whose_pages_do_not_end_fails_and_is_tried_again_after_a_delay() 
         "watch rv=20",
     ];
     assert_eq!(story.asked, expected);
-    assert_eq!(story.heard.failures, ["list: the answer is not a list: Relist"]);
+    assert_eq!(story.heard.failures, ["list: invalid list response: Relist"]);
     assert_eq!(story.told, ["commit @20: "], "nothing of it counts");
     assert!(story.took >= Duration::from_millis(800));
 

@@ -178,7 +178,7 @@ async fn a_watch_that_is_closed_after_the_initial_events_is_followed_by_one_from
 async fn where_the_watch_after_the_initial_events_has_expired_that_is_reported() {
     let story = story(Script::new().then(initial().added(object("c", 11))).watch_fails(expired())).await;
     assert_eq!(story.asked, ["stream", "watch rv=11", "stream rv=11"]);
-    assert_eq!(story.heard.failures, ["watch: the version has left the server's history: Relist"]);
+    assert_eq!(story.heard.failures, ["watch: resource version expired: Relist"]);
 }
 
 #[tokio::test(start_paused = true)]

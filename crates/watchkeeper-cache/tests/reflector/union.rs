@@ -126,7 +126,7 @@ async fn a_part_that_is_forbidden_holds_up_all_until_it_is_not() {
     let b = Script::new().watch_fails(no()).list_fails(no()).then(there("b/x", 12).stalls());
     let both = both(a, b).await;
     assert_eq!(both.told, ["commit @8: a/x@8 b/x@12"], "nothing before");
-    let refused = ["watch: the server refused the watch: List", "list: the server refused the list: Relist"];
+    let refused = ["watch: watch rejected by the server: List", "list: list rejected by the server: Relist"];
     assert_eq!(both.heard.failures, refused);
     assert_eq!(both.why, Why::Stopped);
 }
@@ -191,5 +191,5 @@ async fn a_part_whose_pages_do_not_end_fails_the_list_of_all() {
     let both = both(a, b).await;
     assert_eq!(both.told, ["commit @40: a/y@9"]);
     assert_eq!(both.a[..3], ["list rv=0 limit=500", "list continue=more limit=500", "list rv=0 limit=500"]);
-    assert_eq!(both.heard.failures, ["list: the answer is not a list: Relist"]);
+    assert_eq!(both.heard.failures, ["list: invalid list response: Relist"]);
 }

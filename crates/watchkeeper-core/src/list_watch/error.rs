@@ -1,71 +1,70 @@
-//! Why a list or a watch failed, sorted by what happens next.
+//! Errors of lists and watches, classified by what the reflector does next.
 
 use std::error::Error;
 
 use crate::Status;
 
-/// The error of a transport, a decoder or a store, behind a [`ListError`] or a [`WatchError`].
+/// The source of a [`ListError`] or [`WatchError`]: an error of a transport, a decoder or a store.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Why a list failed.
+/// An error of a list.
 ///
-/// Where a server answered with a [`Status`], convert that into the error, which sorts it.
+/// Converting a [`Status`] selects the variant.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListError {
-    /// List the most recent state; or, for a page, go on with the token that the status may have.
-    #[error("the version or page has left the server's history")]
+    /// The version or page expired: list the most recent state, or continue with the token in the status.
+    #[error("resource version or continue token expired")]
     Expired(#[source] Box<Status>),
-    /// List the most recent state: this server has not yet seen what was asked for.
-    #[error("the version is newer than the server has seen")]
+    /// The server has not yet observed the requested version: list the most recent state.
+    #[error("resource version is newer than the server's")]
     TooLarge(#[source] Box<Status>),
-    /// List again, after the wait that the status may ask for.
-    #[error("the server has too many requests")]
+    /// List again, after the delay that the status may request.
+    #[error("too many requests")]
     TooManyRequests(#[source] Box<Status>),
-    /// Nobody listens at the address: list again, later.
-    #[error("the server refused the connection")]
+    /// Nothing listens at the address: list again later.
+    #[error("connection refused")]
     ConnectionRefused(#[source] BoxError),
-    /// The list broke off before its end: drop what came of it and list again.
-    #[error("the list broke off")]
+    /// The list was truncated: discard its items and list again.
+    #[error("list interrupted")]
     Interrupted(#[source] BoxError),
-    /// What came is not a list of objects. Listing again may not help.
-    #[error("the answer is not a list")]
+    /// The response is not a list of objects. Listing again may not help.
+    #[error("invalid list response")]
     Malformed(#[source] BoxError),
-    /// The server said no, for the reason that the status gives.
-    #[error("the server refused the list")]
+    /// The server rejected the request for the reason in the status.
+    #[error("list rejected by the server")]
     Refused(#[source] Box<Status>),
 }
 
-/// Why a watch could not be opened, or ended before its time.
+/// An error of a watch, from opening it or while it runs.
 ///
-/// Where a server answered with a [`Status`], or sent one in an ERROR event, convert that into the
-/// error, which sorts it.
+/// Converting a [`Status`], of a response or an ERROR event, selects the variant.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WatchError {
-    /// List again: changes have been missed for good.
-    #[error("the version has left the server's history")]
+    /// The version expired, so changes were missed: list again.
+    #[error("resource version expired")]
     Expired(#[source] Box<Status>),
-    /// Ask for the most recent state: this server has not yet seen what was asked for.
-    #[error("the version is newer than the server has seen")]
+    /// The server has not yet observed the requested version: request the most recent state.
+    #[error("resource version is newer than the server's")]
     TooLarge(#[source] Box<Status>),
-    /// Watch again from the same version, after a wait.
-    #[error("the server has too many requests")]
+    /// Watch again from the same version, after a delay.
+    #[error("too many requests")]
     TooManyRequests(#[source] Box<Status>),
-    /// Nobody listens at the address: watch again from the same version, after a wait.
-    #[error("the server refused the connection")]
+    /// Nothing listens at the address: watch again from the same version, after a delay.
+    #[error("connection refused")]
     ConnectionRefused(#[source] BoxError),
-    /// The stream broke: watch again from the last version that it brought.
-    #[error("the watch broke off")]
+    /// The stream broke: watch again from the last received version.
+    #[error("watch interrupted")]
     Interrupted(#[source] BoxError),
-    /// What came is not a watch event: list again.
-    #[error("the stream is not made of watch events")]
+    /// The stream is invalid: list again.
+    #[error("invalid watch stream")]
     Malformed(#[source] BoxError),
-    /// The server is at fault: watch again while patience lasts, then list.
-    #[error("the server failed")]
+    /// Internal server error: watch again for a limited time, then list.
+    #[error("internal server error")]
     Internal(#[source] Box<Status>),
-    /// The server said no, for the reason that the status gives: list again.
-    #[error("the server refused the watch")]
+    /// The server rejected the request for the reason in the status: list again.
+    #[error("watch rejected by the server")]
     Refused(#[source] Box<Status>),
 }
 
@@ -97,7 +96,7 @@ impl From<Status> for WatchError {
 macro_rules! status_of {
     ($error:ident: $($variant:ident),+) => {
         impl $error {
-            /// What the server said, where it said something.
+            /// Returns the server's status, if the error has one.
             pub fn status(&self) -> Option<&Status> {
                 match self {
                     $(Self::$variant(status))|+ => Some(status),

@@ -1,16 +1,10 @@
-//! List and watch: where objects come from.
+//! List and watch: sources of objects.
 //!
-//! From: whatever has objects: the REST client, etcd, the embedded server in process, a script in a
-//! test. Each is a [`ListWatch`].
-//! To:   the reflector, and nobody else.
+//! Input: a [`ListWatch`] implementation: the REST client, etcd, the embedded server, a test script.
+//! Output: the reflector, its only consumer.
 //!
-//! Namespace and selectors belong to the producer, which was made for one collection. A request
-//! says only where in that collection's history to begin.
-//!
-//! - W1: a list is items and then exactly one [`End`](ListPart::End). A list that stops without one
-//!   was cut off, and nothing of it counts.
-//! - W2: an error is the last thing that a stream yields.
-//! - W3: dropping a stream, or a watch that is still opening, ends the request behind it.
+//! The source fixes the namespace and the selectors. A request only says where in the collection's
+//! history to start. [`ListWatch`] states the invariants.
 
 mod error;
 mod paging;
@@ -31,28 +25,27 @@ pub use union::Union;
 
 use crate::{Object, ResourceVersion, WatchEvent};
 
-/// A page of a list while it arrives. See W1 and W2 of [`ListWatch`].
+/// A list response as a stream. See [`ListWatch`] for its invariants.
 pub type ListStream = Pin<Box<dyn Stream<Item = Result<ListPart, ListError>> + Send>>;
 
-/// A watch while it goes on. It ends without an error when the server closes it, which it does
-/// every few minutes: watch again from the last version.
+/// A stream of watch events. It ends without an error when the server closes the watch, as it does
+/// every few minutes; the caller then watches again from the last version.
 pub type WatchStream = Pin<Box<dyn Stream<Item = Result<WatchEvent, WatchError>> + Send>>;
 
-/// A watch that is being opened.
+/// A future that opens a watch.
 ///
-/// That a watch was refused and that an accepted one failed are told apart because they are
-/// answered differently: the first is reported to the owner of the informer, the second is not.
+/// It fails if the server rejects the watch, which the reflector reports. A failure after that is an
+/// item of the stream, and is retried without a report.
 pub type WatchOpening = Pin<Box<dyn Future<Output = Result<WatchStream, WatchError>> + Send>>;
 
-/// A collection that can be listed and watched: the seam between what has objects and the
-/// reflector.
+/// A collection that can be listed and watched, as client-go's `ListerWatcher`.
 ///
-/// - W1: a list is items and then exactly one [`End`](ListPart::End). A list that stops without one
-///   was cut off, and nothing of it counts.
-/// - W2: an error is the last thing that a stream yields.
-/// - W3: dropping a stream, or a watch that is still opening, ends the request behind it.
+/// - `list_watch.W1`: a list yields items and then exactly one [`End`](ListPart::End). A stream that
+///   ends without it was truncated, and its items must be discarded.
+/// - `list_watch.W2`: a stream yields nothing after an error.
+/// - `list_watch.W3`: dropping a stream or the future of a watch cancels the request.
 ///
-/// A source of one object that never changes:
+/// A source with a single, immutable object:
 ///
 /// ```
 /// use futures_util::{FutureExt, StreamExt, future, stream};
@@ -88,22 +81,20 @@ pub trait ListWatch: Send + Sync {
     /// Watches the collection.
     fn watch(&self, request: WatchRequest) -> WatchOpening;
 
-    /// Whether [`WatchFrom::InitialEvents`] is understood. Where it is not, the reflector lists
-    /// first. True unless overridden: a server that does not know better refuses such a watch, and
-    /// the reflector then lists all the same.
+    /// Returns whether [`WatchFrom::InitialEvents`] is supported; `true` by default. If not, or if the
+    /// server rejects such a watch, the reflector lists first.
     fn sends_initial_events(&self) -> bool {
         true
     }
 
-    /// Whether events come in the order of their versions: who was told of one was told of all before it.
-    /// Where they do not, as of a [`Union`], only bookmarks say how far a watch has got. True unless
-    /// overridden.
+    /// Returns whether events arrive in the order of their versions; `true` by default. If not, as for a
+    /// [`Union`], only bookmarks mark the progress of a watch.
     fn is_ordered(&self) -> bool {
         true
     }
 }
 
-macro_rules! behind {
+macro_rules! impl_for_pointers {
     ($($pointer:ident),+) => {$(
         impl<T: ListWatch + ?Sized> ListWatch for $pointer<T> {
             fn list(&self, request: ListRequest) -> ListStream {
@@ -125,28 +116,28 @@ macro_rules! behind {
     )+};
 }
 
-behind!(Arc, Box);
+impl_for_pointers!(Arc, Box);
 
-/// What a list is made of.
+/// A part of a list response.
 ///
-/// Items come one by one: handing on a part costs far less than reading an item, and a batch would
+/// Items are yielded one by one: passing one on costs far less than decoding it, and a batch would
 /// have to be collected first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListPart {
     /// An object of the collection.
     Item(Object),
-    /// There are no more items in this page. Nothing comes after this.
+    /// The end of the page. Nothing follows it.
     End(ListEnd),
 }
 
-/// What is known when a page has ended.
+/// The metadata of a list, known at the end of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListEnd {
-    /// The version of the list: watch after it.
+    /// The resource version of the list, to watch from.
     pub version: ResourceVersion,
-    /// Where the next page begins. Only `None` means that there is none: a page can be short, or
-    /// empty, and yet not be the last.
+    /// The token for the next page; `None` on the last page. A short or empty page is not
+    /// necessarily the last.
     pub continue_token: Option<String>,
-    /// How many items there are in the pages to come, where the server counts them.
+    /// The number of items in the remaining pages, if the server counts them.
     pub remaining: Option<u64>,
 }

@@ -1,33 +1,33 @@
-//! Paging: finds out when a paged list will not end.
+//! Detection of paged lists that would never end.
 
-/// The most pages that one list may have: 50 million items in pages of 500.
+/// The maximum number of pages of a list: 50 million items in pages of 500.
 pub const MAX_PAGES: u32 = 100_000;
 
-/// The most pages in a row that may have no items, and yet be followed by another.
+/// The number of consecutive empty pages after which a list fails.
 pub const MAX_EMPTY_PAGES: u32 = 20;
 
-/// Why a list is given up: the server would send pages for ever. Listing again may not help.
+/// An error from a paged list that would never end. Listing again may not help.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndlessList {
-    /// A continue token led back to itself.
+    /// A continue token was returned twice.
     #[error("continue token repeated after {pages} pages; the server would send the same pages again")]
     RepeatedToken {
-        /// How many pages were read.
+        /// The number of pages read.
         pages: u32,
     },
-    /// Too many pages in a row had no items.
-    #[error("{MAX_EMPTY_PAGES} pages in a row had no items, and there would be more")]
+    /// Too many consecutive pages were empty.
+    #[error("{MAX_EMPTY_PAGES} pages in a row had no items; the list was aborted")]
     EmptyPages,
-    /// There were too many pages.
+    /// The list has too many pages.
     #[error("list is longer than {MAX_PAGES} pages; use a larger page size or a selector")]
     TooManyPages,
 }
 
-/// Follows the pages of one list, and fails where they will not end.
+/// Tracks the pages of one list and fails if they would never end.
 ///
-/// A token that was returned before is found in constant memory (Brent's cycle detection): at once if it is the one
-/// before, and otherwise within three times the pages that are read before it repeats.
+/// Repeated tokens are detected in constant memory (Brent's cycle detection): at once if a token repeats the previous
+/// one, otherwise within three times the number of pages before the repetition.
 ///
 /// ```
 /// use watchkeeper_core::{EndlessList, Paging};
@@ -51,7 +51,7 @@ impl Paging {
     /// Records a page with this many items, and the token of the page after it.
     ///
     /// # Errors
-    /// If the list will not end: see [`EndlessList`].
+    /// If the list would never end: see [`EndlessList`].
     pub fn advance(&mut self, items: usize, token: &str) -> Result<(), EndlessList> {
         self.pages = self.pages.saturating_add(1);
         if self.pages > 1 && (token == self.last || token == self.kept) {
@@ -85,13 +85,13 @@ mod tests {
                 paging.advance(1, &position.to_string()).is_err()
             });
             let pages = pages.unwrap() + 1;
-            assert!(pages > before + length, "{before} {length}: nothing has repeated after {pages}");
+            assert!(pages > before + length, "{before} {length}: no token has repeated after {pages}");
             assert!(pages <= 3 * (before + length) + 1, "{before} {length}: {pages}");
         }
     }
 
     #[test]
-    fn pages_without_items_end_a_list_only_in_a_row() {
+    fn only_consecutive_empty_pages_end_a_list() {
         let mut paging = Paging::default();
         for page in 0..10 * MAX_EMPTY_PAGES {
             let items = usize::from(page % MAX_EMPTY_PAGES == MAX_EMPTY_PAGES - 1);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_has_a_most_number_of_pages() {
+    fn a_list_has_a_maximum_number_of_pages() {
         let mut paging = Paging::default();
         let ended =
             (1..).find_map(|page: u32| paging.advance(1, &page.to_string()).err().map(|it| (page, it)));

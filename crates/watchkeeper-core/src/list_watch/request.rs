@@ -1,41 +1,41 @@
-//! Requests: where in the history of a collection to begin.
+//! List and watch requests: where in a collection's history to start.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::ResourceVersion;
 
-/// A list, or a page of one.
+/// A request for a list, or for a page of one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ListRequest {
-    /// Which state of the collection.
+    /// The state of the collection to list.
     pub at: ListAt,
-    /// How many items a page should have at most; `None` for all at once. A server can ignore it.
+    /// The maximum number of items per page; `None` for no limit. A server may ignore it.
     pub limit: Option<NonZeroU32>,
 }
 
-/// Which state of a collection to list.
+/// The state of a collection to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ListAt {
-    /// The newest that there is when the request arrives.
+    /// The most recent state when the request arrives.
     #[default]
     MostRecent,
-    /// Any that the server has at hand, even an old one. The server then ignores the limit.
+    /// Any state in the server's cache, even an old one. The server then ignores the limit.
     Any,
     /// This version or a newer one.
     NotOlderThan(ResourceVersion),
-    /// This version and no other.
+    /// Exactly this version.
     Exact(ResourceVersion),
-    /// This version, without saying how it is meant. A server takes it as
-    /// [`NotOlderThan`](Self::NotOlderThan) if there is no limit and as [`Exact`](Self::Exact) if
-    /// there is one. This is how client-go relists.
+    /// This version, without `resourceVersionMatch`. A server treats it as
+    /// [`NotOlderThan`](Self::NotOlderThan) without a limit and as [`Exact`](Self::Exact) with one.
+    /// client-go relists this way.
     Unqualified(ResourceVersion),
-    /// The page that this token leads to, at the version of the page before it.
+    /// The page for this continue token, at the version of the previous page.
     Page(String),
 }
 
 impl ListRequest {
-    /// The query parameters of the request, less the selectors, which the producer knows.
+    /// Returns the query parameters, without selectors.
     ///
     /// ```
     /// use watchkeeper_core::{ListAt, ListRequest};
@@ -59,41 +59,38 @@ impl ListRequest {
     }
 }
 
-/// A watch.
+/// A request for a watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchRequest {
-    /// Where to begin.
+    /// Where to start.
     pub from: WatchFrom,
-    /// When the server shall end the watch; `None` leaves it to the server.
+    /// The time after which the server ends the watch; `None` for the server's default.
     pub timeout: Option<Duration>,
-    /// Whether the server may send bookmarks. Without them, nothing marks the end of the initial
-    /// events.
+    /// Whether to request bookmarks. Without them, nothing marks the end of the initial events.
     pub bookmarks: bool,
 }
 
-/// Where a watch begins.
+/// Where a watch starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchFrom {
-    /// With the first change after this version. Servers take `""` and `"0"`, which are no versions
-    /// of anything, for [`InitialEvents`](Self::InitialEvents) of the most recent state and of any.
+    /// With the first change after this version. Servers treat `""` and `"0"` as
+    /// [`InitialEvents`](Self::InitialEvents) of the most recent state and of any state.
     After(ResourceVersion),
-    /// With the whole state, as ADDED events up to a bookmark that says so; then with the changes
-    /// after it.
+    /// With the whole state as ADDED events, ended by a bookmark, followed by changes.
     InitialEvents {
-        /// Which state: this version or a newer one; [`ResourceVersion::ANY`] for any; `None` for
-        /// the most recent.
+        /// The oldest acceptable version: [`ResourceVersion::ANY`] for any, `None` for the most recent
+        /// state.
         not_older_than: Option<ResourceVersion>,
     },
 }
 
 impl WatchRequest {
-    /// A watch with bookmarks that the server ends when it likes.
+    /// Creates a watch with bookmarks and the server's default timeout.
     pub fn new(from: WatchFrom) -> Self {
         Self { from, timeout: None, bookmarks: true }
     }
 
-    /// The query parameters of the request, less the selectors, which the producer knows. Servers
-    /// count a timeout in seconds: it is rounded up.
+    /// Returns the query parameters, without selectors. The timeout is rounded up to whole seconds.
     pub fn query(&self) -> Vec<(&'static str, String)> {
         let mut query = vec![("watch", "true".to_owned())];
         match &self.from {
@@ -117,8 +114,7 @@ impl WatchRequest {
     }
 }
 
-/// An empty version is left out, and with it what is said of it: servers refuse one without the
-/// other.
+/// Omits an empty version together with its match rule: servers reject one without the other.
 fn push_version(query: &mut Vec<(&'static str, String)>, version: &ResourceVersion, how: Option<&str>) {
     if !version.is_empty() {
         query.push(("resourceVersion", version.to_string()));
@@ -135,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_of_the_list_table_can_be_asked_for_and_no_refused_one() {
+    fn every_list_request_has_a_valid_query() {
         let version = || ResourceVersion::from(10);
         let empty = ResourceVersion::default;
         let table = [
@@ -158,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_for_initial_events_says_all_that_servers_insist_on() {
+    fn a_watch_for_initial_events_has_all_required_parameters() {
         let initial = |not_older_than| WatchRequest::new(WatchFrom::InitialEvents { not_older_than });
         let always = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
         let table = [

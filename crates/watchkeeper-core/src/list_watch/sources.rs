@@ -1,11 +1,12 @@
-//! Sources: whoever has many collections.
+//! Collections, and factories of their sources.
 
 use std::fmt;
 
 use super::{ListWatch, Union};
 use crate::{FieldSelector, GroupVersion, GroupVersionKind, LabelSelector};
 
-/// Objects of one resource that can be listed and watched together.
+/// The objects of one resource that one list or watch covers: all, or those in some namespaces or
+/// matching selectors.
 ///
 /// ```
 /// use watchkeeper_core::Collection;
@@ -21,7 +22,7 @@ pub struct Collection {
     version: String,
     resource: String,
     kind: String,
-    /// Sorted, each once; none for all of them.
+    /// Sorted and unique; empty for all namespaces.
     namespaces: Vec<String>,
     labels: String,
     fields: String,
@@ -30,7 +31,7 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// All objects of a resource.
+    /// Creates the collection of all objects of a resource.
     pub fn new(group: &str, version: &str, resource: &str, kind: &str) -> Self {
         Self {
             group: group.to_owned(),
@@ -45,13 +46,13 @@ impl Collection {
         }
     }
 
-    /// Only those of a namespace; an empty one stands for all of them.
+    /// Limits the collection to a namespace; an empty one stands for all namespaces.
     #[must_use]
     pub fn namespace(self, namespace: &str) -> Self {
         self.namespaces([namespace])
     }
 
-    /// Only those of some namespaces; an empty one among them, or none at all, stands for all of them.
+    /// Limits the collection to some namespaces. An empty list, or an empty name in it, stands for all namespaces.
     #[must_use]
     pub fn namespaces(mut self, namespaces: impl IntoIterator<Item: Into<String>>) -> Self {
         self.namespaces = namespaces.into_iter().map(Into::into).collect();
@@ -63,55 +64,55 @@ impl Collection {
         self
     }
 
-    /// Only those with such labels.
+    /// Limits the collection by labels.
     #[must_use]
     pub fn labels(mut self, selector: &LabelSelector) -> Self {
         self.labels = selector.to_string();
         self
     }
 
-    /// Only those with such fields.
+    /// Limits the collection by fields.
     #[must_use]
     pub fn fields(mut self, selector: &FieldSelector) -> Self {
         self.fields = selector.to_string();
         self
     }
 
-    /// Only their metadata.
+    /// Requests only the objects' metadata.
     #[must_use]
     pub fn metadata_only(mut self) -> Self {
         self.is_metadata = true;
         self
     }
 
-    /// Its objects are in no namespace. For whoever would otherwise make it one of the namespaces that are his by
-    /// default; to a source it says nothing.
+    /// Marks the resource as cluster-scoped, so that a factory's default namespaces do not apply to it. Sources ignore
+    /// this.
     #[must_use]
     pub fn cluster_scoped(mut self, is_cluster_scoped: bool) -> Self {
         self.is_cluster_scoped = is_cluster_scoped;
         self
     }
 
-    /// What kind the objects are of as they come: where only their metadata is wanted, a
-    /// `PartialObjectMetadata`.
+    /// Returns the kind of the received objects: `PartialObjectMetadata` if only metadata is requested.
     pub fn kind(&self) -> GroupVersionKind {
-        match self.is_metadata {
-            true => GroupVersionKind::new("meta.k8s.io", "v1", "PartialObjectMetadata"),
-            false => GroupVersionKind::new(&self.group, &self.version, &self.kind),
+        if self.is_metadata {
+            GroupVersionKind::new("meta.k8s.io", "v1", "PartialObjectMetadata")
+        } else {
+            GroupVersionKind::new(&self.group, &self.version, &self.kind)
         }
     }
 
-    /// The group and version of the resource.
+    /// Returns the group and version of the resource.
     pub fn group_version(&self) -> GroupVersion {
         GroupVersion { group: self.group.clone(), version: self.version.clone() }
     }
 
-    /// The resource: `pods`.
+    /// Returns the resource's name: `pods`.
     pub fn resource(&self) -> &str {
         &self.resource
     }
 
-    /// The namespace, where it is one; `None` for all of them, and for several.
+    /// Returns the namespace if there is exactly one; `None` for several and for all.
     pub fn in_namespace(&self) -> Option<&str> {
         match &self.namespaces[..] {
             [one] => Some(one),
@@ -119,12 +120,12 @@ impl Collection {
         }
     }
 
-    /// The namespaces, in order; none for all of them.
+    /// Returns the namespaces in order; empty for all namespaces.
     pub fn in_namespaces(&self) -> &[String] {
         &self.namespaces
     }
 
-    /// The same of each of its namespaces; itself where it is of one or of all.
+    /// Splits the collection into one per namespace. A collection of one or all namespaces is not split.
     pub fn split(&self) -> Vec<Self> {
         match &self.namespaces[..] {
             [] | [_] => vec![self.clone()],
@@ -132,22 +133,22 @@ impl Collection {
         }
     }
 
-    /// The label selector, as text; empty for everything.
+    /// Returns the label selector as text; empty for everything.
     pub fn label_selector(&self) -> &str {
         &self.labels
     }
 
-    /// The field selector, as text; empty for everything.
+    /// Returns the field selector as text; empty for everything.
     pub fn field_selector(&self) -> &str {
         &self.fields
     }
 
-    /// Whether its objects are known to be in no namespace.
+    /// Returns whether the resource was marked as cluster-scoped.
     pub fn is_cluster_scoped(&self) -> bool {
         self.is_cluster_scoped
     }
 
-    /// Whether only metadata is wanted.
+    /// Returns whether only metadata is requested.
     pub fn is_metadata_only(&self) -> bool {
         self.is_metadata
     }
@@ -169,15 +170,15 @@ impl fmt::Display for Collection {
     }
 }
 
-/// Whoever can list and watch any collection: a client of an API server, the embedded server in process.
+/// A factory of [`ListWatch`] sources for any collection: a client of an API server, or the embedded server.
 pub trait Sources: Send + Sync {
-    /// A collection, to list and to watch. Nothing is asked for yet.
+    /// Creates the source of a collection, without sending a request.
     ///
-    /// One of several namespaces is a [`Union`]: see [`Union::of_namespaces`].
+    /// The source of several namespaces is a [`Union`]: see [`Union::of_namespaces`].
     fn source(&self, collection: &Collection) -> Box<dyn ListWatch>;
 }
 
-/// A function that gives the sources. It is never asked for several namespaces at once.
+/// A function that creates sources. It is never called with several namespaces.
 impl<F: Fn(&Collection) -> Box<dyn ListWatch> + Send + Sync> Sources for F {
     fn source(&self, collection: &Collection) -> Box<dyn ListWatch> {
         match Union::of_namespaces(collection, self) {
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_collection_is_the_same_however_its_namespaces_are_named() {
+    fn order_and_repetition_of_namespaces_do_not_matter() {
         let pods = Collection::new("", "v1", "pods", "Pod");
         let both = pods.clone().namespaces(["b", "a", "b"]);
         assert_eq!(both, pods.clone().namespaces(["a", "b"]));

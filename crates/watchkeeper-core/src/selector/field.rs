@@ -6,11 +6,11 @@ use std::str::FromStr;
 use super::SelectorError;
 use crate::excerpt::excerpt;
 
-/// What an object's fields must be like to be selected.
+/// A field selector: a set of requirements on an object's fields.
 ///
-/// Terms `field=value`, `field==value` or `field!=value`, separated by commas. In a value, `\`, `,`
-/// and `=` are written with a backslash before them. Blanks are not free: they belong to the field
-/// or to the value. Which fields there are is up to the server, and is not asked here.
+/// The text form is a comma-separated list of `field=value`, `field==value` and `field!=value`. In a
+/// value, `\`, `,` and `=` are escaped with a backslash. Whitespace is part of the field or the value.
+/// The server decides which fields it supports; parsing does not check them.
 ///
 /// ```
 /// use watchkeeper_core::FieldSelector;
@@ -23,11 +23,11 @@ use crate::excerpt::excerpt;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct FieldSelector {
-    /// Ordered by their text.
+    /// Sorted by text.
     requirements: Vec<FieldRequirement>,
 }
 
-/// One field and what its value must or must not be.
+/// A requirement on one field.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FieldRequirement {
     field: String,
@@ -35,7 +35,7 @@ pub struct FieldRequirement {
     value: String,
 }
 
-/// How a field is compared.
+/// The operator of a field requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FieldOperator {
     /// `=`, also written `==`.
@@ -44,19 +44,19 @@ pub enum FieldOperator {
     NotEquals,
 }
 
-/// Why a text cannot name a field.
+/// An invalid field name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field:?} cannot name a field: a name is not empty and has none of ! = , \\")]
+#[error("invalid field name {field:?}: must not be empty or contain any of ! = , \\")]
 pub struct FieldNameError {
     /// The name, shortened if long.
     pub field: String,
 }
 
 impl FieldRequirement {
-    /// Puts the three together; the value can be any text.
+    /// Creates a requirement. The value can be any text.
     ///
     /// # Errors
-    /// Where the name is empty, or has a character that separates names from values.
+    /// If the field name is empty or contains one of `!`, `=`, `,` and `\`.
     pub fn new(
         field: impl Into<String>,
         operator: FieldOperator,
@@ -69,22 +69,22 @@ impl FieldRequirement {
         Ok(Self { field, operator, value: value.into() })
     }
 
-    /// Which field: `spec.nodeName`.
+    /// Returns the field: `spec.nodeName`.
     pub fn field(&self) -> &str {
         &self.field
     }
 
-    /// How it is compared.
+    /// Returns the operator.
     pub fn operator(&self) -> FieldOperator {
         self.operator
     }
 
-    /// What it is compared with.
+    /// Returns the value to compare with.
     pub fn value(&self) -> &str {
         &self.value
     }
 
-    /// Whether a field with this value fulfils it. A field that is absent is as good as empty.
+    /// Returns whether a field with this value matches. An absent field is equal to an empty one.
     pub fn matches(&self, value: Option<&str>) -> bool {
         let equal = value.unwrap_or_default() == self.value;
         equal == (self.operator == FieldOperator::Equals)
@@ -92,13 +92,18 @@ impl FieldRequirement {
 }
 
 impl FieldSelector {
-    /// The selector without requirements, which selects everything.
+    /// The selector without requirements, which matches every object.
     pub const EVERYTHING: Self = Self { requirements: Vec::new() };
 
-    /// Reads a selector from its text.
+    /// Returns the selector without requirements, which matches every object.
+    pub fn everything() -> Self {
+        Self::EVERYTHING
+    }
+
+    /// Parses a selector.
     ///
     /// # Errors
-    /// Names the first place where the text leaves the grammar.
+    /// If the syntax is invalid; the error has the position.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         let mut requirements = Vec::new();
         let mut at = 0;
@@ -109,42 +114,41 @@ impl FieldSelector {
             }
             at += term.len() + 1;
         }
-        // As in Go, a term that names nothing and wants nothing (`=`) is left out.
+        // As in Go, a term with an empty field and an empty value (`=`) is ignored.
         requirements.retain(|it| !(it.field.is_empty() && it.value.is_empty()));
         Ok(requirements.into_iter().collect())
     }
 
-    /// Whether an object is selected whose fields are found by `field`.
+    /// Returns whether the selector matches an object. `field` looks up the value of a field.
     pub fn matches<'a>(&self, field: impl Fn(&str) -> Option<&'a str>) -> bool {
-        self.requirements.iter().all(|requirement| requirement.matches(field(&requirement.field))) // L2
+        self.requirements.iter().all(|requirement| requirement.matches(field(&requirement.field))) // selector.L2
     }
 
-    /// Whether there are no requirements.
+    /// Returns whether the selector has no requirements.
     pub fn is_everything(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// The requirements, ordered by their text. A server goes through them to refuse fields that it
-    /// does not know.
+    /// Returns the requirements, sorted by text.
     pub fn requirements(&self) -> &[FieldRequirement] {
         &self.requirements
     }
 
-    /// The value that the field must have, where only one will do: what to look up in an index over
-    /// that field. All that is found there still has to be matched.
+    /// Returns the value that the field must have, if exactly one value can match. Use it for an index
+    /// lookup, and match the objects found.
     pub fn exact_value(&self, field: &str) -> Option<&str> {
         let equals = |it: &&FieldRequirement| it.field == field && it.operator == FieldOperator::Equals;
         self.requirements.iter().find(equals).map(FieldRequirement::value)
     }
 }
 
-/// The place of the next comma that no backslash protects, or the end.
+/// Returns the position of the next unescaped comma, or the end of the text.
 fn end_of_term(text: &str, start: usize) -> usize {
-    let mut protected = false;
+    let mut escaped = false;
     for (offset, byte) in text[start..].bytes().enumerate() {
         match byte {
-            _ if protected => protected = false,
-            b'\\' => protected = true,
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
             b',' => return start + offset,
             _ => {}
         }
@@ -153,7 +157,7 @@ fn end_of_term(text: &str, start: usize) -> usize {
 }
 
 fn parse_term(term: &str, at: usize) -> Result<FieldRequirement, SelectorError> {
-    let expected = "a field and then one of =, == and !=";
+    let expected = "a field and one of =, == and !=";
     let Some((left, right)) = term.split_once('=') else {
         return Err(SelectorError::unexpected(at, term, expected));
     };
@@ -202,7 +206,7 @@ impl FromStr for FieldSelector {
     }
 }
 
-/// Prints the term with its value escaped.
+/// Displays the term with its value escaped.
 impl fmt::Display for FieldRequirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.field)?;
@@ -220,7 +224,7 @@ impl fmt::Display for FieldRequirement {
     }
 }
 
-/// Prints the canonical text, which is what a request carries.
+/// Displays the canonical text form, as sent in requests.
 impl fmt::Display for FieldSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, requirement) in self.requirements.iter().enumerate() {

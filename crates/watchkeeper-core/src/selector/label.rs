@@ -8,9 +8,9 @@ use super::lexer::{Lexer, Mark, Token};
 use super::requirement::{check_key, check_value, read_bound};
 use super::{Condition, Requirement, RequirementError, SelectorError};
 
-/// What an object's labels must be like to be selected.
+/// A label selector: a set of requirements on an object's labels.
 ///
-/// The grammar is Kubernetes':
+/// The grammar is that of Kubernetes:
 ///
 /// ```text
 /// selector    := "" | requirement { "," requirement }
@@ -20,8 +20,8 @@ use super::{Condition, Requirement, RequirementError, SelectorError};
 ///              | key ( ">" | "<" ) number
 /// ```
 ///
-/// Blanks between the parts are free. `in` and `notin` can also be keys and values. A value that
-/// is left out is the empty value.
+/// Whitespace between tokens is ignored. `in` and `notin` can also be keys and values. An omitted
+/// value is the empty value.
 ///
 /// ```
 /// use watchkeeper_core::{HeadBuilder, LabelSelector};
@@ -35,27 +35,31 @@ use super::{Condition, Requirement, RequirementError, SelectorError};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct LabelSelector {
-    /// Ordered by key; those of one key in the order they were given.
+    /// Sorted by key; requirements for the same key keep their order.
     requirements: Vec<Requirement>,
 }
 
 impl LabelSelector {
-    /// The selector without requirements, which selects everything.
+    /// The selector without requirements, which matches every object.
     pub const EVERYTHING: Self = Self { requirements: Vec::new() };
 
-    /// Reads a selector from its text.
+    /// Returns the selector without requirements, which matches every object.
+    pub fn everything() -> Self {
+        Self::EVERYTHING
+    }
+
+    /// Parses a selector.
     ///
     /// # Errors
-    /// Names the first place where the text leaves the grammar, or has a key or a value that no
-    /// label can have.
+    /// If the syntax, a key or a value is invalid; the error has the position.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         Parser::new(text).selector().map(Self::from_iter)
     }
 
-    /// The selector of the objects that have all these labels.
+    /// Creates a selector for objects with all of these labels.
     ///
     /// # Errors
-    /// Where one of them is not a label.
+    /// If a key or value is invalid.
     pub fn from_labels<K, V>(labels: impl IntoIterator<Item = (K, V)>) -> Result<Self, RequirementError>
     where
         K: Into<String>,
@@ -67,7 +71,7 @@ impl LabelSelector {
             .collect()
     }
 
-    /// Whether an object is selected whose labels are found by `label`.
+    /// Returns whether the selector matches an object. `label` looks up the value of a label.
     ///
     /// ```
     /// use std::collections::BTreeMap;
@@ -78,21 +82,21 @@ impl LabelSelector {
     /// # Ok::<(), watchkeeper_core::SelectorError>(())
     /// ```
     pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
-        self.requirements.iter().all(|requirement| requirement.matches(label(requirement.key()))) // L2
+        self.requirements.iter().all(|requirement| requirement.matches(label(requirement.key()))) // selector.L2
     }
 
-    /// Whether there are no requirements.
+    /// Returns whether the selector has no requirements.
     pub fn is_everything(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// The requirements, ordered by key.
+    /// Returns the requirements, sorted by key.
     pub fn requirements(&self) -> &[Requirement] {
         &self.requirements
     }
 
-    /// The value that the label `key` must have, where only one will do: what to look up in an
-    /// index over that label. All that is found there still has to be matched.
+    /// Returns the value that the label `key` must have, if exactly one value can match. Use it for an
+    /// index lookup, and match the objects found.
     ///
     /// ```
     /// use watchkeeper_core::LabelSelector;
@@ -127,7 +131,7 @@ impl FromStr for LabelSelector {
     }
 }
 
-/// Prints the canonical text, which is what a request carries.
+/// Displays the canonical text form, as sent in requests.
 impl fmt::Display for LabelSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, requirement) in self.requirements.iter().enumerate() {
@@ -138,7 +142,7 @@ impl fmt::Display for LabelSelector {
     }
 }
 
-/// Reads the grammar by recursive descent, one token ahead.
+/// A recursive-descent parser with one token of lookahead.
 struct Parser<'a> {
     lexer: Lexer<'a>,
     ahead: Token<'a>,
@@ -170,7 +174,7 @@ impl<'a> Parser<'a> {
             match token.mark {
                 Mark::Comma => {}
                 Mark::End => return Ok(requirements),
-                _ => return Err(token.unexpected("\",\" or the end")),
+                _ => return Err(token.unexpected("\",\" or end of input")),
             }
         }
     }
@@ -202,7 +206,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A value, or nothing, which is the empty value.
+    /// Parses a value; nothing is the empty value.
     fn operand(&mut self) -> Result<Token<'a>, SelectorError> {
         match self.ahead.mark {
             Mark::Word => Ok(self.take()),

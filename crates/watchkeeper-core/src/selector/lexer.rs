@@ -1,15 +1,15 @@
-//! The lexer of label selectors: words, marks and where they stand.
+//! The lexer of label selectors.
 
 use super::SelectorError;
 
-/// Cuts a label selector into tokens. After the last one it yields [`Mark::End`] for ever.
+/// Splits a label selector into tokens. After the last one it keeps returning [`Mark::End`].
 #[derive(Debug)]
 pub(super) struct Lexer<'a> {
     text: &'a str,
     at: usize,
 }
 
-/// A token and its place.
+/// A token and its position.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token<'a> {
     pub(super) mark: Mark,
@@ -19,12 +19,12 @@ pub(super) struct Token<'a> {
     pub(super) text: &'a str,
 }
 
-/// The sort of a token.
+/// The type of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// A key, a value, `in` or `notin`: which of them is decided by the place.
+    /// A key, a value, `in` or `notin`, depending on the position.
     Word,
-    /// `=` and `==`, which mean the same.
+    /// `=` or `==`, which are equivalent.
     Equals,
     NotEquals,
     Greater,
@@ -100,14 +100,14 @@ mod tests {
     }
 
     #[test]
-    fn blanks_separate_words_and_are_otherwise_free() {
+    fn whitespace_separates_words_and_is_otherwise_ignored() {
         use Mark::{Close, Open, Word};
         let expected = [(Word, 1, "a"), (Word, 3, "in"), (Open, 7, "("), (Word, 9, "b"), (Close, 12, ")")];
         assert_eq!(tokens(" a in\r\n( b\t )"), expected);
     }
 
     #[test]
-    fn other_white_space_is_part_of_a_word() {
+    fn other_whitespace_is_part_of_a_word() {
         assert_eq!(tokens("a\u{a0}b\u{b}c\0"), [(Mark::Word, 0, "a\u{a0}b\u{b}c\0")]);
     }
 }

@@ -1,13 +1,12 @@
-//! Selectors: which objects are meant, by their labels or by their fields.
+//! Label and field selectors.
 //!
-//! From: text, as a request or a command line carries it; a body, where a workload says which pods
-//! are its own ([`StructuredSelector`]).
-//! To:   the same text in one canonical form, for a request; yes or no for an object; the values
-//! that an index can look up.
+//! Input: the text form of requests and command lines, or the structured form in the spec of a
+//! workload ([`StructuredSelector`]).
+//! Output: the canonical text for a request, matches of objects, and values for index lookups.
 //!
-//! - L1: what a selector prints reads back as an equal selector.
-//! - L2: every requirement must hold. A selector without requirements selects everything; one that
-//!   selects nothing has no text, and is the absence of a selector (`None`).
+//! - `selector.L1`: parsing the text of a selector yields an equal selector.
+//! - `selector.L2`: every requirement must hold. A selector without requirements selects everything.
+//!   Selecting nothing has no text form and is expressed as `None`.
 
 mod field;
 mod label;
@@ -22,36 +21,36 @@ pub use structured::{MatchExpression, StructuredSelector};
 
 use crate::excerpt::excerpt;
 
-/// Why a text is not a selector, and where.
+/// An error from parsing a selector, with its position.
 ///
 /// ```
 /// use watchkeeper_core::LabelSelector;
 ///
 /// let error = LabelSelector::parse("app in (web,").unwrap_err();
-/// assert_eq!(error.to_string(), r#"at 12: found the end but expected a value, "," or ")""#);
+/// assert_eq!(error.to_string(), r#"at 12: found end of input, expected a value, "," or ")""#);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("at {at}: {problem}")]
 pub struct SelectorError {
-    /// How many bytes of the text stand before the problem.
+    /// Byte offset of the problem.
     pub at: usize,
-    /// What is wrong there.
+    /// The problem.
     pub problem: SelectorProblem,
 }
 
-/// What is wrong with a selector at one place.
+/// A problem in the text of a selector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectorProblem {
-    /// Something else has to stand here.
-    #[error("found {} but expected {expected}", shown(.found.as_deref()))]
+    /// An unexpected token.
+    #[error("found {}, expected {expected}", display_found(.found.as_deref()))]
     Unexpected {
-        /// What stands there, shortened if long; `None` at the end of the text.
+        /// The token, shortened if long; `None` at the end of the text.
         found: Option<String>,
-        /// What could stand there.
+        /// The expected tokens.
         expected: &'static str,
     },
-    /// The grammar holds, but a key or a value is not one that a label can have.
+    /// A syntactically correct requirement with an invalid key or value.
     #[error(transparent)]
     Requirement(#[from] RequirementError),
 }
@@ -63,6 +62,6 @@ impl SelectorError {
     }
 }
 
-fn shown(found: Option<&str>) -> String {
-    found.map_or_else(|| "the end".to_owned(), |text| format!("{text:?}"))
+fn display_found(found: Option<&str>) -> String {
+    found.map_or_else(|| "end of input".to_owned(), |text| format!("{text:?}"))
 }

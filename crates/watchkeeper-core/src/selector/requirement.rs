@@ -1,11 +1,11 @@
-//! Requirements: what one label must be like.
+//! Requirements of label selectors.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::excerpt::excerpt;
 
-/// One label key and what is asked of its value.
+/// A requirement on one label.
 ///
 /// ```
 /// use watchkeeper_core::{Condition, Requirement};
@@ -21,41 +21,41 @@ pub struct Requirement {
     condition: Condition,
 }
 
-/// What a requirement asks of a label's value.
+/// The condition that a label must meet.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Condition {
     /// `key=value`, also written `key==value`.
     Equals(String),
-    /// `key!=value`: holds without the label, too.
+    /// `key!=value`: also matches objects without the label.
     NotEquals(String),
     /// `key in (a,b)`.
     In(BTreeSet<String>),
-    /// `key notin (a,b)`: holds without the label, too.
+    /// `key notin (a,b)`: also matches objects without the label.
     NotIn(BTreeSet<String>),
-    /// `key`: the label is there, whatever its value.
+    /// `key`: the label is present, with any value.
     Exists,
-    /// `!key`: the label is not there.
+    /// `!key`: the label is absent.
     DoesNotExist,
-    /// `key>5`: the label is a whole number above this one.
+    /// `key>5`: the label is an integer greater than this one.
     GreaterThan(i64),
-    /// `key<5`: the label is a whole number below this one.
+    /// `key<5`: the label is an integer less than this one.
     LessThan(i64),
 }
 
-/// Why a requirement cannot be asked for.
+/// An invalid requirement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequirementError {
-    /// No label can have this key.
-    #[error("{key:?} is not a label key: {rule}")]
+    /// The key is not a valid label key.
+    #[error("invalid label key {key:?}: {rule}")]
     Key {
         /// The key, shortened if long.
         key: String,
         /// The rule that it breaks.
         rule: &'static str,
     },
-    /// No label can have this value.
-    #[error("{value:?} is not a value for label {key:?}: {rule}")]
+    /// The value is not a valid label value.
+    #[error("invalid value {value:?} for label {key:?}: {rule}")]
     Value {
         /// The key of the requirement.
         key: String,
@@ -64,20 +64,20 @@ pub enum RequirementError {
         /// The rule that it breaks.
         rule: &'static str,
     },
-    /// A set without members; that of `key in ()` has one, the empty value.
-    #[error("label {key:?} is compared with an empty set of values")]
+    /// The set of values is empty. `key in ()` has one value, the empty one.
+    #[error("no values for label {key:?}: operators In and NotIn require at least one")]
     NoValues {
         /// The key of the requirement.
         key: String,
     },
-    /// Whether a label exists has nothing to do with values.
-    #[error("label {key:?} is only asked to exist or not to exist, which takes no values")]
+    /// `Exists` and `DoesNotExist` take no values.
+    #[error("unexpected values for label {key:?}: operators Exists and DoesNotExist take none")]
     NeedlessValues {
         /// The key of the requirement, shortened if long.
         key: String,
     },
-    /// A body may say `In`, `NotIn`, `Exists` and `DoesNotExist`.
-    #[error("operator {operator:?} of label {key:?} is not one of In, NotIn, Exists and DoesNotExist")]
+    /// The operator is none of `In`, `NotIn`, `Exists` and `DoesNotExist`.
+    #[error("invalid operator {operator:?} for label {key:?}: expected In, NotIn, Exists or DoesNotExist")]
     Operator {
         /// The key of the requirement, shortened if long.
         key: String,
@@ -89,22 +89,22 @@ pub enum RequirementError {
 const NAME_LIMIT: usize = 63;
 const PREFIX_LIMIT: usize = 253;
 
-const ONE_SLASH: &str = "it has at most one slash, between a DNS prefix and a name";
-const PREFIX_FORM: &str = "its prefix has 1 to 253 characters: lower-case letters, digits, '-' and '.', with a letter or digit around each '.'";
-const NAME_LENGTH: &str = "its name has 1 to 63 characters";
+const ONE_SLASH: &str = "must have at most one slash, between a DNS prefix and a name";
+const PREFIX_FORM: &str = "prefix must be a DNS subdomain of at most 253 characters";
+const NAME_LENGTH: &str = "name must have 1 to 63 characters";
 const NAME_FORM: &str =
-    "its name has only letters, digits, '-', '_' and '.', and begins and ends with a letter or digit";
-const VALUE_LENGTH: &str = "it has at most 63 characters";
+    "name must consist of letters, digits, '-', '_' and '.', and start and end with a letter or digit";
+const VALUE_LENGTH: &str = "must have at most 63 characters";
 const VALUE_FORM: &str =
-    "it has only letters, digits, '-', '_' and '.', and begins and ends with a letter or digit";
-const BOUND_FORM: &str = "it is a whole number from 0 to 9223372036854775807";
+    "must consist of letters, digits, '-', '_' and '.', and start and end with a letter or digit";
+const BOUND_FORM: &str = "must be an integer from 0 to 9223372036854775807";
 
 impl Requirement {
-    /// Puts the two together.
+    /// Creates a requirement.
     ///
     /// # Errors
-    /// Where a label cannot have such a key or value, where a set is empty, and where a bound is
-    /// negative, for which the text form has no sign.
+    /// If the key or a value is invalid, a set is empty, or a bound is negative, which the text form
+    /// cannot express.
     pub fn new(key: impl Into<String>, condition: Condition) -> Result<Self, RequirementError> {
         let key = key.into();
         check_key(&key)?;
@@ -126,17 +126,17 @@ impl Requirement {
         Ok(Self { key, condition })
     }
 
-    /// Which label.
+    /// Returns the label's key.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// What is asked of it.
+    /// Returns the condition.
     pub fn condition(&self) -> &Condition {
         &self.condition
     }
 
-    /// The only value that fulfils this, if there is just one.
+    /// Returns the only value that matches, if there is exactly one.
     pub fn exact_value(&self) -> Option<&str> {
         match &self.condition {
             Condition::Equals(value) => Some(value),
@@ -145,7 +145,7 @@ impl Requirement {
         }
     }
 
-    /// Whether a label with this value fulfils it; `None` for an object without the label.
+    /// Returns whether a label with this value matches; `None` for an absent label.
     pub fn matches(&self, value: Option<&str>) -> bool {
         let number = || value.and_then(|value| value.parse::<i64>().ok());
         match &self.condition {
@@ -161,7 +161,7 @@ impl Requirement {
     }
 }
 
-/// Prints the canonical text: the members of a set are sorted.
+/// Displays the canonical text form, with sorted sets.
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = &self.key;
@@ -222,15 +222,15 @@ pub(super) fn check_value(key: &str, value: &str) -> Result<(), RequirementError
     Err(RequirementError::Value { key: key.to_owned(), value: excerpt(value), rule })
 }
 
-/// Reads the operand of `>` or `<`, which has to be a label value as well as a number.
+/// Parses the operand of `>` or `<`, which must be a valid label value and an integer.
 pub(super) fn read_bound(key: &str, text: &str) -> Result<i64, RequirementError> {
     check_value(key, text)?;
-    let out_of_form =
+    let invalid =
         || RequirementError::Value { key: key.to_owned(), value: text.to_owned(), rule: BOUND_FORM };
-    text.parse().map_err(|_| out_of_form())
+    text.parse().map_err(|_| invalid())
 }
 
-/// Letters and digits at both ends, and besides them only `-`, `_` and `.`. Not of the empty text.
+/// Returns whether `text` is non-empty, starts and ends with a letter or digit, and otherwise also has `-`, `_` and `.`.
 fn is_name(text: &str) -> bool {
     let bytes = text.as_bytes();
     let ends = [bytes.first(), bytes.last()];

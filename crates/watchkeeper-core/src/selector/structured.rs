@@ -1,4 +1,4 @@
-//! Label selectors as bodies write them: `matchLabels` and `matchExpressions`.
+//! Structured label selectors: `matchLabels` and `matchExpressions`.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use super::{Condition, LabelSelector, Requirement, RequirementError};
 use crate::excerpt::excerpt;
 use crate::null::null_is_default;
 
-/// The selector that a Deployment, a NetworkPolicy or a PodDisruptionBudget has in its body.
+/// The label selector in the spec of a Deployment, NetworkPolicy or PodDisruptionBudget:
+/// `LabelSelector` of `meta/v1`.
 ///
-/// One without content selects everything. One that is absent selects nothing, so keep it in an
-/// `Option`.
+/// An empty selector matches everything. An absent one matches nothing, so keep it in an `Option`.
 ///
 /// ```
 /// use watchkeeper_core::{LabelSelector, StructuredSelector};
@@ -25,7 +25,7 @@ use crate::null::null_is_default;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StructuredSelector {
-    /// Labels that must have these values.
+    /// Required labels.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub match_labels: BTreeMap<String, String>,
     /// Further requirements.
@@ -33,16 +33,16 @@ pub struct StructuredSelector {
     pub match_expressions: Vec<MatchExpression>,
 }
 
-/// A requirement as a body writes it, not yet looked at.
+/// An unvalidated requirement: `LabelSelectorRequirement` of `meta/v1`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MatchExpression {
-    /// Which label.
+    /// The label's key.
     #[serde(default, deserialize_with = "null_is_default")]
     pub key: String,
     /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub operator: String,
-    /// What `In` and `NotIn` compare with.
+    /// The values for `In` and `NotIn`.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,
 }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_a_body_has_its_text() {
+    fn structured_selectors_convert_to_text() {
         let table = [
             (r"{}", ""),
             (r#"{"matchLabels": null, "matchExpressions": null}"#, ""),
@@ -111,21 +111,21 @@ mod tests {
     }
 
     #[test]
-    fn what_go_refuses_in_a_body_is_refused() {
+    fn what_go_rejects_is_rejected() {
         let table = [
             (
                 r#"{"matchExpressions": [{"key": "a", "operator": "Foo"}]}"#,
-                r#"operator "Foo" of label "a" is not one of In, NotIn, Exists and DoesNotExist"#,
+                r#"invalid operator "Foo" for label "a": expected In, NotIn, Exists or DoesNotExist"#,
             ),
             (
                 r#"{"matchExpressions": [{"key": "a", "operator": "In"}]}"#,
-                r#"label "a" is compared with an empty set of values"#,
+                r#"no values for label "a": operators In and NotIn require at least one"#,
             ),
             (
                 r#"{"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["x"]}]}"#,
-                r#"label "a" is only asked to exist or not to exist, which takes no values"#,
+                r#"unexpected values for label "a": operators Exists and DoesNotExist take none"#,
             ),
-            (r#"{"matchLabels": {"": "x"}}"#, r#""" is not a label key: its name has 1 to 63 characters"#),
+            (r#"{"matchLabels": {"": "x"}}"#, r#"invalid label key "": name must have 1 to 63 characters"#),
         ];
         for (body, error) in table {
             assert_eq!(selector(body), Err(error.to_owned()), "{body}");
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_survives_the_round_trip_and_leaves_out_what_is_empty() {
+    fn structured_selectors_round_trip_and_omit_empty_fields() {
         let body = r#"{"matchLabels":{"a":"1"},"matchExpressions":[{"key":"b","operator":"Exists"}]}"#;
         let structured: StructuredSelector = serde_json::from_str(body).unwrap();
         assert_eq!(serde_json::to_string(&structured).unwrap(), body);

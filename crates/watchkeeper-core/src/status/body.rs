@@ -1,4 +1,4 @@
-//! The JSON form of a status.
+//! The JSON form of [`Status`].
 
 use serde::{Deserialize, Serialize};
 
@@ -8,10 +8,10 @@ use crate::null::null_is_default;
 const KIND: &str = "Status";
 const API_VERSION: &str = "v1";
 
-/// The group of the kinds that every group shares; a few servers name it.
+/// Some servers send the group of the shared kinds.
 const META_API_VERSION: &str = "meta.k8s.io/v1";
 
-/// A status as Go writes it, field by field in its order.
+/// A `Status` with the fields in Go's order.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Body {
@@ -39,7 +39,7 @@ struct Metadata {
     r#continue: String,
 }
 
-/// The body is of another type.
+/// The body is not a `Status`.
 #[derive(Debug, thiserror::Error)]
 #[error("expected kind Status of v1, found kind {kind:?} of {api_version:?}")]
 pub(super) struct NotAStatus {

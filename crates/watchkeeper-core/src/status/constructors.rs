@@ -1,5 +1,5 @@
-//! Statuses to answer with. The messages are those of Kubernetes, word for word: people search for
-//! them, and programs compare them.
+//! Constructors of [`Status`], with the exact messages of Kubernetes: people search for them, and
+//! programs compare them.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -9,51 +9,51 @@ use crate::quoted::Quoted;
 use crate::{GroupKind, GroupResource, ResourceVersion};
 
 impl Status {
-    /// 404: there is no object of this name.
+    /// 404: the object does not exist.
     pub fn not_found(resource: &GroupResource, name: &str) -> Self {
         let message = format!("{resource} {} not found", Quoted(name));
         Self::about(404, StatusReason::NotFound, message, resource, name)
     }
 
-    /// 409: there is an object of this name already.
+    /// 409: an object of this name already exists.
     pub fn already_exists(resource: &GroupResource, name: &str) -> Self {
         let message = format!("{resource} {} already exists", Quoted(name));
         Self::about(409, StatusReason::AlreadyExists, message, resource, name)
     }
 
-    /// 409: every name that was generated is taken; ask again after `retry_after`.
+    /// 409: every generated name is taken; retry after `retry_after`.
     pub fn generate_name_conflict(resource: &GroupResource, name: &str, retry_after: Duration) -> Self {
-        let name_is_taken = Self::already_exists(resource, name);
+        let exists = Self::already_exists(resource, name);
         let message = format!(
             "{}, the server was not able to generate a unique name for the object",
-            name_is_taken.message
+            exists.message
         );
-        Self { message, ..name_is_taken }.retried_after(retry_after)
+        Self { message, ..exists }.with_retry_after(retry_after)
     }
 
-    /// 409: the object is no longer what the request was made for.
+    /// 409: the object has changed since it was read.
     pub fn conflict(resource: &GroupResource, name: &str, why: impl Display) -> Self {
         let message = format!("Operation cannot be fulfilled on {resource} {}: {why}", Quoted(name));
         Self::about(409, StatusReason::Conflict, message, resource, name)
     }
 
-    /// 409: other field managers own fields that were applied; one cause for each of them.
+    /// 409: other field managers own applied fields; one cause per field.
     pub fn apply_conflict(causes: Vec<StatusCause>, message: impl Into<String>) -> Self {
         Self::plain(409, StatusReason::Conflict, message)
             .with_details(StatusDetails { causes, ..Default::default() })
     }
 
-    /// 410: the version or the page has left the server's history.
+    /// 410: the resource version or continue token has expired.
     pub fn expired(message: impl Into<String>) -> Self {
         Self::plain(410, StatusReason::Expired, message)
     }
 
-    /// 410: gone, and nobody knows where to. Of versions and pages say [`expired`](Self::expired).
+    /// 410: the resource is permanently gone. For versions and pages, use [`expired`](Self::expired).
     pub fn gone(message: impl Into<String>) -> Self {
         Self::plain(410, StatusReason::Gone, message)
     }
 
-    /// 422: the object breaks a rule; one cause for each.
+    /// 422: the object is invalid; one cause per violation.
     pub fn invalid(kind: &GroupKind, name: &str, causes: Vec<StatusCause>) -> Self {
         let mut faults: Vec<String> = Vec::with_capacity(causes.len());
         for cause in &causes {
@@ -77,12 +77,12 @@ impl Status {
         })
     }
 
-    /// 400: the request makes no sense.
+    /// 400: the request is malformed.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::plain(400, StatusReason::BadRequest, message)
     }
 
-    /// 401: the server does not know who asks.
+    /// 401: the client is not authenticated.
     pub fn unauthorized(message: impl Into<String>) -> Self {
         let mut message = message.into();
         if message.is_empty() {
@@ -91,8 +91,8 @@ impl Status {
         Self::plain(401, StatusReason::Unauthorized, message)
     }
 
-    /// 403: who asks may not do this. Without a resource, it is about a plain path; with an empty
-    /// name, about the whole collection.
+    /// 403: the client is not authorized. Without a resource, the status is about a non-resource
+    /// path; with an empty name, about the whole collection.
     pub fn forbidden(resource: Option<&GroupResource>, name: &str, why: impl Display) -> Self {
         let reason = StatusReason::Forbidden;
         match resource {
@@ -108,14 +108,14 @@ impl Status {
         }
     }
 
-    /// 405: the resource does not take this verb.
+    /// 405: the resource does not support this verb.
     pub fn method_not_supported(resource: &GroupResource, action: &str) -> Self {
         let message =
             format!("{action} is not supported on resources of kind {}", Quoted(&resource.to_string()));
         Self::about(405, StatusReason::MethodNotAllowed, message, resource, "")
     }
 
-    /// 406: the server can only write these media types.
+    /// 406: the server can only respond with these media types.
     pub fn not_acceptable(media_types: &[&str]) -> Self {
         let message = format!("only the following media types are accepted: {}", media_types.join(", "));
         Self::plain(406, StatusReason::NotAcceptable, message)
@@ -126,7 +126,7 @@ impl Status {
         Self::plain(413, StatusReason::RequestEntityTooLarge, format!("Request entity too large: {limit}"))
     }
 
-    /// 415: the server can only read these media types.
+    /// 415: the server only accepts these media types.
     pub fn unsupported_media_type(media_types: &[&str]) -> Self {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: {}",
@@ -135,12 +135,12 @@ impl Status {
         Self::plain(415, StatusReason::UnsupportedMediaType, message)
     }
 
-    /// 429: ask again after `retry_after`.
+    /// 429: retry after `retry_after`.
     pub fn too_many_requests(message: impl Into<String>, retry_after: Duration) -> Self {
-        Self::plain(429, StatusReason::TooManyRequests, message).retried_after(retry_after)
+        Self::plain(429, StatusReason::TooManyRequests, message).with_retry_after(retry_after)
     }
 
-    /// 500: the server is at fault.
+    /// 500: internal server error.
     pub fn internal_error(why: impl Display) -> Self {
         let why = why.to_string();
         let message = format!("Internal error occurred: {why}");
@@ -149,25 +149,25 @@ impl Status {
             .with_details(StatusDetails { causes, ..Default::default() })
     }
 
-    /// 500: not now; ask again after `retry_after`.
+    /// 500: the operation could not be completed now; retry after `retry_after`.
     pub fn server_timeout(resource: &GroupResource, operation: &str, retry_after: Duration) -> Self {
         let message = format!(
             "The {operation} operation against {resource} could not be completed at this time, please try again."
         );
-        Self::about(500, StatusReason::ServerTimeout, message, resource, operation).retried_after(retry_after)
+        Self::about(500, StatusReason::ServerTimeout, message, resource, operation).with_retry_after(retry_after)
     }
 
-    /// 503: the server, or one behind it, is down.
+    /// 503: the server or a backend is unavailable.
     pub fn service_unavailable(message: impl Into<String>) -> Self {
         Self::plain(503, StatusReason::ServiceUnavailable, message)
     }
 
-    /// 504: it took too long, and may yet be done.
+    /// 504: the request timed out, but may still complete.
     pub fn timeout(message: impl Display, retry_after: Duration) -> Self {
-        Self::plain(504, StatusReason::Timeout, format!("Timeout: {message}")).retried_after(retry_after)
+        Self::plain(504, StatusReason::Timeout, format!("Timeout: {message}")).with_retry_after(retry_after)
     }
 
-    /// 504: the server has waited for a version that it has not seen yet.
+    /// 504: the server has not yet observed the requested version.
     pub fn too_large_resource_version(
         requested: &ResourceVersion,
         current: &ResourceVersion,
@@ -191,7 +191,7 @@ impl Status {
         Self { details: Some(Box::new(details)), ..self }
     }
 
-    pub(super) fn retried_after(mut self, wait: Duration) -> Self {
+    pub(super) fn with_retry_after(mut self, wait: Duration) -> Self {
         let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0));
         self.details.get_or_insert_default().retry_after_seconds = i32::try_from(seconds).unwrap_or(i32::MAX);
         self

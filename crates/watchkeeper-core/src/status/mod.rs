@@ -1,14 +1,14 @@
-//! Statuses: how an API server says what became of a request.
+//! Statuses: the outcome of a request as an API server reports it.
 //!
-//! From: a response body, an ERROR event of a watch, or an answer of something that is not an API
-//! server ([`UnexpectedAnswer`]); on the serving side, the constructors.
-//! To:   questions (`is_not_found` and the rest), which are answered as client-go answers them.
+//! Input: a response body, an ERROR watch event, or a response of something other than an API server
+//! ([`UnexpectedAnswer`]); on the server, the constructors.
+//! Output: predicates (`is_not_found` etc.) with the semantics of client-go's.
 
 mod body;
 mod constructors;
-mod questions;
+mod predicates;
 mod unexpected;
-mod words;
+mod reason;
 
 use std::error::Error;
 use std::fmt;
@@ -16,14 +16,14 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use unexpected::UnexpectedAnswer;
-pub use words::{CauseType, StatusReason};
+pub use reason::{CauseType, StatusReason};
 
 use crate::null::null_is_default;
 use body::Body;
 
-/// What became of a request: `Status` of `v1`.
+/// The outcome of a request: `Status` of `v1`.
 ///
-/// It is an error as well, printed as its message.
+/// It is also an error that displays its message.
 ///
 /// ```
 /// use watchkeeper_core::Status;
@@ -37,36 +37,36 @@ use body::Body;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// Where `kind` and `apiVersion` are in the body, they have to be those of a status; where they are
-/// not, as in protobuf, anything can look like one, and the reader has to know better.
+/// If the body has `kind` and `apiVersion`, deserialization checks them. If it has neither, the caller
+/// must know that it is a status.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "Body", into = "Body")]
 pub struct Status {
-    /// Whether the request succeeded; `None` where the body does not say.
+    /// Whether the request succeeded; `None` if the body does not have it.
     pub outcome: Option<Outcome>,
-    /// What to tell a person.
+    /// A description for people.
     pub message: String,
-    /// What to tell a program.
+    /// The machine-readable reason.
     pub reason: StatusReason,
-    /// Which object, and what about it.
+    /// The object, causes and retry delay.
     pub details: Option<Box<StatusDetails>>,
-    /// The HTTP status code; 0 where the body does not say.
+    /// The HTTP status code; 0 if the body does not have it.
     pub code: i32,
-    /// With [`is_expired`](Self::is_expired) on a page of a list: the token that goes on from the
-    /// same key at the newest version instead.
+    /// For an expired page of a list: the token that continues from the same key at the most recent
+    /// version.
     pub continue_token: Option<String>,
 }
 
 /// Whether a request succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// It did.
+    /// The request succeeded.
     Success,
-    /// It did not.
+    /// The request failed.
     Failure,
 }
 
-/// Which object a status is about, and what about it.
+/// The object that a status is about, and details of the failure.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct StatusDetails {
@@ -76,35 +76,35 @@ pub struct StatusDetails {
     /// The group of the object.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub group: String,
-    /// The resource (`pods`); the kind (`Pod`) where the object is invalid.
+    /// The resource (`pods`), or the kind (`Pod`) if the object is invalid.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub kind: String,
     /// The uid of the object.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub uid: String,
-    /// One entry for each thing that is wrong.
+    /// One entry per problem.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<StatusCause>,
-    /// How long to wait before the next attempt; 0 means that the server does not say.
+    /// Seconds to wait before a retry; 0 if unset.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "is_zero")]
     pub retry_after_seconds: i32,
 }
 
-/// One thing that is wrong.
+/// A single problem of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StatusCause {
-    /// What sort of thing. Its name in a body is `reason`.
+    /// The machine-readable type, serialized as `reason`.
     #[serde(
         rename = "reason",
         deserialize_with = "null_is_default",
         skip_serializing_if = "CauseType::is_unknown"
     )]
     pub cause: CauseType,
-    /// What to tell a person.
+    /// A description for people.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// The field that is at fault: `spec.containers[0].name`.
+    /// The path of the field: `spec.containers[0].name`.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub field: String,
 }
@@ -113,12 +113,12 @@ fn is_zero(number: &i32) -> bool {
     *number == 0
 }
 
-/// Prints the message, or else the reason and the code.
+/// Displays the message, or the reason and the code if it is empty.
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.message.as_str(), &self.reason, self.code) {
-            ("", StatusReason::Unknown, 0) => f.write_str("the server gave no reason"),
-            ("", StatusReason::Unknown, code) => write!(f, "the server gave code {code} and no reason"),
+            ("", StatusReason::Unknown, 0) => f.write_str("unknown error"),
+            ("", StatusReason::Unknown, code) => write!(f, "unknown error (code {code})"),
             ("", reason, 0) => write!(f, "{reason}"),
             ("", reason, code) => write!(f, "{reason} (code {code})"),
             (message, ..) => f.write_str(message),

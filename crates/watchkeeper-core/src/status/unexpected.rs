@@ -1,4 +1,4 @@
-//! Answers that are not statuses: from a proxy on the way, or from no API server at all.
+//! Error responses without a `Status` body, from a proxy or from something other than an API server.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::{CauseType, Status, StatusCause, StatusDetails, StatusReason};
 use crate::GroupResource;
 use crate::quoted::Quoted;
 
-/// What is known of an answer that failed and has no [`Status`] for its body. Convert it into one.
+/// An error response whose body is not a [`Status`]. Converts into one.
 ///
 /// ```
 /// use watchkeeper_core::{Status, UnexpectedAnswer};
@@ -23,21 +23,21 @@ use crate::quoted::Quoted;
 pub struct UnexpectedAnswer<'a> {
     /// The HTTP status code.
     pub code: u16,
-    /// The HTTP method of the request, in capitals.
+    /// The HTTP method of the request, in upper case.
     pub method: &'a str,
-    /// The resource that the request was for, if it was for one.
+    /// The requested resource, if any.
     pub resource: Option<&'a GroupResource>,
-    /// The name that the request was for; empty for a collection.
+    /// The requested name; empty for a collection.
     pub name: &'a str,
-    /// The body, where it is text: its content type is `text/*`, or there is none. Only
-    /// [`TEXT_LIMIT`](Self::TEXT_LIMIT) bytes of it are looked at.
+    /// The body, if its content type is `text/*` or absent. Only the first
+    /// [`TEXT_LIMIT`](Self::TEXT_LIMIT) bytes are used.
     pub text: Option<&'a [u8]>,
-    /// What the header `Retry-After` says.
+    /// The value of the `Retry-After` header.
     pub retry_after: Option<Duration>,
 }
 
 impl UnexpectedAnswer<'_> {
-    /// How many bytes of a body can become part of a message.
+    /// The maximum number of body bytes in a message.
     pub const TEXT_LIMIT: usize = 2048;
 
     fn server_message(&self) -> String {
@@ -67,20 +67,20 @@ impl UnexpectedAnswer<'_> {
         }
     }
 
-    /// As client-go words it.
-    fn message(&self, said: &str) -> String {
+    /// Returns client-go's message for this response.
+    fn message(&self, server_message: &str) -> String {
         let message = match self.reason() {
             StatusReason::BadRequest => "the server rejected our request for an unknown reason",
             StatusReason::Unauthorized => "the server has asked for the client to provide credentials",
-            StatusReason::Forbidden | StatusReason::UnsupportedMediaType => said,
+            StatusReason::Forbidden | StatusReason::UnsupportedMediaType => server_message,
             StatusReason::NotFound => "the server could not find the requested resource",
             StatusReason::MethodNotAllowed => {
                 "the server does not allow this method on the requested resource"
             }
-            StatusReason::NotAcceptable if matches!(said, "" | "unknown") => {
+            StatusReason::NotAcceptable if matches!(server_message, "" | "unknown") => {
                 "the server was unable to respond with a content type that the client supports"
             }
-            StatusReason::NotAcceptable => said,
+            StatusReason::NotAcceptable => server_message,
             StatusReason::AlreadyExists | StatusReason::Conflict => "the server reported a conflict",
             StatusReason::Invalid => "the server rejected our request due to an error in our request",
             StatusReason::TooManyRequests => {
@@ -92,7 +92,7 @@ impl UnexpectedAnswer<'_> {
             }
             StatusReason::InternalError => &format!(
                 "an error on the server ({}) has prevented the request from succeeding",
-                Quoted(said)
+                Quoted(server_message)
             ),
             _ => &format!(
                 "the server responded with the status code {} but did not return more information",
@@ -110,17 +110,17 @@ impl UnexpectedAnswer<'_> {
 
 impl From<UnexpectedAnswer<'_>> for Status {
     fn from(answer: UnexpectedAnswer<'_>) -> Self {
-        let said = answer.server_message();
-        let message = answer.message(&said);
+        let server_message = answer.server_message();
+        let message = answer.message(&server_message);
         let cause = CauseType::UnexpectedServerResponse;
         let status =
             Status::plain(answer.code.into(), answer.reason(), message).with_details(StatusDetails {
                 group: answer.resource.map_or_else(String::new, |resource| resource.group.clone()),
                 kind: answer.resource.map_or_else(String::new, |resource| resource.resource.clone()),
                 name: answer.name.to_owned(),
-                causes: vec![StatusCause { cause, message: said, ..Default::default() }],
+                causes: vec![StatusCause { cause, message: server_message, ..Default::default() }],
                 ..Default::default()
             });
-        status.retried_after(answer.retry_after.unwrap_or_default())
+        status.with_retry_after(answer.retry_after.unwrap_or_default())
     }
 }

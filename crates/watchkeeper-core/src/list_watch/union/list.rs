@@ -1,22 +1,21 @@
-//! Listing: the parts one after the other, each page by page, as one list without pages.
+//! Lists the parts one after the other, page by page, as a single unpaged list.
 
 use futures_util::{StreamExt as _, stream};
 
 use super::Union;
 use crate::{ListAt, ListEnd, ListError, ListPart, ListRequest, ListStream, Paging, ResourceVersion, Status};
 
-/// A list of the whole while it goes on.
+/// The state of a list of all parts.
 struct Listing {
     union: Union,
     request: ListRequest,
-    /// The page that is read now; `None` where the next part is to begin.
+    /// The current page; `None` before the first page of a part.
     page: Option<ListStream>,
-    /// The versions of the parts that have begun: of the first page of each, as what has changed since comes
-    /// again with the watch.
+    /// The version of each started part's first page. The watch repeats changes made since.
     versions: Vec<ResourceVersion>,
-    /// How many parts have been read.
+    /// The number of completed parts.
     done: usize,
-    /// The pages of the part that is read now, and the items of the page.
+    /// Paging of the current part, and the number of items of the current page.
     paging: Paging,
     items: usize,
     is_over: bool,
@@ -24,8 +23,8 @@ struct Listing {
 
 pub(super) fn open(union: Union, mut request: ListRequest) -> ListStream {
     if let ListAt::Page(_) = request.at {
-        let unknown = Status::expired("a list of several collections has no pages");
-        return stream::iter([Err(unknown.into())]).boxed();
+        let expired = Status::expired("continue tokens are not supported across several collections");
+        return stream::iter([Err(expired.into())]).boxed();
     }
     if std::mem::take(&mut union.positions().page_expired) {
         request.limit = None;
@@ -51,12 +50,12 @@ impl Listing {
                 None if self.done == self.union.parts.len() => return Some(Ok(self.end())),
                 None => {
                     let at = self.union.positions().list_at(self.done, &self.request.at);
-                    self.page.insert(self.ask(at))
+                    self.page.insert(self.list_part(at))
                 }
             };
             match page.next().await {
                 Some(Ok(ListPart::End(end))) => {
-                    if let Err(error) = self.page_ends(end) {
+                    if let Err(error) = self.finish_page(end) {
                         self.is_over = true;
                         return Some(Err(error));
                     }
@@ -73,17 +72,17 @@ impl Listing {
                     }
                     return Some(Err(error));
                 }
-                None => self.is_over = true, // W1: nothing of it counts
+                None => self.is_over = true, // list_watch.W1: truncated
             }
         }
         None
     }
 
-    fn ask(&self, at: ListAt) -> ListStream {
+    fn list_part(&self, at: ListAt) -> ListStream {
         self.union.parts[self.done].list(ListRequest { at, limit: self.request.limit })
     }
 
-    fn page_ends(&mut self, end: ListEnd) -> Result<(), ListError> {
+    fn finish_page(&mut self, end: ListEnd) -> Result<(), ListError> {
         if self.versions.len() == self.done {
             self.versions.push(end.version);
         }
@@ -92,7 +91,7 @@ impl Listing {
                 let items = std::mem::take(&mut self.items);
                 let advanced = self.paging.advance(items, &token);
                 advanced.map_err(|endless| ListError::Malformed(endless.into()))?;
-                Some(self.ask(ListAt::Page(token)))
+                Some(self.list_part(ListAt::Page(token)))
             }
             None => {
                 (self.paging, self.items) = (Paging::default(), 0);
@@ -106,7 +105,7 @@ impl Listing {
     fn end(&mut self) -> ListPart {
         self.is_over = true;
         let mut positions = self.union.positions();
-        positions.listed(std::mem::take(&mut self.versions));
+        positions.set_all(std::mem::take(&mut self.versions));
         ListPart::End(ListEnd { version: positions.lowest(), continue_token: None, remaining: None })
     }
 }

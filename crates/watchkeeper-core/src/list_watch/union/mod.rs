@@ -1,14 +1,14 @@
 //! Union: several collections as one.
 //!
-//! From: its parts, each a [`ListWatch`]: the same resource in some namespaces.
-//! To:   one reflector, and so one store, and whoever hears of it.
+//! Input: one [`ListWatch`] per part, usually the same resource in several namespaces.
+//! Output: one reflector, and thus one store and its subscribers.
 //!
-//! - U1: of each part the union knows how far it has got. A watch goes on from there, part by part, whatever
-//!   version the reflector names; that version is where parts begin of which it knows nothing yet.
-//! - U2: the version of the whole is the lowest of its parts: all that happened up to it has been told. What
-//!   is newer than it may have been told too, of some parts.
-//! - U3: a list or a watch of the whole is one of every part. Where one fails the whole does, with its error:
-//!   what is there is never half of it.
+//! - `union.U1`: the union tracks the version of each part. A watch resumes every part from there; the version that
+//!   the reflector requests only applies to parts without one.
+//! - `union.U2`: the version of the union is the lowest of its parts. All changes up to it have been delivered;
+//!   newer changes of some parts may have been delivered too.
+//! - `union.U3`: a list or watch covers every part. If a part fails, the whole fails with its error, so a result is
+//!   never partial.
 
 mod list;
 mod position;
@@ -19,17 +19,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{Collection, ListRequest, ListStream, ListWatch, WatchOpening, WatchRequest};
 use position::Positions;
 
-/// Collections that have no object in common, as one.
+/// Disjoint collections as a single [`ListWatch`].
 ///
-/// It is synced when every part is, so that one that is forbidden holds up all; the error says which it is.
-/// When a part has expired all are asked for anew: what has not changed is no news to who hears of changes.
-/// When the watch of a part ends all are opened again, each from where it was.
+/// A union is ready when every part is, so a forbidden part blocks all of them; the error names it. When a part
+/// expires, all parts are listed again; unchanged objects cause no notifications. When the watch of a part ends, all
+/// watches are reopened, each from its own version.
 ///
-/// To wait for a version is to wait for all parts: a part in which nothing happens gets there by its
-/// bookmarks, which servers send every minute or so. Where versions cannot be compared, that of the whole is all of
-/// them, joined by commas.
+/// Waiting for a version waits for all parts: a part without changes reaches it through bookmarks, which servers send
+/// about every minute. If versions cannot be compared, the union's version is all of them, joined by commas.
 ///
-/// It is for one reader, whose requests come one after the other.
+/// A union serves one reflector, which sends one request at a time.
 #[derive(Clone)]
 pub struct Union {
     parts: Arc<[Box<dyn ListWatch>]>,
@@ -37,14 +36,14 @@ pub struct Union {
 }
 
 impl Union {
-    /// Of some parts. Without any it is empty, and stays so.
+    /// Creates a union. Without parts it is empty.
     pub fn of(parts: impl IntoIterator<Item = Box<dyn ListWatch>>) -> Self {
         let parts: Arc<[_]> = parts.into_iter().collect();
         let positions = Arc::new(Mutex::new(Positions::new(parts.len())));
         Self { parts, positions }
     }
 
-    /// Of the namespaces of a collection, where there are several; `None` for one and for all.
+    /// Creates a union of a collection's namespaces, or returns `None` for a collection of one or all namespaces.
     pub fn of_namespaces(
         collection: &Collection,
         source: impl Fn(&Collection) -> Box<dyn ListWatch>,
@@ -54,7 +53,7 @@ impl Union {
     }
 
     fn positions(&self) -> MutexGuard<'_, Positions> {
-        self.positions.lock().unwrap_or_else(PoisonError::into_inner) // nothing of ours panics while it is held
+        self.positions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -71,7 +70,7 @@ impl ListWatch for Union {
         self.parts.iter().all(ListWatch::sends_initial_events)
     }
 
-    /// Of two parts either may be ahead.
+    /// Always `false`: either of two parts may be ahead.
     fn is_ordered(&self) -> bool {
         false
     }

@@ -1,13 +1,13 @@
-//! Positions: how far each part of a union has got.
+//! The versions that the parts of a union have reached.
 
 use crate::{ListAt, ResourceVersion, WatchFrom};
 
-/// How far each part has got (U1).
+/// The version that each part has reached (`union.U1`).
 #[derive(Debug)]
 pub(super) struct Positions {
-    /// Empty before the first list.
+    /// Empty versions before the first list.
     parts: Vec<ResourceVersion>,
-    /// A page of the last list had expired: the next list does without pages.
+    /// A page of the last list expired, so the next list is not paged.
     pub(super) page_expired: bool,
 }
 
@@ -16,18 +16,19 @@ impl Positions {
         Self { parts: vec![ResourceVersion::default(); parts], page_expired: false }
     }
 
-    /// All parts are where a list, or initial events, have left them.
-    pub(super) fn listed(&mut self, parts: Vec<ResourceVersion>) {
+    /// Sets all versions after a list or initial events.
+    pub(super) fn set_all(&mut self, parts: Vec<ResourceVersion>) {
         self.parts = parts;
     }
 
+    /// Advances a part.
     pub(super) fn reach(&mut self, part: usize, version: &ResourceVersion) {
         if !version.is_empty() {
             self.parts[part] = version.clone();
         }
     }
 
-    /// Which state of a part is listed, where this one of the whole is asked for.
+    /// Translates a request for a state of the union into one for a part.
     pub(super) fn list_at(&self, part: usize, at: &ListAt) -> ListAt {
         let own = || self.parts[part].clone();
         match at {
@@ -38,7 +39,7 @@ impl Positions {
         }
     }
 
-    /// The whole is watched from here: so are the parts of which nothing is known yet.
+    /// Sets the start of a watch for parts without a version.
     pub(super) fn begin(&mut self, from: &WatchFrom) {
         if let WatchFrom::After(version) = from
             && *version != ResourceVersion::ANY
@@ -48,7 +49,7 @@ impl Positions {
         }
     }
 
-    /// Where the watch of a part begins, where the whole begins here.
+    /// Translates the start of a watch of the union into that of a part.
     pub(super) fn watch_from(&self, part: usize, from: &WatchFrom) -> WatchFrom {
         match from {
             WatchFrom::After(_) => WatchFrom::After(self.parts[part].clone()),
@@ -59,7 +60,7 @@ impl Positions {
         }
     }
 
-    /// The version of the whole (U2).
+    /// Returns the version of the union (`union.U2`).
     pub(super) fn lowest(&self) -> ResourceVersion {
         lowest(&self.parts)
     }
@@ -87,7 +88,7 @@ fn lowest(versions: &[ResourceVersion]) -> ResourceVersion {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_lowest_version_is_that_of_the_whole_and_where_there_is_none_all_are() {
+    fn the_union_has_the_lowest_version_or_all_if_they_cannot_be_compared() {
         let lowest = |texts: &[&str]| {
             super::lowest(&texts.iter().map(|text| (*text).into()).collect::<Vec<_>>()).to_string()
         };

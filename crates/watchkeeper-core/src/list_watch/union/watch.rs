@@ -1,4 +1,4 @@
-//! Watching: the watches of all parts as one.
+//! Merges the watches of all parts.
 
 use futures_util::future::try_join_all;
 use futures_util::stream::{self, BoxStream, SelectAll, StreamExt as _};
@@ -6,23 +6,23 @@ use futures_util::stream::{self, BoxStream, SelectAll, StreamExt as _};
 use super::Union;
 use crate::{Bookmark, ResourceVersion, WatchError, WatchEvent, WatchRequest, WatchStream};
 
-/// What comes of a part: an event, or `None` when its watch has ended.
-type Heard = (usize, Option<Result<WatchEvent, WatchError>>);
+/// An event of a part, or `None` when the part's watch has ended.
+type PartEvent = (usize, Option<Result<WatchEvent, WatchError>>);
 
-/// A watch of the whole while it goes on.
+/// The state of a watch of all parts.
 struct Watching {
     union: Union,
-    parts: SelectAll<BoxStream<'static, Heard>>,
+    parts: SelectAll<BoxStream<'static, PartEvent>>,
     phase: Phase,
-    /// What is to be told before anything else.
+    /// A bookmark to yield next.
     bookmark: Option<Bookmark>,
     is_over: bool,
 }
 
 enum Phase {
-    /// Initial events come. How far the parts are whose initial events have ended.
+    /// Initial events are being received. Holds the version of each part whose initial events have ended.
     Initial(Vec<Option<ResourceVersion>>),
-    /// Changes come. The version of the whole that was told last.
+    /// Changes are being received. Holds the last version yielded in a bookmark.
     Changes(ResourceVersion),
 }
 
@@ -38,8 +38,8 @@ pub(super) async fn open(union: Union, request: WatchRequest) -> Result<WatchStr
     };
     let mut parts = SelectAll::new();
     for (part, watch) in try_join_all(openings).await?.into_iter().enumerate() {
-        let heard = watch.map(Some).chain(stream::iter([None]));
-        parts.push(heard.map(move |event| (part, event)).boxed());
+        let events = watch.map(Some).chain(stream::iter([None]));
+        parts.push(events.map(move |event| (part, event)).boxed());
     }
     if union.parts.is_empty() {
         parts.push(stream::pending().boxed());
@@ -70,35 +70,35 @@ impl Watching {
                     self.is_over = true;
                     return Some(Err(error));
                 }
-                // One has ended: all are opened again, from where they are.
+                // The reflector reopens all parts, each from its own version.
                 Some((_, None)) | None => self.is_over = true,
             }
         }
         None
     }
 
-    /// A part has got so far, and the whole perhaps too.
+    /// Advances a part, and the union if the lowest version changes.
     fn reach(&mut self, part: usize, version: &ResourceVersion, initial_events_end: bool) {
         let mut positions = self.union.positions();
         match &mut self.phase {
             Phase::Initial(ended) => {
-                // Initial events come in no order of versions: only their end is a place to go on from.
+                // Initial events are not ordered by version: a watch can only resume from their end.
                 if initial_events_end || (ended[part].is_some() && !version.is_empty()) {
                     ended[part] = Some(version.clone());
                 }
                 let all: Option<Vec<_>> = ended.iter().cloned().collect();
                 if let Some(all) = all {
-                    positions.listed(all);
+                    positions.set_all(all);
                     let version = positions.lowest();
                     self.phase = Phase::Changes(version.clone());
                     self.bookmark = Some(Bookmark { version, initial_events_end: true });
                 }
             }
-            Phase::Changes(told) => {
+            Phase::Changes(last) => {
                 positions.reach(part, version);
                 let version = positions.lowest();
-                if version != *told {
-                    *told = version.clone();
+                if version != *last {
+                    *last = version.clone();
                     self.bookmark = Some(Bookmark { version, initial_events_end: false });
                 }
             }

@@ -1,43 +1,40 @@
-//! The words of a status: reasons and causes. Both lists are open: a server can say what is not in
-//! them, and it is kept to the letter.
+//! Reasons and cause types of a status. Both are open sets: unknown values are preserved.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Makes an open list of words: an enum of the known ones, `Unknown` for none and `Other` for the
-/// rest.
-macro_rules! open_words {
+/// Defines an enum of known strings, with `Unknown` for the empty string and `Other` for the rest.
+macro_rules! open_enum {
     (
         $(#[$outer:meta])*
         $name:ident {
-            $($(#[$inner:meta])* $word:ident = $text:literal,)*
+            $($(#[$inner:meta])* $variant:ident = $text:literal,)*
         }
     ) => {
         $(#[$outer])*
         #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
         #[non_exhaustive]
         pub enum $name {
-            /// The server did not say: the empty text.
+            /// Unset: the empty string.
             #[default]
             Unknown,
-            $($(#[$inner])* $word,)*
-            /// A word that is not in this list. Words are made with `from`, which never puts a
-            /// listed one here.
+            $($(#[$inner])* $variant,)*
+            /// Any other value. `From<&str>` never creates this variant for a known value.
             Other(Box<str>),
         }
 
         impl $name {
-            /// The word as a body writes it.
+            /// Returns the serialized form.
             pub fn as_str(&self) -> &str {
                 match self {
                     Self::Unknown => "",
-                    $(Self::$word => $text,)*
+                    $(Self::$variant => $text,)*
                     Self::Other(text) => text,
                 }
             }
 
-            /// Whether the server did not say.
+            /// Returns whether the value is unset.
             pub fn is_unknown(&self) -> bool {
                 *self == Self::Unknown
             }
@@ -47,7 +44,7 @@ macro_rules! open_words {
             fn from(text: &str) -> Self {
                 match text {
                     "" => Self::Unknown,
-                    $($text => Self::$word,)*
+                    $($text => Self::$variant,)*
                     text => Self::Other(text.into()),
                 }
             }
@@ -67,101 +64,101 @@ macro_rules! open_words {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Word;
-                impl serde::de::Visitor<'_> for Word {
+                struct Text;
+                impl serde::de::Visitor<'_> for Text {
                     type Value = $name;
                     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str("a word")
+                        f.write_str("a string")
                     }
                     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$name, E> {
                         Ok(text.into())
                     }
                 }
-                deserializer.deserialize_str(Word)
+                deserializer.deserialize_str(Text)
             }
         }
     };
 }
 
-open_words! {
-    /// Why a request failed, for a program. Each goes with one HTTP status code.
+open_enum! {
+    /// The machine-readable reason of a failure, each with its HTTP status code.
     StatusReason {
-        /// 401: the server does not know who asks.
+        /// 401: the client is not authenticated.
         Unauthorized = "Unauthorized",
-        /// 403: who asks may not do this.
+        /// 403: the client is not authorized.
         Forbidden = "Forbidden",
-        /// 404: there is no such object, or no such resource.
+        /// 404: the object or resource does not exist.
         NotFound = "NotFound",
-        /// 409: there is such an object already.
+        /// 409: the object already exists.
         AlreadyExists = "AlreadyExists",
-        /// 409: the object has changed meanwhile, or somebody else owns the field.
+        /// 409: the object has changed since it was read, or another manager owns the field.
         Conflict = "Conflict",
-        /// 410: gone for good. Servers up to 1.17 say it for [`Expired`](Self::Expired), too.
+        /// 410: permanently gone. Servers up to 1.17 also use it for [`Expired`](Self::Expired).
         Gone = "Gone",
-        /// 422: the object, or a parameter, breaks a rule.
+        /// 422: the object or a parameter is invalid.
         Invalid = "Invalid",
-        /// 500: not now; ask again.
+        /// 500: the operation could not be completed now; retry.
         ServerTimeout = "ServerTimeout",
-        /// 500: what is stored cannot be read. On the wire it is `StorageReadError`.
+        /// 500: stored data cannot be read. Serialized as `StorageReadError`.
         StoreReadError = "StorageReadError",
-        /// 504: it took too long, and may yet be done.
+        /// 504: the request timed out, but may still complete.
         Timeout = "Timeout",
-        /// 429: the server has enough to do; ask later.
+        /// 429: the server is overloaded; retry later.
         TooManyRequests = "TooManyRequests",
-        /// 400: the request makes no sense.
+        /// 400: the request is malformed.
         BadRequest = "BadRequest",
-        /// 405: the resource does not take this verb.
+        /// 405: the resource does not support this verb.
         MethodNotAllowed = "MethodNotAllowed",
-        /// 406: the server cannot write any of the media types that were asked for.
+        /// 406: the server supports none of the accepted media types.
         NotAcceptable = "NotAcceptable",
         /// 413: the body is too large.
         RequestEntityTooLarge = "RequestEntityTooLarge",
-        /// 415: the server cannot read the media type that was sent.
+        /// 415: the server does not support the media type of the request.
         UnsupportedMediaType = "UnsupportedMediaType",
-        /// 500: the server is at fault.
+        /// 500: internal server error.
         InternalError = "InternalError",
-        /// 410: the version or the page has left the server's history.
+        /// 410: the resource version or continue token has expired.
         Expired = "Expired",
-        /// 503: the server, or one behind it, is down.
+        /// 503: the server or a backend is unavailable.
         ServiceUnavailable = "ServiceUnavailable",
     }
 }
 
-open_words! {
-    /// What one of the causes of a status is about, for a program.
+open_enum! {
+    /// The machine-readable type of a [`StatusCause`](crate::StatusCause).
     CauseType {
-        /// The value refers to something that is not there.
+        /// The value refers to something that does not exist.
         FieldValueNotFound = "FieldValueNotFound",
-        /// The field must be set.
+        /// The field is required.
         FieldValueRequired = "FieldValueRequired",
-        /// The value must be unique and is not.
+        /// The value is not unique.
         FieldValueDuplicate = "FieldValueDuplicate",
         /// The value is malformed.
         FieldValueInvalid = "FieldValueInvalid",
-        /// The value is none of those allowed.
+        /// The value is not one of the supported values.
         FieldValueNotSupported = "FieldValueNotSupported",
-        /// The value is not allowed here and now.
+        /// The value is not allowed in this context.
         FieldValueForbidden = "FieldValueForbidden",
         /// The value is too long.
         FieldValueTooLong = "FieldValueTooLong",
         /// The list has too many entries.
         FieldValueTooMany = "FieldValueTooMany",
-        /// The server is at fault, not the value.
+        /// Internal server error.
         InternalError = "InternalError",
-        /// The value has another type than the schema says.
+        /// The value does not have the type in the schema.
         FieldValueTypeInvalid = "FieldValueTypeInvalid",
-        /// What answered is perhaps not an API server.
+        /// The response may not come from an API server.
         UnexpectedServerResponse = "UnexpectedServerResponse",
         /// Another field manager owns the field.
         FieldManagerConflict = "FieldManagerConflict",
-        /// The version that was asked for is newer than any the server has seen.
+        /// The requested version is newer than the server's.
         ResourceVersionTooLarge = "ResourceVersionTooLarge",
     }
 }
 
 impl StatusReason {
-    /// Whether the word is in this list, so that it counts for more than the HTTP code.
-    pub fn is_listed(&self) -> bool {
+    /// Returns whether the reason is known, and thus takes precedence over the HTTP code.
+    pub fn is_known(&self) -> bool {
         !matches!(self, Self::Unknown | Self::Other(_))
     }
 }
