@@ -103,7 +103,8 @@ impl Health {
         let Some(name) = one else { return Some(self.answer_all(endpoint, checks, excluded, verbose)) };
         let answer = (checks.find(|check| check.name == name)?.check)();
         let is_well = answer.is_ok();
-        let text = answer.map_or_else(|reason| format!("internal server error: {reason}\n"), |()| "ok".to_owned());
+        let text =
+            answer.map_or_else(|reason| format!("internal server error: {reason}\n"), |()| "ok".to_owned());
         Some(HealthAnswer { is_well, text, is_single: true })
     }
 

@@ -9,7 +9,8 @@ use proptest::prelude::*;
 use watchkeeper_core::{FieldNameError, FieldOperator, FieldRequirement, FieldSelector};
 
 fn terms(text: &str) -> Vec<(String, FieldOperator, String)> {
-    let selector = FieldSelector::parse(text).unwrap_or_else(|error| panic!("{text:?} was rejected: {error}"));
+    let selector =
+        FieldSelector::parse(text).unwrap_or_else(|error| panic!("{text:?} was rejected: {error}"));
     let terms = selector.requirements().iter();
     terms.map(|term| (term.field().to_owned(), term.operator(), term.value().to_owned())).collect()
 }

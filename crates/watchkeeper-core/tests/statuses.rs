@@ -357,7 +357,8 @@ const PREDICATES: [(Predicate, &str, i32, bool, bool); 17] = [
 #[test]
 fn a_known_reason_takes_precedence_over_the_code() {
     for (predicate, reason, code, by_code, always_by_code) in PREDICATES {
-        let answer = |reason: &str, code| predicate(&Status { reason: reason.into(), code, ..Status::default() });
+        let answer =
+            |reason: &str, code| predicate(&Status { reason: reason.into(), code, ..Status::default() });
         assert!(answer(reason, 0), "{reason} without a code");
         assert!(answer(reason, 200), "{reason} with another code");
         assert_eq!(answer("", code), by_code, "{code} without a reason, for {reason}");

@@ -61,9 +61,11 @@ impl Service<Request<kube_client::client::Body>> for OverTransport {
         Box::pin(async move {
             let (head, body) = request.into_parts();
             let request = Request::from_parts(head, sent(body).await);
-            match request.headers().contains_key(UPGRADE) {
-                true => transport.send_alone(request).await, // A2
-                false => transport.send(request).await,
+            if request.headers().contains_key(UPGRADE) {
+                // A2
+                transport.send_alone(request).await
+            } else {
+                transport.send(request).await
             }
         })
     }

@@ -1,9 +1,9 @@
-/// Whether a head keeps the annotations of its object.
+/// Whether parsed metadata includes annotations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Annotations {
-    /// They stay in the body alone: they can be long, and few look at them.
+    /// Annotations stay in the encoded body only: they can be long and are rarely used.
     #[default]
     Skip,
-    /// They are kept in the head as labels are.
+    /// Annotations are parsed and kept.
     Keep,
 }

@@ -1,5 +1,5 @@
-//! Document: JSON or YAML as it was written, with the order of its fields and with those that are there
-//! twice. What a typed value or a map forgets is what field validation asks for.
+//! Documents: parsed JSON or YAML that preserves the order of fields and duplicates, as field
+//! validation requires.
 
 use std::fmt;
 
@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Number, Value};
 
-/// How deep objects and lists may be nested in a request. It is serde_json's limit, and YAML keeps to it.
+/// Maximum nesting depth of a request body: serde_json's limit, also applied to YAML.
 pub const DOCUMENT_DEPTH: usize = 128;
 
-/// A value as it was written.
+/// A JSON or YAML value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Document {
     /// `null`.
@@ -19,16 +19,16 @@ pub enum Document {
     Bool(bool),
     /// A number.
     Number(Number),
-    /// A text.
+    /// A string.
     Text(String),
     /// A list.
     List(Vec<Document>),
-    /// In the order of the text; a name may come again, and then the last one counts.
+    /// Fields in the order of the text. The last of duplicate fields counts.
     Object(Vec<(String, Document)>),
 }
 
 impl Document {
-    /// What Go calls such a value in its errors.
+    /// Returns the name of the value's type in Go's errors.
     pub fn go_name(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -40,7 +40,7 @@ impl Document {
         }
     }
 
-    /// The last value of a field of this name.
+    /// Returns the last value of the field with this name.
     pub fn field(&self, name: &str) -> Option<&Document> {
         let Self::Object(fields) = self else { return None };
         fields.iter().rfind(|(key, _)| key == name).map(|(_, value)| value)
@@ -83,7 +83,7 @@ impl<'de> Deserialize<'de> for Document {
                 Ok(Document::Number(value.into()))
             }
             fn visit_f64<E>(self, value: f64) -> Result<Document, E> {
-                Ok(Number::from_f64(value).map_or(Document::Null, Document::Number)) // JSON has no NaN to visit
+                Ok(Number::from_f64(value).map_or(Document::Null, Document::Number)) // JSON has no NaN
             }
             fn visit_str<E>(self, value: &str) -> Result<Document, E> {
                 Ok(Document::Text(value.to_owned()))
@@ -110,48 +110,50 @@ impl<'de> Deserialize<'de> for Document {
     }
 }
 
-/// Reads JSON. Bytes that are not UTF-8 become replacement characters, as in Go.
+/// Parses JSON. Invalid UTF-8 becomes replacement characters, as in Go.
 ///
 /// # Errors
-/// The text of Go's error, as near as it can be had.
+/// An approximation of Go's error message.
 pub fn read_json(body: &[u8]) -> Result<Document, String> {
     let text = String::from_utf8_lossy(body);
     serde_json::from_str(&text).map_err(|error| {
         if error.is_eof() {
             return "unexpected end of JSON input".to_owned();
         }
-        let said = error.to_string();
-        if said.starts_with("number out of range") {
-            return said;
+        let message = error.to_string();
+        if message.starts_with("number out of range") {
+            return message;
         }
-        // serde_json counts bytes of the line, up to and including the one at fault.
+        // serde_json's column is the one-based byte position in the line.
         let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
         let at = error.column().saturating_sub(1);
         let found = line.get(at..).and_then(|rest| rest.chars().next()).unwrap_or(' ');
-        if said.starts_with("expected ident") {
+        if message.starts_with("expected ident") {
             return format!("invalid character {found:?} in literal {}", literal_before(line, at));
         }
-        let place = match said.as_str() {
-            said if said.starts_with("recursion limit") => "exceeded max depth",
-            said if said.starts_with("trailing characters") => "after top-level value",
-            said if said.starts_with("key must be a string") => "looking for beginning of object key string",
-            said if said.starts_with("expected `:`") => "after object key",
-            said if said.starts_with("expected `,` or `}`") => "after object key:value pair",
-            said if said.starts_with("expected `,` or `]`") => "after array element",
-            said if said.starts_with("invalid escape") => "in string escape code",
-            said if said.starts_with("control character") => "in string literal",
+        let place = match message.as_str() {
+            message if message.starts_with("recursion limit") => "exceeded max depth",
+            message if message.starts_with("trailing characters") => "after top-level value",
+            message if message.starts_with("key must be a string") => {
+                "looking for beginning of object key string"
+            }
+            message if message.starts_with("expected `:`") => "after object key",
+            message if message.starts_with("expected `,` or `}`") => "after object key:value pair",
+            message if message.starts_with("expected `,` or `]`") => "after array element",
+            message if message.starts_with("invalid escape") => "in string escape code",
+            message if message.starts_with("control character") => "in string literal",
             _ => "looking for beginning of value",
         };
         format!("invalid character {found:?} {place}")
     })
 }
 
-/// Which of `true`, `false` and `null` was begun before the letter at fault, and what should stand there.
+/// Returns the literal (`true`, `false` or `null`) before the invalid character, and the expected character.
 fn literal_before(line: &str, at: usize) -> String {
     let before = line.get(..at).unwrap_or_default();
     let found = ["true", "false", "null"].into_iter().find_map(|literal| {
-        let begun = (1..literal.len()).rev().find(|length| before.ends_with(&literal[..*length]))?;
-        Some(format!("{literal} (expecting '{}')", &literal[begun..=begun]))
+        let matched = (1..literal.len()).rev().find(|length| before.ends_with(&literal[..*length]))?;
+        Some(format!("{literal} (expecting '{}')", &literal[matched..=matched]))
     });
     found.unwrap_or_default()
 }
@@ -161,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_and_repetition_are_kept_and_the_last_one_counts() {
+    fn order_and_duplicates_are_preserved() {
         let node = read_json(br#"{"b":1,"a":2.5,"b":[null,true]}"#).unwrap();
         let Document::Object(fields) = &node else { panic!() };
         assert_eq!(fields.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["b", "a", "b"]);
@@ -169,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_refused_in_gos_words() {
+    fn errors_are_those_of_go() {
         for (text, error) in [
             ("", "unexpected end of JSON input"),
             ("{", "unexpected end of JSON input"),
@@ -187,12 +189,12 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_replaced() {
+    fn invalid_utf8_is_replaced() {
         assert_eq!(read_json(b"\"\xff\"").unwrap(), Document::Text("\u{fffd}".into()));
     }
 
     #[test]
-    fn a_deep_document_is_refused() {
+    fn deep_documents_are_rejected() {
         let deep = "[".repeat(DOCUMENT_DEPTH + 1);
         assert_eq!(read_json(deep.as_bytes()).unwrap_err(), "invalid character '[' exceeded max depth");
     }

@@ -1,11 +1,11 @@
-//! Either encoding: what is done to a response whose encoding is known only when it arrives.
+//! Dispatch over the encoding of a response.
 
 use bytes::Bytes;
 use watchkeeper_core::{Encoding, Head, HeadBuilder};
 
 use crate::{Annotations, Frame, Limits, ListEnd, Malformed, json, protobuf};
 
-/// Splits a list of either encoding into items, chunk by chunk.
+/// Splits a list in either encoding into items, chunk by chunk.
 ///
 /// ```
 /// use watchkeeper_core::Encoding;
@@ -20,14 +20,14 @@ use crate::{Annotations, Frame, Limits, ListEnd, Malformed, json, protobuf};
 /// ```
 #[derive(Debug)]
 pub enum ListSplitter {
-    /// Of a JSON list.
+    /// For a JSON list.
     Json(json::ListSplitter),
-    /// Of a protobuf list.
+    /// For a protobuf list.
     Protobuf(protobuf::ListSplitter),
 }
 
 impl ListSplitter {
-    /// Splits a list of this encoding with these limits.
+    /// Creates a splitter for this encoding.
     pub fn new(encoding: Encoding, limits: Limits) -> Self {
         match encoding {
             Encoding::Json => Self::Json(json::ListSplitter::new(limits)),
@@ -35,7 +35,7 @@ impl ListSplitter {
         }
     }
 
-    /// Takes the next chunk of the body.
+    /// Adds the next chunk of the body.
     pub fn push(&mut self, chunk: Bytes) {
         match self {
             Self::Json(split) => split.push(chunk),
@@ -43,11 +43,11 @@ impl ListSplitter {
         }
     }
 
-    /// The next item, or `None` when another chunk is needed.
+    /// Returns the next item, or `None` if another chunk is needed.
     ///
     /// # Errors
-    /// Where the body is malformed or beyond a limit; nothing can be read after that.
-    #[expect(clippy::should_implement_trait, reason = "it lends the item, which an iterator cannot")]
+    /// If the body is malformed or exceeds a limit. The splitter cannot be used after that.
+    #[expect(clippy::should_implement_trait, reason = "lends the item, which an iterator cannot")]
     pub fn next(&mut self) -> Result<Option<&[u8]>, Malformed> {
         match self {
             Self::Json(split) => split.next(),
@@ -55,10 +55,10 @@ impl ListSplitter {
         }
     }
 
-    /// What stood around the items, once the body has ended.
+    /// Returns the metadata of the list, after the whole body has been pushed.
     ///
     /// # Errors
-    /// Where the body ended too early.
+    /// If the body is incomplete.
     pub fn finish(self) -> Result<ListEnd, Malformed> {
         match self {
             Self::Json(split) => split.finish(),
@@ -67,17 +67,17 @@ impl ListSplitter {
     }
 }
 
-/// Cuts the body of a watch of either encoding into events, chunk by chunk.
+/// Splits a watch response in either encoding into events, chunk by chunk.
 #[derive(Debug)]
 pub enum WatchFrames {
-    /// Of a JSON watch.
+    /// For a JSON watch.
     Json(json::WatchFrames),
-    /// Of a protobuf watch.
+    /// For a protobuf watch.
     Protobuf(protobuf::WatchFrames),
 }
 
 impl WatchFrames {
-    /// Frames a watch of this encoding with these limits.
+    /// Creates a splitter for this encoding.
     pub fn new(encoding: Encoding, limits: Limits) -> Self {
         match encoding {
             Encoding::Json => Self::Json(json::WatchFrames::new(limits)),
@@ -85,7 +85,7 @@ impl WatchFrames {
         }
     }
 
-    /// Takes the next chunk of the body.
+    /// Adds the next chunk of the body.
     pub fn push(&mut self, chunk: Bytes) {
         match self {
             Self::Json(frames) => frames.push(chunk),
@@ -93,11 +93,11 @@ impl WatchFrames {
         }
     }
 
-    /// The next event, or `None` when another chunk is needed.
+    /// Returns the next event, or `None` if another chunk is needed.
     ///
     /// # Errors
-    /// Where the body is malformed or beyond a limit; nothing can be read after that.
-    #[expect(clippy::should_implement_trait, reason = "it lends the frame, which an iterator cannot")]
+    /// If the body is malformed or exceeds a limit. The splitter cannot be used after that.
+    #[expect(clippy::should_implement_trait, reason = "lends the frame, which an iterator cannot")]
     pub fn next(&mut self) -> Result<Option<Frame<'_>>, Malformed> {
         match self {
             Self::Json(frames) => frames.next(),
@@ -108,7 +108,7 @@ impl WatchFrames {
     /// Checks that the stream did not end within an event.
     ///
     /// # Errors
-    /// Where it did.
+    /// If it did.
     pub fn finish(self) -> Result<(), Malformed> {
         match self {
             Self::Json(frames) => frames.finish(),
@@ -117,7 +117,7 @@ impl WatchFrames {
     }
 }
 
-/// Reads the head of an object of either encoding.
+/// Parses the metadata of an object in either encoding.
 ///
 /// # Errors
 /// As [`json::read_head`] and [`protobuf::read_head`].

@@ -1,4 +1,4 @@
-//! Field: the values at the end of a path, read from the bytes.
+//! Reads the values at a field path from an encoded object.
 
 use std::fmt;
 
@@ -8,9 +8,8 @@ use watchkeeper_core::{Encoded, Encoding};
 use crate::decode::Fields;
 use crate::{DecodeError, FieldPath, Kind};
 
-/// Hands over the values at the end of a path, in the order of the body: texts as they are, numbers and truths
-/// as JSON writes them. Of a list on the way or at the end each element counts; objects and nulls at the end
-/// have no value.
+/// Calls `found` for each value at a path, in the order of the body: strings as they are, numbers and booleans
+/// as JSON. Lists on the path or at its end contribute each element; objects and nulls are skipped.
 ///
 /// ```
 /// use watchkeeper_core::Encoded;
@@ -25,7 +24,7 @@ use crate::{DecodeError, FieldPath, Kind};
 /// ```
 ///
 /// # Errors
-/// Where the body is malformed, or is protobuf of a kind that has no message.
+/// If the body is malformed, or is protobuf of a kind without a message.
 pub fn read_field(
     encoded: &Encoded,
     kind: &Kind,
@@ -42,7 +41,7 @@ pub fn read_field(
     }
 }
 
-/// What is still to go of a path.
+/// The rest of the path, as a visitor.
 struct Seek<'a> {
     path: &'a [Box<str>],
     found: &'a mut dyn FnMut(&str),
@@ -74,7 +73,7 @@ impl<'de> Visitor<'de> for Seek<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let first = self.path.first();
-        while let Some(is_it) = map.next_key_seed(Is(first.map(|name| &**name)))? {
+        while let Some(is_it) = map.next_key_seed(KeyIs(first.map(|name| &**name)))? {
             match (is_it, self.path.get(1..)) {
                 (true, Some(path)) => map.next_value_seed(Seek { path, found: self.found })?,
                 _ => {
@@ -102,8 +101,8 @@ impl<'de> Visitor<'de> for Seek<'_> {
         self.value(text)
     }
 
-    fn visit_bool<E>(self, truth: bool) -> Result<(), E> {
-        self.value(if truth { "true" } else { "false" })
+    fn visit_bool<E>(self, boolean: bool) -> Result<(), E> {
+        self.value(if boolean { "true" } else { "false" })
     }
 
     fn visit_i64<E>(self, number: i64) -> Result<(), E> {
@@ -127,10 +126,10 @@ impl<'de> Visitor<'de> for Seek<'_> {
     }
 }
 
-/// Whether a key is the one that is looked for.
-struct Is<'a>(Option<&'a str>);
+/// Deserializes a key as whether it is equal to this one.
+struct KeyIs<'a>(Option<&'a str>);
 
-impl<'de> DeserializeSeed<'de> for Is<'_> {
+impl<'de> DeserializeSeed<'de> for KeyIs<'_> {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
@@ -138,7 +137,7 @@ impl<'de> DeserializeSeed<'de> for Is<'_> {
     }
 }
 
-impl Visitor<'_> for Is<'_> {
+impl Visitor<'_> for KeyIs<'_> {
     type Value = bool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_an_error() {
+    fn malformed_bodies_are_errors() {
         let path = "spec.nodeName".parse().unwrap();
         let kind = Kind::new("", "v1", "Pod");
         let broken = Encoded::json(*br#"{"spec":{"nodeName":"#);

@@ -1,12 +1,12 @@
-//! One event of a watch, as bytes.
+//! Undecoded watch events.
 
 use watchkeeper_core::EventKind;
 
-/// A watch event whose object has not been read yet.
+/// A watch event whose object has not been parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// What happened.
+    /// The type of the event.
     pub kind: EventKind,
-    /// To what: a JSON object, or a protobuf message out of its envelope.
+    /// The object: JSON, or a protobuf message without its envelope.
     pub object: &'a [u8],
 }

@@ -1,23 +1,22 @@
-//! gzip, decompressed while it is still arriving.
+//! Streaming gzip decompression.
 //!
-//! From: the chunks of a compressed response body, in any sizes.
-//! To:   the chunks of the plain body, each as soon as it can be had.
+//! Input: the chunks of a compressed response body, in any sizes.
+//! Output: the chunks of the plain body, as early as possible.
 //!
-//! An API server ends a gzip member whenever it flushes, and begins another: on a watch, events
-//! come in a member each. So a body is any number of members, and nothing waits for the next one or
-//! for the end.
+//! An API server ends a gzip member with every flush, so each event of a watch is a member. A body
+//! has any number of members, and output never waits for the next one.
 //!
-//! - Z1: no call makes more than `chunk_bytes` of output, and none is held back: a body that
-//!   expands a thousandfold takes many calls, not much memory.
-//! - Z2: a member whose checksum or length is wrong ends in an error; what came of it before could
-//!   not be checked yet.
+//! - `gzip.Z1`: no call returns more than `chunk_bytes`, and no output is withheld: a highly
+//!   compressed body takes many calls, not much memory.
+//! - `gzip.Z2`: a member with a wrong checksum or length ends in an error. Its earlier output was
+//!   returned unchecked.
 
 use bytes::{Buf, Bytes};
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
 use crate::{Malformed, Problem};
 
-/// Decompresses a body of gzip members, chunk by chunk.
+/// A streaming decoder for a body of gzip members.
 ///
 /// ```
 /// use std::io::Write;
@@ -43,23 +42,23 @@ use crate::{Malformed, Problem};
 pub struct Gunzip {
     state: State,
     input: Bytes,
-    /// Where `input` starts, in the body.
+    /// Offset of `input` in the body.
     offset: u64,
     inflate: Decompress,
-    /// Of the header while that is read, then of the data.
+    /// Checksum of the header, then of the data.
     crc: Crc,
-    /// The output of one call (Z1).
+    /// The output of one call (`gzip.Z1`).
     output: Vec<u8>,
-    /// The last call filled `output`, so that there may be more without more input.
+    /// Whether the last call filled `output`, so that more output may be available without more input.
     full: bool,
 }
 
-/// What comes next.
+/// The part of a member that is read next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
     Member,
     Header(Header),
-    /// Of the member whose data starts at that offset.
+    /// Data that starts at this offset.
     Data(u64),
     Trailer {
         taken: usize,
@@ -68,17 +67,17 @@ enum State {
     Failed(Malformed),
 }
 
-/// How far a member's header has been read.
+/// The position in a member's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Header {
     flags: u8,
     field: Field,
 }
 
-/// The fields of a header, in order; most of them are there if a flag says so.
+/// The fields of a header, in order. Most are optional, depending on the flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
-    /// Magic, method, flags, time and system: the position within them.
+    /// Position within magic, method, flags, time and system.
     Fixed(usize),
     ExtraLength {
         low: Option<u8>,
@@ -94,7 +93,7 @@ enum Field {
 }
 
 const FIXED_BYTES: usize = 10;
-const MAGIC: [u8; 3] = [0x1f, 0x8b, 8]; // the third byte says that the method is deflate
+const MAGIC: [u8; 3] = [0x1f, 0x8b, 8]; // the third byte is the method, deflate
 const HAS_CHECK: u8 = 1 << 1;
 const HAS_EXTRA: u8 = 1 << 2;
 const HAS_NAME: u8 = 1 << 3;
@@ -102,10 +101,10 @@ const HAS_COMMENT: u8 = 1 << 4;
 const RESERVED: u8 = 0b1110_0000;
 
 impl Gunzip {
-    /// The most that a call of [`next`](Self::next) returns by default.
+    /// The default maximum size of a chunk returned by [`next`](Self::next).
     pub const CHUNK_BYTES: usize = 64 << 10;
 
-    /// A decoder that returns at most `chunk_bytes` at once, and at least one byte.
+    /// Creates a decoder that returns chunks of at most `chunk_bytes`, but at least one byte.
     pub fn new(chunk_bytes: usize) -> Self {
         Self {
             state: State::Member,
@@ -118,18 +117,17 @@ impl Gunzip {
         }
     }
 
-    /// Takes the next chunk of the compressed body. One chunk should be drained by
-    /// [`next`](Self::next) before the next is pushed: otherwise the two are joined by a copy.
+    /// Adds the next chunk of the compressed body. Drain [`next`](Self::next) first: otherwise the
+    /// two chunks are joined by a copy.
     pub fn push(&mut self, chunk: Bytes) {
         self.input = if self.input.is_empty() { chunk } else { [&*self.input, &*chunk].concat().into() };
     }
 
-    /// The next chunk of the plain body, never empty, or `None` when more of the compressed one is
-    /// needed.
+    /// Returns the next chunk of the plain body, never empty, or `None` if more input is needed.
     ///
     /// # Errors
-    /// Where the body is not gzip; nothing can be read after that, and the error is returned again.
-    #[expect(clippy::should_implement_trait, reason = "`None` does not mean that it has ended")]
+    /// If the body is not gzip. Later calls return the same error.
+    #[expect(clippy::should_implement_trait, reason = "`None` does not mean the end")]
     pub fn next(&mut self) -> Result<Option<Bytes>, Malformed> {
         self.advance().inspect_err(|error| self.state = State::Failed(error.clone()))
     }
@@ -137,7 +135,7 @@ impl Gunzip {
     /// Checks that the body did not end within a member.
     ///
     /// # Errors
-    /// [`Problem::Truncated`] where it did, or what was wrong before.
+    /// [`Problem::Truncated`] if it did, or an earlier error.
     pub fn finish(self) -> Result<(), Malformed> {
         match self.state {
             State::Member if self.input.is_empty() => Ok(()),
@@ -197,7 +195,7 @@ impl Gunzip {
         }
     }
 
-    /// Decompresses as much as there is input and room for, of the data that starts at `start`.
+    /// Decompresses input into `output`, of data that starts at `start`.
     fn inflate_some(&mut self, start: u64) -> Result<Option<Bytes>, Malformed> {
         if self.input.is_empty() && !self.full {
             return Ok(None);
@@ -212,7 +210,7 @@ impl Gunzip {
         self.full = produced == self.output.len();
         match status {
             Status::StreamEnd => self.state = State::Trailer { taken: 0, bytes: [0; 8] },
-            // With input and room for output, no progress means that there will never be any.
+            // No progress despite input and free output: the data is corrupt.
             Status::Ok | Status::BufError if consumed == 0 && produced == 0 && !self.input.is_empty() => {
                 return Err(corrupt());
             }
@@ -223,12 +221,13 @@ impl Gunzip {
         Ok((produced > 0).then(|| Bytes::copy_from_slice(output)))
     }
 
-    /// Compares what came with what the member says of it (Z2).
+    /// Checks the output against the member's trailer (`gzip.Z2`).
     fn check(&self, trailer: [u8; 8]) -> Result<(), Malformed> {
         let found = u64::from(self.crc.amount()) << 32 | u64::from(self.crc.sum());
-        match u64::from_le_bytes(trailer) == found {
-            true => Ok(()),
-            false => Err(Malformed { offset: self.offset - 8, problem: Problem::WrongChecksum }),
+        if u64::from_le_bytes(trailer) == found {
+            Ok(())
+        } else {
+            Err(Malformed { offset: self.offset - 8, problem: Problem::WrongChecksum })
         }
     }
 
@@ -238,7 +237,7 @@ impl Gunzip {
     }
 }
 
-/// [`Gunzip::CHUNK_BYTES`] at once.
+/// Returns chunks of at most [`Gunzip::CHUNK_BYTES`].
 impl Default for Gunzip {
     fn default() -> Self {
         Self::new(Self::CHUNK_BYTES)
@@ -246,7 +245,7 @@ impl Default for Gunzip {
 }
 
 impl Header {
-    /// The header behind the next byte; `None` if that was its last.
+    /// Advances by one byte; `None` after the last byte of the header.
     fn follow(self, byte: u8, crc: &Crc) -> Result<Option<Self>, Problem> {
         let Self { mut flags, field } = self;
         let expected = |is: bool| if is { Ok(()) } else { Err(Problem::Expected("a gzip member")) };
@@ -281,7 +280,7 @@ impl Header {
         Ok(field.map(|field| Self { flags, field }))
     }
 
-    /// The first field that the flags announce, from the given one on.
+    /// Returns the first field present according to `flags`, starting with `first`.
     fn field_from(flags: u8, first: u8) -> Option<Field> {
         let fields = [
             (HAS_EXTRA, Field::ExtraLength { low: None }),

@@ -1,8 +1,8 @@
-//! Intake: what becomes of an object when it arrives.
+//! Options for reading objects.
 
 use crate::{Annotations, FieldPath, Limits, Paths};
 
-/// What a head keeps of an arriving object, and what its body loses.
+/// Options for reading an object: parsed annotations, pruned fields and limits.
 ///
 /// ```
 /// use watchkeeper_wire::{Annotations, Intake, Limits, Paths};
@@ -18,24 +18,23 @@ use crate::{Annotations, FieldPath, Limits, Paths};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intake {
-    /// Whether the head has the annotations.
+    /// Whether to parse annotations.
     pub annotations: Annotations,
-    /// What is cut out of the body. The head is read before.
+    /// The fields to prune from the body, after the metadata has been parsed.
     pub cut: Paths,
-    /// How long and how deep an object may be.
+    /// Limits on size and depth.
     pub limits: Limits,
 }
 
 impl Intake {
-    /// Cuts these fields out, and `metadata.managedFields`.
+    /// Prunes these fields and `metadata.managedFields`.
     pub fn dropping(paths: impl IntoIterator<Item = FieldPath>) -> Self {
         let mut cut = Paths::managed_fields();
         paths.into_iter().for_each(|path| cut.add(&path));
         Self { cut, ..Self::default() }
     }
 
-    /// Cuts everything out but these fields and the metadata, which loses `managedFields` unless they are among
-    /// these.
+    /// Prunes everything except these fields and the metadata. `metadata.managedFields` is pruned unless listed.
     pub fn keeping(paths: impl IntoIterator<Item = FieldPath>) -> Self {
         let paths: Vec<FieldPath> = paths.into_iter().collect();
         let [metadata, managed] = ["metadata", "metadata.managedFields"].map(field);
@@ -49,10 +48,10 @@ impl Intake {
 }
 
 fn field(path: &str) -> FieldPath {
-    path.parse().expect("it is a field path")
+    path.parse().expect("valid field path")
 }
 
-/// No annotations in the head, no `metadata.managedFields` in the body.
+/// Skips annotations and prunes `metadata.managedFields`.
 impl Default for Intake {
     fn default() -> Self {
         Self { annotations: Annotations::default(), cut: Paths::managed_fields(), limits: Limits::default() }

@@ -1,11 +1,11 @@
-//! Kinds as the codecs know them: names, and the rows of the tables.
+//! Kinds with their protobuf messages.
 
 use watchkeeper_core::GroupVersionKind;
 
 use crate::DecodeError;
 use crate::schema::{self, Message};
 
-/// A kind of object, with its message if it is built in.
+/// A kind, with its protobuf message if it is built in.
 ///
 /// ```
 /// use watchkeeper_wire::Kind;
@@ -26,27 +26,27 @@ impl Kind {
         GroupVersionKind::new(group, version, kind).into()
     }
 
-    /// Group, version and kind.
+    /// Returns the group, version and kind.
     pub fn name(&self) -> &GroupVersionKind {
         &self.name
     }
 
-    /// `apps/v1`.
+    /// Returns the `apiVersion`: `apps/v1`.
     pub fn api_version(&self) -> &str {
         &self.api_version
     }
 
-    /// `Deployment`.
+    /// Returns the kind's name: `Deployment`.
     pub fn kind(&self) -> &str {
         &self.name.kind
     }
 
-    /// Its message; `None` for a kind that has no protobuf form.
+    /// Returns the message; `None` for a kind without a protobuf form.
     pub fn message(&self) -> Option<&'static Message> {
         self.message
     }
 
-    /// Its message, or the error that it has none.
+    /// Returns the message, or an error for a kind without one.
     pub(crate) fn require_message(&self) -> Result<&'static Message, DecodeError> {
         self.message.ok_or_else(|| DecodeError::NoMessage { kind: self.name.to_string() })
     }

@@ -1,7 +1,8 @@
-//! The bytes of the Kubernetes API, read and written without an intermediate tree: no I/O.
+//! Encodings of the Kubernetes API: JSON, protobuf, YAML and gzip, without I/O and without an
+//! intermediate tree.
 //!
-//! From: the chunks of a response body, in whatever sizes they arrive.
-//! To:   [`Object`](watchkeeper_core::Object)s, for the cache; any `Deserialize` type, for the edges.
+//! Input: the chunks of a response body, in any sizes.
+//! Output: [`Object`](watchkeeper_core::Object)s for the cache, and any `Deserialize` type.
 
 mod annotations;
 mod decode;

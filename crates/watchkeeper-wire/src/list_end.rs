@@ -1,18 +1,18 @@
-//! What stands around the items of a list.
+//! List metadata.
 
 use watchkeeper_core::ResourceVersion;
 
-/// What a list says of itself, known once all of it has arrived.
+/// The metadata of a list, known once the whole body has arrived.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ListEnd {
-    /// The version that the list is a snapshot of.
+    /// The resource version of the list.
     pub version: ResourceVersion,
-    /// What to ask the next page with, if there is one.
+    /// The token for the next page, if there is one.
     pub continue_token: Option<String>,
-    /// How many items the following pages have, where the server says so.
+    /// The number of items in the remaining pages, if the server sent it.
     pub remaining: Option<i64>,
-    /// `v1`; empty where the body did not say.
+    /// `v1`; empty if the body has none.
     pub api_version: String,
-    /// `PodList`; empty where the body did not say.
+    /// `PodList`; empty if the body has none.
     pub kind: String,
 }

@@ -1,13 +1,13 @@
-//! Paths: fields named by where they stand in an object.
+//! Field paths.
 //!
-//! `spec.nodeName` names a field; a list on the way means each of its elements
-//! (`spec.containers.env`); a map key that is not a plain word is quoted in brackets
+//! `spec.nodeName` is a field; a path through a list covers each of its elements
+//! (`spec.containers.env`); map keys with special characters are quoted in brackets
 //! (`metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]`).
 
 use std::fmt;
 use std::str::FromStr;
 
-/// One field path.
+/// The path of a field in an object.
 ///
 /// ```
 /// use watchkeeper_wire::FieldPath;
@@ -21,9 +21,9 @@ pub struct FieldPath {
     segments: Box<[Box<str>]>,
 }
 
-/// Why a text is not a path.
+/// An error from parsing a [`FieldPath`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("field path {text:?} at byte {position}: expected {expected}")]
+#[error("invalid field path {text:?} at byte {position}: expected {expected}")]
 pub struct FieldPathError {
     text: String,
     position: usize,
@@ -31,7 +31,7 @@ pub struct FieldPathError {
 }
 
 impl FieldPath {
-    /// The names on the way, outermost first. There is at least one.
+    /// Returns the segments, outermost first. There is at least one.
     pub fn segments(&self) -> Vec<&str> {
         self.segments.iter().map(|segment| &**segment).collect()
     }
@@ -85,7 +85,7 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// A set of paths, as a tree: what to cut out of a body while it is copied.
+/// A set of field paths, as a tree.
 ///
 /// ```
 /// use watchkeeper_wire::{Node, Paths};
@@ -98,18 +98,18 @@ impl fmt::Display for FieldPath {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Paths {
-    /// What is said of some fields. Those that stay in a set that has the others are [`Node::NOTHING`].
+    /// Explicit fields. [`Node::NOTHING`] excludes a field from a set with `others`.
     children: Vec<(Box<str>, Node)>,
-    /// Whether the fields of which nothing is said are in the set.
+    /// Whether all other fields are in the set.
     others: bool,
 }
 
-/// What a set of paths says of one field.
+/// The part of a field that is in a set of paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
-    /// The field itself is in the set.
+    /// The whole field.
     Whole,
-    /// Fields below it are.
+    /// Some fields below it.
     Below(Paths),
 }
 
@@ -119,37 +119,37 @@ impl Node {
 }
 
 impl Paths {
-    /// No path at all.
+    /// Returns the empty set.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// `metadata.managedFields`: half of a typical object, and of interest to few.
+    /// Returns the set of `metadata.managedFields`, which is half of a typical object and rarely used.
     pub fn managed_fields() -> Self {
         let mut paths = Self::default();
-        paths.add(&"metadata.managedFields".parse().expect("it is a field path"));
+        paths.add(&"metadata.managedFields".parse().expect("valid field path"));
         paths
     }
 
-    /// Every path but these and what is below them. The fields that they are in stay, too, with nothing else in
-    /// them.
+    /// Returns the set of everything except these paths, including what is below them. Their parents are not in
+    /// the set, but everything else in the parents is.
     pub fn all_but(paths: impl IntoIterator<Item = FieldPath>) -> Self {
         let mut set = Self { children: Vec::new(), others: true };
-        paths.into_iter().for_each(|path| set.spare(&path.segments));
+        paths.into_iter().for_each(|path| set.remove(&path.segments));
         set
     }
 
-    /// Adds a path. A path below one that is in the set already changes nothing.
+    /// Adds a path. Has no effect if a parent is already in the set.
     pub fn add(&mut self, path: &FieldPath) {
         self.insert(&path.segments);
     }
 
-    /// Whether the set is empty.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.children.is_empty() && !self.others
     }
 
-    /// What the set says of a field at this level: `None` if it stays as it is.
+    /// Returns the part of a field at this level that is in the set; `None` if nothing is.
     pub fn get(&self, name: &str) -> Option<&Node> {
         self.of(name.as_bytes())
     }
@@ -161,20 +161,20 @@ impl Paths {
         }
     }
 
-    /// The fields at this level of which something is said.
+    /// Returns the explicit fields at this level.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Node)> {
         self.children.iter().map(|(name, node)| (&**name, node))
     }
 
-    /// Whether the fields of which nothing is said are in the set: see [`all_but`](Self::all_but).
+    /// Returns whether fields that are not explicit are in the set: see [`all_but`](Self::all_but).
     pub fn has_others(&self) -> bool {
         self.others
     }
 
     fn insert(&mut self, segments: &[Box<str>]) {
         let Some((first, rest)) = segments.split_first() else { return };
-        let unsaid = if self.others { Node::Whole } else { Node::NOTHING };
-        let node = self.child(first, unsaid);
+        let default = if self.others { Node::Whole } else { Node::NOTHING };
+        let node = self.child(first, default);
         match node {
             Node::Whole => {}
             _ if rest.is_empty() => *node = Node::Whole,
@@ -182,8 +182,8 @@ impl Paths {
         }
     }
 
-    /// Takes a path, and what is below it, out of the set.
-    fn spare(&mut self, segments: &[Box<str>]) {
+    /// Removes a path and everything below it from the set.
+    fn remove(&mut self, segments: &[Box<str>]) {
         let Some((first, rest)) = segments.split_first() else { return };
         let node = self.child(first, Node::Whole);
         if rest.is_empty() {
@@ -194,14 +194,14 @@ impl Paths {
             *node = Node::Below(Self { children: Vec::new(), others: true });
         }
         match node {
-            Node::Below(paths) if paths.others => paths.spare(rest),
-            _ => {} // all of it stays already
+            Node::Below(paths) if paths.others => paths.remove(rest),
+            _ => {} // not in the set
         }
     }
 
-    fn child(&mut self, name: &str, unsaid: Node) -> &mut Node {
+    fn child(&mut self, name: &str, default: Node) -> &mut Node {
         let position = self.children.iter().position(|(child, _)| **child == *name).unwrap_or_else(|| {
-            self.children.push((name.into(), unsaid));
+            self.children.push((name.into(), default));
             self.children.len() - 1
         });
         &mut self.children[position].1
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_survives_the_round_trip_through_text() {
+    fn paths_round_trip_through_text() {
         let texts = [
             "spec",
             "spec.nodeName",
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_path_says_where() {
+    fn errors_have_a_position() {
         for (text, position) in
             [("", 0), (".spec", 0), ("spec.", 4), ("a..b", 1), ("a[b]", 1), ("a[\"b", 1), ("a b", 1)]
         {
@@ -250,16 +250,16 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_field_swallows_the_paths_below_it() {
+    fn a_whole_field_includes_the_paths_below_it() {
         let set: Paths = [path("a.b.c"), path("a.b"), path("a.b.d"), path("e")].into_iter().collect();
-        let Some(Node::Below(a)) = set.get("a") else { panic!("a is on the way to a.b") };
+        let Some(Node::Below(a)) = set.get("a") else { panic!("a is a parent of a.b") };
         assert_eq!(a.get("b"), Some(&Node::Whole));
         assert_eq!(set.get("e"), Some(&Node::Whole));
         assert_eq!(set.get("f"), None);
     }
 
     #[test]
-    fn a_set_of_all_but_some_has_everything_else() {
+    fn all_but_has_everything_else() {
         let mut set = Paths::all_but(["a.b", "a.c.d", "a.c", "e", "e.f"].map(path));
         let Some(Node::Below(a)) = set.get("a") else { panic!("a.b stays") };
         assert_eq!((a.get("b"), a.get("c"), a.get("x")), (None, None, Some(&Node::Whole)));
@@ -275,7 +275,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_the_parser_panic_and_what_parses_prints_back(text in "[a.\\[\\]\" ]{0,12}|\\PC{0,12}") {
+        fn parsing_never_panics_and_round_trips(text in "[a.\\[\\]\" ]{0,12}|\\PC{0,12}") {
             if let Ok(path) = text.parse::<FieldPath>() {
                 prop_assert_eq!(path.to_string().parse::<FieldPath>().unwrap(), path);
             }

@@ -1,16 +1,16 @@
-//! Quantities: amounts such as `500m`, `1.5` or `2Gi`, in the one way that Go writes each.
+//! Quantities such as `500m`, `1.5` or `2Gi`, in the canonical form of Go.
 //!
-//! Go reads a quantity and writes it back in canonical form, except that it keeps some texts as
-//! they are for speed. Both are part of what a server stores, so both are done here.
+//! Go normalizes a quantity when it writes it, except for some texts that it keeps for speed. Both
+//! affect what a server stores, so both are implemented here.
 
 use std::borrow::Cow;
 
-/// Digits that Go takes on its fast path of 64-bit arithmetic.
+/// Maximum digits of Go's fast path, which uses 64-bit arithmetic.
 const FAST_DIGITS: usize = 18;
-/// Quantities are never finer than a billionth.
+/// Exponent of the smallest unit: quantities are rounded up to 10^-9.
 const FINEST: i64 = -9;
 
-/// How the suffix of a quantity counts.
+/// The notation of a quantity's suffix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Notation {
     /// `m`, `k`, `M`: powers of ten.
@@ -21,8 +21,7 @@ enum Notation {
     Binary,
 }
 
-/// The text that Go writes for the quantity that it reads from this text, or `None` where it
-/// reads none.
+/// Returns the quantity as Go writes it after parsing `text`, or `None` if it is not a quantity.
 ///
 /// ```
 /// use watchkeeper_wire::quantity;
@@ -44,14 +43,14 @@ pub fn canonical(text: &str) -> Option<Cow<'_, str>> {
     exact(&parts, exponent, notation).map(Cow::Owned)
 }
 
-/// A quantity taken apart: sign, digits before and after the point, suffix.
+/// The parts of a quantity: sign, integer and fractional digits, suffix.
 struct Parts<'a> {
     negative: bool,
-    /// Without leading zeros; `0` where nothing is left.
+    /// Integer digits without leading zeros, or `0`.
     whole: &'a str,
     fraction: &'a str,
     suffix: &'a str,
-    /// There is a digit somewhere: a lone sign, point or suffix is no number.
+    /// Whether there is any digit. A lone sign, point or suffix is not a number.
     has_digit: bool,
 }
 
@@ -87,7 +86,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The exponent that a suffix stands for, of ten or of two.
+/// Returns the exponent of a suffix, to base ten or two.
 fn suffix(text: &str) -> Option<(i64, Notation)> {
     let decimal = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
     if let Some(place) = decimal.iter().position(|suffix| *suffix == text) {
@@ -98,11 +97,11 @@ fn suffix(text: &str) -> Option<(i64, Notation)> {
         return Some((place as i64 * 10 + 10, Notation::Binary));
     }
     let exponent: i64 = text.strip_prefix(['e', 'E'])?.parse().ok()?;
-    // Go cuts the number off at 32 bits, whatever it was.
+    // Go truncates the exponent to 32 bits.
     Some((i64::from(exponent as i32), Notation::Exponent))
 }
 
-/// Go's path for numbers that fit 64 bits. `None` means that it does not apply.
+/// Go's fast path for numbers of 64 bits; `None` if it does not apply.
 fn fast<'a>(
     text: &'a str,
     parts: &Parts<'_>,
@@ -141,8 +140,7 @@ fn fast<'a>(
     Some(Some(Cow::Owned(print(magnitude, parts.negative, notation))))
 }
 
-/// Arithmetic on as many digits as there are. No exponent is too large for it: the zeros that it
-/// stands for are never written out.
+/// Arbitrary-precision arithmetic. Zeros of large exponents are never materialized.
 fn exact(parts: &Parts<'_>, exponent: i64, notation: Notation) -> Option<String> {
     if !parts.has_digit {
         return None;
@@ -166,7 +164,7 @@ fn exact(parts: &Parts<'_>, exponent: i64, notation: Notation) -> Option<String>
     Some(print(amount, parts.negative, notation))
 }
 
-/// The canonical text of an amount.
+/// Formats an amount in canonical form.
 fn print(mut amount: Decimal, negative: bool, notation: Notation) -> String {
     amount.strip();
     if amount.is_zero() {
@@ -185,7 +183,7 @@ fn print(mut amount: Decimal, negative: bool, notation: Notation) -> String {
         let suffix = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"][power];
         return format!("{sign}{whole}{suffix}");
     }
-    // The exponent becomes a multiple of three, rounded down. It has 32 bits in Go, and goes round.
+    // The exponent is rounded down to a multiple of three. It has 32 bits in Go, and wraps.
     let exponent = amount.exponent as i32;
     let zeros = exponent.rem_euclid(3);
     let exponent = exponent.wrapping_sub(zeros);
@@ -202,7 +200,7 @@ fn print(mut amount: Decimal, negative: bool, notation: Notation) -> String {
     }
 }
 
-/// A number of any length: its decimal digits, times a power of ten.
+/// An arbitrary-precision number: decimal digits times a power of ten.
 struct Decimal {
     digits: Vec<u8>,
     exponent: i64,
@@ -224,7 +222,7 @@ impl Decimal {
         self.digits.splice(..0, front.into_bytes());
     }
 
-    /// Leaves nothing finer than 10^`exponent`; what was finer counts as one more.
+    /// Rounds up to a multiple of 10^`exponent`.
     fn round_up_to(&mut self, exponent: i64) {
         let Ok(surplus @ 1..) = usize::try_from(exponent - self.exponent) else { return };
         if self.is_zero() {
@@ -247,7 +245,7 @@ impl Decimal {
         }
     }
 
-    /// Takes zeros off both ends.
+    /// Strips leading and trailing zeros.
     fn strip(&mut self) {
         while self.digits.len() > 1 && self.digits.last() == Some(&b'0') {
             self.digits.pop();
@@ -257,7 +255,7 @@ impl Decimal {
         self.digits.drain(..leading.min(self.digits.len() - 1));
     }
 
-    /// The amount as a whole number, if it is one of 64 bits.
+    /// Returns the amount as an integer, if it is one of 64 bits.
     fn whole(&self) -> Option<u64> {
         let zeros = usize::try_from(self.exponent).ok()?;
         if zeros > 20 {
@@ -299,18 +297,18 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Texts, and what Go 1.26 with apimachinery 0.37.1 writes for them.
+    /// Quantities, and how Go 1.26 with apimachinery 0.37.1 writes them.
     const TABLE: &[(&str, Option<&str>)] = &[
-        // Nothing but digits.
+        // Digits only.
         ("0", Some("0")),
         ("1", Some("1")),
         ("1000", Some("1k")),
         ("1500", Some("1500")),
         ("999999999999999999", Some("999999999999999999")),
         ("1000000000000000000", Some("1E")),
-        ("1000000000000000000000", Some("1")), // there is no suffix for 10^21, and Go forgets it
+        ("1000000000000000000000", Some("1")), // Go drops 10^21, which has no suffix
         ("123456789012345678901234567890", Some("123456789012345678901234567890")),
-        // Texts that Go keeps as they are: they are not canonical, but their digits are.
+        // Kept by Go although not canonical.
         ("+5", Some("+5")),
         ("05", Some("05")),
         ("-007", Some("-007")),
@@ -320,7 +318,7 @@ mod tests {
         ("12E6", Some("12E6")),
         ("1023Ki", Some("1023Ki")),
         ("1025Ki", Some("1025Ki")),
-        // Texts that it does not.
+        // Normalized by Go.
         ("0.5", Some("500m")),
         (".5", Some("500m")),
         ("1.5", Some("1500m")),
@@ -338,7 +336,7 @@ mod tests {
         ("0.1Ki", Some("102400m")),
         ("1.5Gi", Some("1536Mi")),
         ("0.0001Ki", Some("102400u")),
-        // Zeros, and what Go takes for one.
+        // Zeros, and what Go parses as zero.
         ("-0", Some("0")),
         ("0m", Some("0")),
         ("0Ki", Some("0")),
@@ -350,7 +348,7 @@ mod tests {
         ("m", Some("0")),
         ("Ki", Some("0")),
         ("e5", Some("0")),
-        // Nothing is finer than a billionth, and what is there does not become nothing.
+        // Rounded up to a billionth.
         ("1n", Some("1n")),
         ("0.1n", Some("1n")),
         ("1e-9", Some("1e-9")),
@@ -358,8 +356,8 @@ mod tests {
         ("-1e-10", Some("-1e-9")),
         ("1.0000000001", Some("1000000001n")),
         ("0.9999999999", Some("1")),
-        ("1e-2147483648", Some("1e-9")), // Go would say so if it had the memory
-        // Binary quantities end at 2^63 - 1, others do not end.
+        ("1e-2147483648", Some("1e-9")), // Go runs out of memory
+        // Binary quantities saturate at 2^63 - 1, others do not.
         ("7Ei", Some("7Ei")),
         ("8Ei", Some("9223372036854775807")),
         ("9Ei", Some("9223372036854775807")),
@@ -371,14 +369,14 @@ mod tests {
         ("1e2147483646", Some("1e2147483646")),
         ("1e2147483647", Some("10e2147483646")),
         ("5500e2147483647", Some("5500e2147483647")),
-        // An exponent is cut off at 32 bits.
+        // Exponents are truncated to 32 bits.
         ("1e4294967299", Some("1e4294967299")),
         ("10e4294967298", Some("1e3")),
-        // No quantities.
+        // Invalid quantities.
         ("", None),
         (" 1", None),
         ("1 ", None),
-        ("Ei", None), // has no fast path, and the slow one wants a digit
+        ("Ei", None), // not on the fast path, and the slow path requires a digit
         (".Ei", None),
         ("1.2.3", None),
         ("--1", None),
@@ -398,14 +396,14 @@ mod tests {
     ];
 
     #[test]
-    fn every_text_becomes_what_go_makes_of_it() {
+    fn quantities_are_written_as_in_go() {
         for &(text, expected) in TABLE {
             assert_eq!(canonical(text).as_deref(), expected, "{text:?}");
         }
     }
 
     #[test]
-    fn a_million_digits_take_no_more_memory_than_they_do_as_text() {
+    fn large_exponents_do_not_materialize_zeros() {
         let digits = "123".repeat(400_000);
         for suffix in ["", "n", "E", "Ei", "e2147483647", "e-2147483648"] {
             let text = canonical(&format!("{digits}{suffix}")).unwrap().into_owned();
@@ -415,7 +413,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_the_parser_panic(text in "\\PC{0,24}|[-+]?[0-9]{0,24}([.][0-9]{0,24})?[eEinumkKMGTP]{0,2}[-+]?[0-9]{0,11}") {
+        fn parsing_never_panics(text in "\\PC{0,24}|[-+]?[0-9]{0,24}([.][0-9]{0,24})?[eEinumkKMGTP]{0,2}[-+]?[0-9]{0,11}") {
             let _ = canonical(&text);
         }
     }

@@ -1,23 +1,23 @@
-//! Values: how many a body has, before memory is spent on them.
+//! Counts the values of a body before memory is allocated for them.
 //!
-//! `{}` takes three bytes in a list and fifty or more as a value, so the size of a body says little about the size of
-//! what is decoded from it.
+//! `{}` takes three bytes in a list and at least fifty when decoded, so the size of a body says little about the
+//! memory that decoding it takes.
 
 use crate::limits::MESSAGE_DEPTH;
 use crate::protobuf::{Cursor, Wire};
 use crate::schema::{self, Field, Form, Message, Shape};
 use crate::{Malformed, Problem};
 
-/// The most values that any body may have: more than fit into an object of 1.5 MiB, the most that etcd stores.
+/// The number of values allowed for any body: more than fit into an object of 1.5 MiB, etcd's maximum.
 const MAX_VALUES: usize = 1 << 20;
 
-/// A body may have one value more for this many bytes. Lists of Kubernetes objects have 15 to 25 bytes a value.
+/// One more value is allowed per this many bytes. Lists of Kubernetes objects have 15 to 25 bytes per value.
 const BYTES_PER_VALUE: usize = 8;
 
-/// Values that are nested deeper are not counted: no decoder follows them there.
+/// Deeper values are not counted: decoders reject them.
 const MAX_DEPTH: usize = 256;
 
-/// Checks that a JSON body is worth decoding. Whether it is JSON is not checked.
+/// Checks the number of values in a JSON body, without validating the JSON.
 ///
 /// # Errors
 /// [`Problem::TooManyValues`].
@@ -25,7 +25,7 @@ pub fn check_json(json: &[u8]) -> Result<(), Malformed> {
     check(json, |limit| Ok(count(json, limit)))
 }
 
-/// Checks that a message is worth decoding.
+/// Checks the number of values in a message.
 pub(crate) fn check_protobuf(message: &'static Message, bytes: &[u8]) -> Result<(), Malformed> {
     check(bytes, |limit| {
         let mut values = 0;
@@ -36,14 +36,14 @@ pub(crate) fn check_protobuf(message: &'static Message, bytes: &[u8]) -> Result<
 
 fn check(body: &[u8], count: impl FnOnce(usize) -> Result<usize, Malformed>) -> Result<(), Malformed> {
     let (bytes, limit) = (body.len(), MAX_VALUES + body.len() / BYTES_PER_VALUE);
-    // In either encoding a value takes two bytes at least, with what separates it from the next.
+    // In either encoding a value takes at least two bytes, including separators.
     if bytes / 2 <= limit || count(limit)? <= limit {
         return Ok(());
     }
     Err(Malformed::new(0, Problem::TooManyValues { limit, bytes }))
 }
 
-/// Counts the fields of a message and of those in it. Stops once there are more than `limit`.
+/// Counts the fields of a message, recursively. Stops after `limit`.
 fn count_fields(
     message: &'static Message,
     mut cursor: Cursor<'_>,
@@ -66,11 +66,11 @@ fn count_fields(
     Ok(())
 }
 
-/// Counts values: fields of objects and elements of arrays. Stops once there are more than `limit`.
+/// Counts fields of objects and elements of arrays. Stops after `limit`.
 fn count(json: &[u8], limit: usize) -> usize {
     let mut values = 1;
-    // The containers around, and whether each is an array.
-    let mut around = Vec::new();
+    // The open containers: whether each is an array.
+    let mut containers = Vec::new();
     let mut bytes = json.iter().peekable();
     while let Some(byte) = bytes.next() {
         match byte {
@@ -83,18 +83,18 @@ fn count(json: &[u8], limit: usize) -> usize {
                     }
                 }
             }
-            b'[' | b'{' if around.len() == MAX_DEPTH => return values,
-            b'{' => around.push(false),
+            b'[' | b'{' if containers.len() == MAX_DEPTH => return values,
+            b'{' => containers.push(false),
             b'[' => {
-                around.push(true);
+                containers.push(true);
                 while bytes.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
                     bytes.next();
                 }
                 values += usize::from(bytes.peek().is_some_and(|byte| **byte != b']'));
             }
-            b']' | b'}' => drop(around.pop()),
+            b']' | b'}' => drop(containers.pop()),
             b':' => values += 1,
-            b',' => values += usize::from(around.last() == Some(&true)),
+            b',' => values += usize::from(containers.last() == Some(&true)),
             _ => continue,
         }
         if values > limit {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_counted_as_a_decoder_would_make_them() {
+    fn the_count_is_that_of_a_decoded_tree() {
         for value in [
             json!({}),
             json!([]),
@@ -133,17 +133,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_too_deep_is_left_to_the_decoder() {
+    fn deep_nesting_is_left_to_the_decoder() {
         assert!(check_json("[".repeat(10 << 20).as_bytes()).is_ok());
     }
 
     #[test]
-    fn a_body_may_have_as_many_values_as_objects_of_its_size_have() {
+    fn the_limit_allows_real_objects_of_any_size() {
         let empty = |count: usize| format!("[{}{{}}]", "{},".repeat(count - 1));
         assert_eq!(check_json(empty(MAX_VALUES).as_bytes()), Ok(()));
         let (bytes, limit) = (30_000_001, MAX_VALUES + 30_000_001 / BYTES_PER_VALUE);
-        let refused = Malformed::new(0, Problem::TooManyValues { limit, bytes });
-        assert_eq!(check_json(empty(10_000_000).as_bytes()), Err(refused));
+        let error = Malformed::new(0, Problem::TooManyValues { limit, bytes });
+        assert_eq!(check_json(empty(10_000_000).as_bytes()), Err(error));
         let pods = format!("[{}]", [r#"{"name":"a","image":"nginx"}"#; 500_000].join(","));
         assert_eq!(check_json(pods.as_bytes()), Ok(()));
     }

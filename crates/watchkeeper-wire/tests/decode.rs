@@ -1,4 +1,4 @@
-//! Typed decode: one type, two encodings, one result.
+//! Decoding: both encodings yield the same result.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -18,7 +18,7 @@ fn encodings(kind: &Kind, object: &Value) -> [Encoded; 2] {
     [json, protobuf]
 }
 
-/// Decodes both encodings, which must agree.
+/// Decodes both encodings and compares the results.
 fn both<T: DeserializeOwned + PartialEq + std::fmt::Debug>(kind: &Kind, object: &Value) -> T {
     let [json, protobuf] = encodings(kind, object);
     let (of_json, of_protobuf) = (decode::<T>(&json, kind).unwrap(), decode::<T>(&protobuf, kind).unwrap());
@@ -56,7 +56,7 @@ fn pod() -> (Kind, Value) {
 }
 
 #[test]
-fn a_pod_is_the_same_pod_in_both_encodings() {
+fn a_pod_decodes_equally_from_both_encodings() {
     let (kind, object) = pod();
     let decoded: Pod = both(&kind, &object);
     let spec = decoded.spec.unwrap();
@@ -67,7 +67,7 @@ fn a_pod_is_the_same_pod_in_both_encodings() {
 }
 
 #[test]
-fn a_partial_view_reads_what_it_names() {
+fn a_partial_type_decodes_its_fields() {
     #[derive(Debug, PartialEq, Deserialize)]
     struct View {
         kind: String,
@@ -90,14 +90,14 @@ fn a_partial_view_reads_what_it_names() {
 }
 
 #[test]
-fn a_dynamic_object_is_the_json_with_its_type() {
+fn a_dynamic_object_includes_its_type() {
     let (kind, object) = pod();
     let [json, protobuf] = encodings(&kind, &object);
     let mut expected = object;
     expected["apiVersion"] = json!("v1");
     expected["kind"] = json!("Pod");
     assert_eq!(decode::<Value>(&json, &kind).unwrap(), expected);
-    // Go shows some fields of a pod that was read from protobuf even though they are empty.
+    // Go writes some empty fields of a pod that was decoded from protobuf.
     let of_protobuf = decode::<Value>(&protobuf, &kind).unwrap();
     assert_eq!(of_protobuf["spec"]["containers"][0]["image"], "nginx:1.27");
     assert_eq!(of_protobuf["spec"]["containers"][0]["readinessProbe"], json!({"tcpSocket": {"port": 80}}));
@@ -134,7 +134,7 @@ fn bytes_maps_and_enums_decode() {
 }
 
 #[test]
-fn what_does_not_fit_the_type_is_an_error_and_names_it() {
+fn mismatches_are_errors_that_name_the_field() {
     #[derive(Debug, PartialEq, Deserialize)]
     struct Wrong {
         spec: String,
@@ -147,17 +147,17 @@ fn what_does_not_fit_the_type_is_an_error_and_names_it() {
 }
 
 #[test]
-fn protobuf_of_a_custom_resource_is_an_error_that_says_what_to_do() {
+fn protobuf_of_a_custom_resource_is_an_error_with_advice() {
     let widget = Kind::new("example.com", "v1", "Widget");
     let error = decode::<Value>(&Encoded::protobuf(*b""), &widget).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "example.com/v1, Kind=Widget has no protobuf form: ask the server for JSON"
+        "no protobuf encoding for example.com/v1, Kind=Widget; request JSON instead"
     );
 }
 
 #[test]
-fn a_field_that_comes_again_after_others_is_refused() {
+fn noncontiguous_fields_are_rejected() {
     let kind = Kind::new("", "v1", "Pod");
     let scattered = Encoded::protobuf(*b"\x0a\x00\x12\x00\x0a\x00");
     let error = decode::<Value>(&scattered, &kind).unwrap_err();
@@ -166,7 +166,7 @@ fn a_field_that_comes_again_after_others_is_refused() {
 }
 
 #[test]
-fn a_wrong_wire_type_is_refused() {
+fn a_wrong_wire_type_is_rejected() {
     let kind = Kind::new("", "v1", "Pod");
     let error = decode::<Value>(&Encoded::protobuf(*b"\x08\x01"), &kind).unwrap_err();
     let DecodeError::Malformed(Malformed { problem, .. }) = error else { panic!("{error}") };
@@ -174,14 +174,14 @@ fn a_wrong_wire_type_is_refused() {
 }
 
 #[test]
-fn a_pointer_to_what_says_nothing_is_an_empty_message_and_null_in_json_as_in_go() {
+fn a_pointer_to_an_empty_union_is_an_empty_message_and_json_null_as_in_go() {
     let kind = Kind::new("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     let of_items = |items: &str| {
         let schema = format!(r#"{{"openAPIV3Schema":{{"items":{items}}}}}"#);
         let object = format!(r#"{{"spec":{{"versions":[{{"schema":{schema}}}]}}}}"#);
         transcode::to_protobuf(&Encoded::json(object.into_bytes()), &kind).unwrap()
     };
-    // As Go writes a schema that has nothing but such items.
+    // As Go writes a schema with only these items.
     let schema = b"\x0a\x00\x12\x00\x22\x00\x2a\x00\x32\x00\x3a\x00\x50\x00\x60\x00\x7a\x00\x90\x01\x00\xc2\x01\x00\xa8\x02\x00\xb8\x02\x00\xc0\x02\x00";
     for items in ["5", "[]", "true", r#""a""#] {
         let message = of_items(items);
@@ -199,7 +199,7 @@ fn a_pointer_to_what_says_nothing_is_an_empty_message_and_null_in_json_as_in_go(
     assert_eq!(json["metadata"], json!({"deletionTimestamp": null}));
 }
 
-/// A schema that is as deep as asked.
+/// Returns a schema of this depth.
 fn nested_schema(depth: usize) -> String {
     let open = r#"{"properties":{"a":"#.repeat(depth);
     let close = "}}".repeat(depth);
@@ -209,9 +209,9 @@ fn nested_schema(depth: usize) -> String {
 }
 
 #[test]
-fn nesting_has_a_limit_and_the_stack_is_enough_for_it() {
+fn the_stack_suffices_for_the_maximum_depth() {
     let kind = Kind::new("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-    // The default stack of a worker thread, below which a decode may well run.
+    // The default stack size of a worker thread.
     let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
         let deep = Encoded::json(nested_schema(MESSAGE_DEPTH - 10).into_bytes());
         let protobuf = Encoded::protobuf(transcode::to_protobuf(&deep, &kind).unwrap());
@@ -226,7 +226,7 @@ fn nesting_has_a_limit_and_the_stack_is_enough_for_it() {
 }
 
 #[test]
-fn every_truncation_and_every_flipped_byte_is_an_error_or_another_object() {
+fn truncations_and_flipped_bytes_never_panic() {
     let (kind, object) = pod();
     let [_, protobuf] = encodings(&kind, &object);
     for end in 0..protobuf.body.len() {
@@ -241,7 +241,7 @@ fn every_truncation_and_every_flipped_byte_is_an_error_or_another_object() {
     }
 }
 
-/// How a user may name the type and the keys of what a cache holds.
+/// Types that users may choose for the kind and keys of an object.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Wrapped {
@@ -259,7 +259,7 @@ enum Sort {
 }
 
 #[test]
-fn types_and_keys_may_be_optional_wrapped_or_variants() {
+fn types_and_keys_may_be_options_newtypes_or_enums() {
     let word = |text: &str| Word(text.to_owned());
     let (kind, object) = (Kind::new("", "v1", "ConfigMap"), json!({"metadata": {}, "data": {"a": "1"}}));
     let data = [(word("a"), Some(word("1")))].into();
@@ -269,7 +269,7 @@ fn types_and_keys_may_be_optional_wrapped_or_variants() {
 }
 
 #[test]
-fn a_quantity_is_read_from_protobuf_as_go_reads_it() {
+fn protobuf_quantities_are_normalized_as_in_go() {
     let field = |tag: &[u8], payload: &[u8]| [tag, &[payload.len() as u8], payload].concat();
     let pod = |quantity: &str| {
         let quantity = field(&[0x0a], quantity.as_bytes());
@@ -289,7 +289,7 @@ fn a_quantity_is_read_from_protobuf_as_go_reads_it() {
 }
 
 #[test]
-fn a_quantity_in_json_has_no_escapes_and_needs_no_quotes() {
+fn json_quantities_need_no_quotes_and_have_no_escapes() {
     let kind = Kind::new("", "v1", "Pod");
     let encoded = |cpu: &str| {
         let body = format!(r#"{{"spec":{{"overhead":{{"cpu":{cpu}}}}}}}"#);
@@ -302,7 +302,7 @@ fn a_quantity_in_json_has_no_escapes_and_needs_no_quotes() {
 }
 
 #[test]
-fn an_entry_of_a_map_without_its_value_has_an_empty_one() {
+fn a_map_entry_without_a_value_has_an_empty_one() {
     let field = |tag: u8, payload: &[u8]| [&[tag, payload.len() as u8], payload].concat();
     let entry = field(0x0a, b"k");
     let review = Encoded::protobuf(field(0x1a, &field(0x12, &field(0x22, &entry)))); // status.user.extra
@@ -314,7 +314,7 @@ fn an_entry_of_a_map_without_its_value_has_an_empty_one() {
 }
 
 #[test]
-fn a_body_that_begins_with_white_space_is_given_its_type() {
+fn the_type_is_added_after_leading_whitespace() {
     let (kind, body) = (Kind::new("", "v1", "Pod"), Encoded::json(b"\n {}".as_slice()));
     let mut json = Vec::new();
     transcode::to_json(&body, &kind, transcode::Types::Named, &mut json).unwrap();
@@ -322,8 +322,8 @@ fn a_body_that_begins_with_white_space_is_given_its_type() {
 }
 
 #[test]
-fn a_zero_that_takes_more_bytes_than_it_needs_is_left_out_as_any_zero() {
-    // metadata.name, generation and generateName, of which the last is not empty.
+fn non_minimal_zeros_are_omitted() {
+    // metadata.name, generation and generateName; only the last is not empty.
     let metadata = b"\x0a\x80\x00\x38\x80\x80\x00\x12\x81\x00a";
     let secret = Encoded::protobuf([&[0x0a, metadata.len() as u8], &metadata[..]].concat());
     let decoded: Value = decode(&secret, &Kind::new("", "v1", "Secret")).unwrap();
@@ -331,7 +331,7 @@ fn a_zero_that_takes_more_bytes_than_it_needs_is_left_out_as_any_zero() {
 }
 
 #[test]
-fn the_type_of_a_custom_resource_stands_among_its_sorted_fields() {
+fn the_type_of_a_custom_resource_is_sorted_among_its_fields() {
     let kind = Kind::new("example.com", "v1", "Widget");
     for (body, expected) in [
         (r#"{"metadata":{}}"#, r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{}}"#),

@@ -1,4 +1,4 @@
-//! Decompressing gzip through the public API, beside flate2's own decoder.
+//! Gzip decompression, compared with flate2's decoder.
 #![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod documents;
@@ -21,7 +21,7 @@ fn member(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// What comes before the end or the error, and the error if there is one.
+/// Returns the output, and the error if there is one.
 fn gunzip(chunk_bytes: usize, chunks: Vec<Bytes>) -> (Vec<u8>, Result<(), Malformed>) {
     let mut gunzip = Gunzip::new(chunk_bytes);
     let mut plain = Vec::new();
@@ -58,7 +58,7 @@ fn problem(body: &[u8]) -> (u64, Problem) {
 }
 
 #[test]
-fn members_follow_each_other() {
+fn several_members_are_concatenated() {
     let body = [member(b"one "), member(b""), member(b"two "), member(&[b'x'; 5000])].concat();
     let (plain, end) = whole(&body);
     assert_eq!(plain, [b"one two ".as_slice(), &[b'x'; 5000]].concat());
@@ -66,7 +66,7 @@ fn members_follow_each_other() {
 }
 
 #[test]
-fn a_member_is_out_before_the_next_one_begins() {
+fn a_member_is_returned_before_the_next_one_starts() {
     let mut gunzip = Gunzip::default();
     for text in ["one", "two", "three"] {
         gunzip.push(member(text.as_bytes()).into());
@@ -77,7 +77,7 @@ fn a_member_is_out_before_the_next_one_begins() {
 }
 
 #[test]
-fn what_was_flushed_within_a_member_is_out_before_the_member_ends() {
+fn flushed_data_is_returned_before_the_member_ends() {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     let mut gunzip = Gunzip::default();
     for text in ["one", "two", "three"] {
@@ -96,7 +96,7 @@ fn what_was_flushed_within_a_member_is_out_before_the_member_ends() {
 }
 
 #[test]
-fn every_field_of_a_header_is_passed_over() {
+fn all_header_fields_are_skipped() {
     let mut encoder = GzBuilder::new()
         .filename("name")
         .comment("comment")
@@ -107,7 +107,7 @@ fn every_field_of_a_header_is_passed_over() {
     let body = encoder.finish().unwrap();
     assert_eq!(whole(&body), (b"text".to_vec(), Ok(())));
 
-    // The same with a checksum of the header, which flate2 does not write.
+    // With a header checksum, which flate2 does not write.
     let header_end = body.windows(8).position(|bytes| bytes == b"comment\0").unwrap() + 8;
     let mut header = body[..header_end].to_vec();
     header[3] |= 2;
@@ -126,7 +126,7 @@ fn a_body_without_members_is_empty() {
 }
 
 #[test]
-fn a_body_cut_short_at_any_byte_is_truncated_unless_it_was_between_members() {
+fn a_body_that_ends_within_a_member_is_truncated() {
     let first = member(b"one two three one two three");
     let body = [first.clone(), member(b"four")].concat();
     for cut in 1..body.len() {
@@ -136,7 +136,7 @@ fn a_body_cut_short_at_any_byte_is_truncated_unless_it_was_between_members() {
 }
 
 #[test]
-fn what_is_not_gzip_says_where_and_why() {
+fn errors_have_a_position_and_a_problem() {
     let good = member(b"text");
     let length = good.len();
     assert_eq!(problem(b"{\"kind\":\"Status\"}"), (0, Problem::Expected("a gzip member")));
@@ -155,7 +155,7 @@ fn what_is_not_gzip_says_where_and_why() {
 }
 
 #[test]
-fn a_body_that_expands_a_thousandfold_comes_in_small_chunks() {
+fn a_highly_compressed_body_is_returned_in_small_chunks() {
     let body = member(&vec![0; 64 << 20]);
     let mut gunzip = Gunzip::new(4096);
     gunzip.push(body.into());
@@ -167,7 +167,7 @@ fn a_body_that_expands_a_thousandfold_comes_in_small_chunks() {
     assert_eq!((total, gunzip.finish()), (64 << 20, Ok(())));
 }
 
-/// Members with any content, by any strength of compression.
+/// Members with any content and compression level.
 fn members() -> impl Strategy<Value = Vec<u8>> {
     let content =
         prop_oneof![prop::collection::vec(any::<u8>(), 0..300), "[ab]{0,2000}".prop_map(String::into_bytes)];
@@ -184,7 +184,7 @@ fn members() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn any_members_in_any_chunks_are_read_as_flate2_reads_them(
+    fn any_members_in_any_chunks_decompress_as_by_flate2(
         body in members(), cuts in prop::collection::vec(any::<Index>(), 0..8), chunk_bytes in 1..3000_usize
     ) {
         let mut expected = Vec::new();
@@ -193,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn wrong_bytes_are_refused_exactly_if_flate2_refuses_them(
+    fn corrupted_bytes_are_rejected_exactly_if_flate2_rejects_them(
         body in members(),
         wrong in prop::collection::vec((any::<Index>(), any::<u8>()), 1..3),
         cuts in prop::collection::vec(any::<Index>(), 0..8),

@@ -1,4 +1,4 @@
-//! Reading heads of JSON objects through the public API.
+//! Metadata of JSON objects.
 #![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod documents;
@@ -14,7 +14,7 @@ fn read(object: &str) -> Result<Head, Malformed> {
     read_head(object.as_bytes(), Annotations::Keep, &mut HeadBuilder::default())
 }
 
-/// The head of an object with this metadata.
+/// Parses an object with this metadata.
 fn head(metadata: &str) -> Result<Head, Malformed> {
     read(&format!(r#"{{"metadata":{metadata}}}"#))
 }
@@ -31,7 +31,7 @@ const POD: &str = concat!(
 );
 
 #[test]
-fn every_part_of_a_head_is_read() {
+fn every_field_of_the_metadata_is_parsed() {
     let head = read(POD).unwrap();
     assert_eq!(head.key().to_string(), "default/web-0");
     assert_eq!((head.uid(), head.version().to_string().as_str(), head.generation()), ("u-1", "17", 3));
@@ -45,13 +45,13 @@ fn every_part_of_a_head_is_read() {
 }
 
 #[test]
-fn annotations_are_kept_only_if_asked_for() {
+fn annotations_are_kept_only_on_request() {
     let head = read_head(POD.as_bytes(), Annotations::Skip, &mut HeadBuilder::default()).unwrap();
     assert_eq!(head.annotations().len(), 0);
 }
 
 #[test]
-fn null_means_that_a_field_is_not_there() {
+fn null_is_an_absent_field() {
     let nulls = head(concat!(
         r#"{"name":null,"namespace":null,"uid":null,"resourceVersion":null,"generation":null,"#,
         r#""creationTimestamp":null,"deletionTimestamp":null,"labels":null,"annotations":null,"#,
@@ -61,7 +61,7 @@ fn null_means_that_a_field_is_not_there() {
 }
 
 #[test]
-fn null_in_a_map_is_the_empty_text_and_null_in_a_list_of_owners_is_an_empty_owner() {
+fn null_in_a_map_is_an_empty_string_and_a_null_owner_is_empty() {
     let head =
         head(r#"{"labels":{"a":null},"ownerReferences":[null,{"kind":null,"controller":null}]}"#).unwrap();
     assert_eq!(head.label("a"), Some(""));
@@ -69,30 +69,30 @@ fn null_in_a_map_is_the_empty_text_and_null_in_a_list_of_owners_is_an_empty_owne
 }
 
 #[test]
-fn an_object_without_a_name_has_a_head() {
+fn an_object_without_a_name_has_metadata() {
     let head =
         head(r#"{"resourceVersion":"42","annotations":{"k8s.io/initial-events-end":"true"}}"#).unwrap();
     assert_eq!((head.key().name(), head.annotation("k8s.io/initial-events-end")), ("", Some("true")));
 }
 
 #[test]
-fn the_first_moment_of_the_year_1_is_no_time() {
+fn the_zero_time_of_go_is_unset() {
     assert_eq!(head(r#"{"creationTimestamp":"0001-01-01T00:00:00Z"}"#).unwrap().created(), None);
 }
 
 #[test]
-fn escaped_keys_and_values_are_understood() {
+fn escaped_keys_and_values_are_decoded() {
     let head = read(r#"{"m\u0065tadata":{"n\u0061me":"\ud83d\ude00","labels":{"\u0061":"\"\\"}}}"#).unwrap();
     assert_eq!((head.key().name(), head.label("a")), ("\u{1f600}", Some("\"\\")));
 }
 
 #[test]
-fn half_a_surrogate_pair_is_read_as_go_reads_it() {
+fn unpaired_surrogates_are_decoded_as_in_go() {
     assert_eq!(head(r#"{"name":"a\ud800b"}"#).unwrap().key().name(), "a\u{fffd}b");
 }
 
 #[test]
-fn bad_metadata_says_where_and_why() {
+fn metadata_errors_have_a_position_and_a_problem() {
     use Problem::*;
     let bad = |expected, found: &str| BadValue { expected, found: found.into() };
     let cases = [
@@ -102,10 +102,10 @@ fn bad_metadata_says_where_and_why() {
         (r#"{"generation":"3"}"#, Expected("a number")),
         (r#"{"generation":9223372036854775808}"#, NumberOutOfRange("generation")),
         (r#"{"generation":-9223372036854775809}"#, NumberOutOfRange("generation")),
-        (r#"{"generation":1.0}"#, bad("a whole number", r#""1.0""#)),
-        (r#"{"generation":1e3}"#, bad("a whole number", r#""1e3""#)),
-        (r#"{"creationTimestamp":"yesterday"}"#, bad("a time in RFC 3339", r#""yesterday""#)),
-        (r#"{"deletionTimestamp":""}"#, bad("a time in RFC 3339", r#""""#)),
+        (r#"{"generation":1.0}"#, bad("an integer", r#""1.0""#)),
+        (r#"{"generation":1e3}"#, bad("an integer", r#""1e3""#)),
+        (r#"{"creationTimestamp":"yesterday"}"#, bad("an RFC 3339 time", r#""yesterday""#)),
+        (r#"{"deletionTimestamp":""}"#, bad("an RFC 3339 time", r#""""#)),
         (r#"{"deletionTimestamp":0}"#, Expected("a string")),
         (r#"{"labels":[]}"#, Expected("an object")),
         (r#"{"labels":{"a":1}}"#, Expected("a string")),
@@ -132,14 +132,14 @@ fn bad_metadata_says_where_and_why() {
 }
 
 #[test]
-fn an_object_without_metadata_is_refused() {
+fn an_object_without_metadata_is_rejected() {
     for object in ["{}", r#"{"metadata":null}"#, r#"{"spec":{"metadata":{}}}"#] {
         assert_eq!(read(object).unwrap_err().problem, Problem::Expected("metadata"), "{object}");
     }
 }
 
 #[test]
-fn a_key_that_comes_twice_at_the_top_is_refused() {
+fn duplicate_top_level_keys_are_rejected() {
     let cases = [r#"{"metadata":{},"metadata":{}}"#, r#"{"metadata":{},"metad\u0061ta":{}}"#];
     for object in cases {
         assert_eq!(read(object).unwrap_err().problem, Problem::DuplicateKey("metadata".into()), "{object}");
@@ -149,7 +149,7 @@ fn a_key_that_comes_twice_at_the_top_is_refused() {
 }
 
 #[test]
-fn what_stands_around_the_metadata_must_be_balanced_and_end() {
+fn fields_outside_of_metadata_must_be_balanced_and_complete() {
     let cases = [
         (r#"{"metadata":{},"spec":{"a":[}"#, Problem::Truncated),
         (r#"{"metadata":{}} {"#, Problem::TrailingBytes),
@@ -168,7 +168,7 @@ fn what_stands_around_the_metadata_must_be_balanced_and_end() {
 }
 
 #[test]
-fn an_object_cut_short_at_any_byte_is_truncated() {
+fn an_object_truncated_at_any_byte_is_rejected() {
     for cut in 0..POD.len() {
         assert_eq!(
             read(&POD[..cut]),
@@ -179,7 +179,7 @@ fn an_object_cut_short_at_any_byte_is_truncated() {
 }
 
 #[test]
-fn a_builder_can_be_used_again_after_an_error() {
+fn a_builder_can_be_reused_after_an_error() {
     let mut builder = HeadBuilder::default();
     let bad = br#"{"metadata":{"name":"bad","labels":{"a":"b","c":1}}}"#;
     read_head(bad, Annotations::Keep, &mut builder).unwrap_err();
@@ -187,7 +187,7 @@ fn a_builder_can_be_used_again_after_an_error() {
     assert_eq!(Ok(head), read(POD));
 }
 
-/// Metadata with its fields in any order, among other fields, and the same as a value.
+/// An object with metadata fields in any order, and the metadata as a value.
 fn object() -> impl Strategy<Value = (String, Value)> {
     let text = || prop_oneof![Just(Value::Null), documents::string().prop_map(Value::from)];
     let map = || {
@@ -231,7 +231,7 @@ fn object() -> impl Strategy<Value = (String, Value)> {
 
 proptest! {
     #[test]
-    fn any_head_has_what_serde_json_reads((text, metadata) in object()) {
+    fn metadata_agrees_with_serde_json((text, metadata) in object()) {
         let head = read(&text).unwrap();
         let string = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let namespace = string(&metadata["namespace"]);
@@ -259,7 +259,7 @@ proptest! {
     }
 
     #[test]
-    fn wrong_bytes_never_panic_and_a_head_that_is_read_agrees_with_serde_json(
+    fn corrupted_bytes_never_panic_and_results_agree_with_serde_json(
         (text, _) in object(), wrong in prop::collection::vec((any::<Index>(), documents::nasty_byte()), 1..4)
     ) {
         let mut text = text.into_bytes();

@@ -1,4 +1,4 @@
-//! Splitting JSON lists through the public API: every shape of list, in every chunking.
+//! Splitting of JSON lists of every form, in all chunkings.
 #![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod documents;
@@ -13,7 +13,7 @@ use watchkeeper_wire::{Limits, ListEnd, Malformed, Problem};
 
 type Split = (Vec<String>, Result<ListEnd, Malformed>);
 
-/// The items that come before the end or the error, and the end or the error.
+/// Returns the items, and the end or the error.
 fn split_within(limits: Limits, chunks: Vec<Bytes>) -> Split {
     let mut split = ListSplitter::new(limits);
     let mut items = Vec::new();
@@ -56,7 +56,7 @@ const PODS: &str = concat!(
 );
 
 #[test]
-fn a_list_gives_its_items_and_says_what_it_is() {
+fn a_list_has_items_and_a_kind() {
     let (items, end) = split_whole(PODS);
     assert_eq!(
         items,
@@ -82,7 +82,7 @@ fn items_may_come_before_metadata() {
 }
 
 #[test]
-fn null_missing_and_no_items_are_an_empty_list() {
+fn null_absent_and_empty_items_are_an_empty_list() {
     for body in [
         r#"{"metadata":{"resourceVersion":"42"},"items":null}"#,
         r#"{"items":null,"metadata":{"resourceVersion":"42"}}"#,
@@ -98,7 +98,7 @@ fn null_missing_and_no_items_are_an_empty_list() {
 }
 
 #[test]
-fn a_status_in_place_of_a_list_shows_by_its_kind() {
+fn a_status_instead_of_a_list_is_recognized_by_kind() {
     let (items, end) =
         split_whole(r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","code":403}"#);
     assert!(items.is_empty());
@@ -106,7 +106,7 @@ fn a_status_in_place_of_a_list_shows_by_its_kind() {
 }
 
 #[test]
-fn white_space_unknown_fields_and_escaped_keys_change_nothing() {
+fn whitespace_unknown_fields_and_escaped_keys_are_accepted() {
     let (items, end) = split_whole(
         "\r\n { \"x\" : [ \"]\" , -1.5e3 ] ,\t\"y\":true, \"z\":\"a\\\\\", \"n\": 0 ,\
          \"\\u0069tems\" : [ { \"a\" : 1 } ,\n{ } ] , \"metadata\" : { \"resourceVersion\" : \"\\u0034\\u0032\" ,\
@@ -118,13 +118,13 @@ fn white_space_unknown_fields_and_escaped_keys_change_nothing() {
 }
 
 #[test]
-fn a_null_that_is_no_item_means_that_the_field_is_not_there() {
+fn a_null_field_is_absent() {
     let (_, end) = split_whole(r#"{"kind":null,"apiVersion":null,"metadata":null,"items":null}"#);
     assert_eq!(end, Ok(ListEnd::default()));
 }
 
 #[test]
-fn a_bad_list_says_where_and_why() {
+fn errors_have_a_position_and_a_problem() {
     use Problem::*;
     let cases = [
         (r#"[]"#, 0, Expected("a list")),
@@ -170,14 +170,14 @@ fn a_bad_list_says_where_and_why() {
 }
 
 #[test]
-fn items_before_a_mistake_are_handed_out() {
+fn items_before_an_error_are_returned() {
     let (items, end) = split_whole(r#"{"items":[{"a":1},7]}"#);
     assert_eq!(items, [r#"{"a":1}"#]);
     assert!(end.is_err());
 }
 
 #[test]
-fn a_list_cut_short_at_any_byte_is_truncated() {
+fn a_list_truncated_at_any_byte_is_rejected() {
     let body = PODS.trim_end();
     for cut in 0..body.len() {
         let (_, end) = split_whole(&body[..cut]);
@@ -186,7 +186,7 @@ fn a_list_cut_short_at_any_byte_is_truncated() {
 }
 
 #[test]
-fn an_item_within_one_chunk_is_a_slice_of_the_chunk() {
+fn an_item_within_one_chunk_is_borrowed() {
     let chunk = Bytes::from_static(PODS.as_bytes());
     let mut split = ListSplitter::new(Limits::DEFAULT);
     split.push(chunk.clone());
@@ -196,7 +196,7 @@ fn an_item_within_one_chunk_is_a_slice_of_the_chunk() {
 }
 
 #[test]
-fn chunks_that_are_pushed_before_they_are_drained_are_joined() {
+fn undrained_chunks_are_joined() {
     let mut split = ListSplitter::new(Limits::DEFAULT);
     PODS.as_bytes().chunks(7).for_each(|chunk| split.push(Bytes::copy_from_slice(chunk)));
     let mut count = 0;
@@ -223,7 +223,7 @@ fn an_object_of_one_and_a_half_megabytes_arrives_byte_by_byte() {
 }
 
 #[test]
-fn what_exceeds_a_limit_is_refused_at_the_same_place_in_any_chunks() {
+fn limits_are_enforced_at_the_same_position_in_any_chunks() {
     let limits = Limits { object_bytes: 20, envelope_bytes: 40, depth: 3 };
     let cases = [
         (r#"{"items":[{"a":"12345678901"},{"a":"123456789012"}]}"#, None),
@@ -234,7 +234,7 @@ fn what_exceeds_a_limit_is_refused_at_the_same_place_in_any_chunks() {
         (r#"{"items":[{"a":[{"b":[]}]}]}"#, Some((21, Problem::TooDeep { limit: 3 }))),
         (
             r#"{"other":"12345678901234567890","items":[],"metadata":{"name":"abcdef"}}"#,
-            Some((43, Problem::TooLong { what: "what stands around the items of the list", limit: 40 })),
+            Some((43, Problem::TooLong { what: "list without its items", limit: 40 })),
         ),
     ];
     for (body, expected) in cases {
@@ -245,7 +245,7 @@ fn what_exceeds_a_limit_is_refused_at_the_same_place_in_any_chunks() {
     }
 }
 
-/// A list with its fields in any order, and what it holds.
+/// A list with its fields in any order, and its content.
 fn list() -> impl Strategy<Value = (String, Vec<Value>, String)> {
     let items = prop::collection::vec(documents::object().prop_map(Value::Object), 0..5);
     let others = prop::collection::vec(("[xyz]{1,3}", documents::value()), 0..3);
@@ -264,7 +264,7 @@ fn list() -> impl Strategy<Value = (String, Vec<Value>, String)> {
 
 proptest! {
     #[test]
-    fn any_list_in_any_chunks_has_the_items_that_serde_json_reads(
+    fn any_list_in_any_chunks_agrees_with_serde_json(
         (body, items, version) in list(), cuts in prop::collection::vec(any::<Index>(), 0..8)
     ) {
         let (found, end) = split(chunks(body.as_bytes(), &cuts));
@@ -274,7 +274,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_give_the_same_in_any_chunks(
+    fn any_bytes_yield_the_same_result_in_any_chunks(
         (body, ..) in list(),
         wrong in prop::collection::vec((any::<Index>(), documents::nasty_byte()), 0..4),
         cuts in prop::collection::vec(any::<Index>(), 0..8),

@@ -1,4 +1,4 @@
-//! Cutting fields out of JSON objects, and taking objects in, through the public API.
+//! Reading and pruning of JSON objects.
 #![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod documents;
@@ -19,7 +19,7 @@ fn cut_text(object: &str, texts: &[&str]) -> String {
 }
 
 #[test]
-fn a_member_takes_one_comma_with_it() {
+fn a_removed_member_takes_one_comma_with_it() {
     let object = r#"{"a":1,"b":2,"c":3}"#;
     assert_eq!(cut_text(object, &["a"]), r#"{"b":2,"c":3}"#);
     assert_eq!(cut_text(object, &["b"]), r#"{"a":1,"c":3}"#);
@@ -33,18 +33,18 @@ fn a_member_takes_one_comma_with_it() {
 }
 
 #[test]
-fn a_list_on_the_way_means_each_of_its_elements() {
+fn paths_through_a_list_apply_to_each_element() {
     let object = r#"{"list":[{"a":1,"b":2},{"b":3},[{"a":4}],"a",null],"a":5}"#;
     assert_eq!(cut_text(object, &["list.a"]), r#"{"list":[{"b":2},{"b":3},[{}],"a",null],"a":5}"#);
 }
 
 #[test]
-fn an_object_that_loses_everything_stays_empty() {
+fn an_object_that_loses_all_fields_becomes_empty() {
     assert_eq!(cut_text(r#"{"m":{"a":1,"b":{"c":2}}}"#, &["m.a", "m.b.c"]), r#"{"m":{"b":{}}}"#);
 }
 
 #[test]
-fn only_what_is_named_can_be_kept() {
+fn all_but_some_fields_can_be_pruned() {
     let object = r#"{"metadata":{"name":"a","managedFields":[1]},"spec":{"x":1,"list":[{"a":1,"b":2},3],"y":{"z":1}},"s":2}"#;
     let keeping = |texts: &[&str]| {
         let paths = texts.iter().map(|text| text.parse::<FieldPath>().unwrap());
@@ -65,7 +65,7 @@ fn only_what_is_named_can_be_kept() {
 }
 
 #[test]
-fn white_space_and_escaped_keys_change_nothing() {
+fn whitespace_and_escaped_keys_are_accepted() {
     let object = "{ \"a\" : 1 ,\n \"\\u0062\" : [ 2 ] ,\n \"c\" : 3 }";
     assert_eq!(cut_text(object, &["b"]), "{ \"a\" : 1 ,\n \"c\" : 3 }");
     assert_eq!(cut_text(object, &["a", "b"]), "{\"c\" : 3 }");
@@ -73,7 +73,7 @@ fn white_space_and_escaped_keys_change_nothing() {
 }
 
 #[test]
-fn a_quoted_map_key_is_cut_like_any_other() {
+fn quoted_map_keys_are_pruned() {
     let object = r#"{"metadata":{"annotations":{"a.b/c":"x","d":"y"}}}"#;
     assert_eq!(
         cut_text(object, &[r#"metadata.annotations["a.b/c"]"#]),
@@ -82,7 +82,7 @@ fn a_quoted_map_key_is_cut_like_any_other() {
 }
 
 #[test]
-fn an_object_cut_short_at_any_byte_is_truncated_whatever_is_cut_out() {
+fn an_object_truncated_at_any_byte_is_rejected() {
     let object =
         r#"{"metadata":{"name":"a","managedFields":[{"a":"\"]"}],"x":{}},"spec":{"list":[1,{"a":2}]}}"#;
     let paths = paths(&["metadata.managedFields", "spec.list.a"]);
@@ -97,7 +97,7 @@ fn an_object_cut_short_at_any_byte_is_truncated_whatever_is_cut_out() {
 }
 
 #[test]
-fn nesting_on_the_way_to_a_field_stops_at_the_limit() {
+fn nesting_within_a_path_is_limited() {
     let object = format!(r#"{{"a":{}{}}}"#, "[".repeat(600), "]".repeat(600));
     for texts in [&["a.b"][..], &["a"][..], &[][..]] {
         let error = cut(object.as_bytes(), &paths(texts)).unwrap_err();
@@ -106,7 +106,7 @@ fn nesting_on_the_way_to_a_field_stops_at_the_limit() {
 }
 
 #[test]
-fn an_object_is_stored_without_its_type_and_without_what_is_cut() {
+fn an_object_is_stored_without_type_and_pruned_fields() {
     let item = r#"{"metadata":{"name":"a","managedFields":[{}],"uid":"u"},"spec":{"x":1}}"#;
     let event = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"managedFields":[],"name":"a","uid":"u"},"spec":{"x":1}}"#;
     let turned = r#"{"metadata":{"name":"a","uid":"u","managedFields":null},"spec":{"x":1},"apiVersion":"v1","kind":"Pod"}"#;
@@ -121,7 +121,7 @@ fn an_object_is_stored_without_its_type_and_without_what_is_cut() {
 }
 
 #[test]
-fn a_head_is_read_before_anything_is_cut() {
+fn metadata_is_parsed_before_pruning() {
     let text = br#"{"metadata":{"name":"a","labels":{"x":"1","y":"2"},"annotations":{"n":"3"}},"spec":{}}"#;
     let intake = Intake {
         annotations: Annotations::Keep,
@@ -138,7 +138,7 @@ fn a_head_is_read_before_anything_is_cut() {
 }
 
 #[test]
-fn an_object_beyond_the_limits_of_its_intake_is_refused() {
+fn objects_beyond_the_limits_are_rejected() {
     let text = br#"{"metadata":{"name":"a"},"spec":[[]]}"#;
     let problem = |limits| {
         let intake = Intake { limits, ..Intake::default() };
@@ -151,7 +151,7 @@ fn an_object_beyond_the_limits_of_its_intake_is_refused() {
     assert_eq!(problem(Limits { depth: 2, ..limits }), Err(Problem::TooDeep { limit: 2 }));
 }
 
-/// What cutting means, on a tree.
+/// Prunes a tree: the reference implementation.
 fn cut_value(value: &mut Value, paths: &Paths) {
     match value {
         Value::Object(map) => map.retain(|key, value| match paths.get(key) {
@@ -167,7 +167,7 @@ fn cut_value(value: &mut Value, paths: &Paths) {
     }
 }
 
-/// Paths over the keys that arbitrary objects often have.
+/// Paths over common keys of arbitrary objects.
 fn some_paths() -> impl Strategy<Value = Paths> {
     let path = prop::collection::vec("[abc]", 1..4).prop_map(|segments| segments.join(".").parse().unwrap());
     prop::collection::vec(path, 0..5).prop_map(|paths: Vec<FieldPath>| paths.into_iter().collect())
@@ -175,7 +175,7 @@ fn some_paths() -> impl Strategy<Value = Paths> {
 
 proptest! {
     #[test]
-    fn any_object_is_cut_as_its_tree_is(
+    fn pruning_agrees_with_pruning_a_tree(
         object in documents::object(), paths in some_paths(), pretty: bool
     ) {
         let mut value = Value::Object(object);
@@ -186,7 +186,7 @@ proptest! {
     }
 
     #[test]
-    fn wrong_bytes_never_panic_and_what_is_cut_out_of_json_leaves_json(
+    fn corrupted_bytes_never_panic_and_pruned_json_is_json(
         object in documents::object(), paths in some_paths(), pretty: bool,
         wrong in prop::collection::vec((any::<Index>(), documents::nasty_byte()), 1..4)
     ) {
@@ -202,7 +202,7 @@ proptest! {
     }
 
     #[test]
-    fn taking_an_object_in_is_reading_its_head_and_cutting_its_body(
+    fn reading_an_object_is_parsing_metadata_and_pruning(
         mut object in documents::object(), metadata in documents::object(), paths in some_paths(), pretty: bool
     ) {
         object.insert("metadata".into(), Value::Object(metadata));

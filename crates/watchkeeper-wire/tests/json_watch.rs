@@ -1,4 +1,4 @@
-//! Framing JSON watches through the public API: every shape of event, in every chunking.
+//! Splitting of JSON watch responses, in all chunkings.
 #![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod documents;
@@ -14,7 +14,7 @@ use watchkeeper_wire::{Limits, Malformed, Problem};
 
 type Framed = (Vec<(EventKind, String)>, Result<(), Malformed>);
 
-/// The events that come before the end or the error, and the error if there is one.
+/// Returns the events, and the error if there is one.
 fn frame_within(limits: Limits, chunks: Vec<Bytes>) -> Framed {
     let mut frames = WatchFrames::new(limits);
     let mut events = Vec::new();
@@ -48,7 +48,7 @@ fn frame(body: &str) -> Framed {
 }
 
 #[test]
-fn an_event_has_a_kind_and_the_bytes_of_its_object() {
+fn an_event_has_a_type_and_an_object() {
     let body = concat!(
         r#"{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"a \" } b"}}}"#,
         "\n",
@@ -78,7 +78,7 @@ fn an_event_has_a_kind_and_the_bytes_of_its_object() {
 }
 
 #[test]
-fn either_order_no_newline_blank_lines_and_unknown_fields_change_nothing() {
+fn order_newlines_and_unknown_fields_do_not_matter() {
     let body = concat!(
         r#"{"object":{"a":1},"type":"ADDED"}{"x":[{}],"type":"ADDED","y":null,"object":{"a":2}}"#,
         "\n\n\r\n \t",
@@ -91,7 +91,7 @@ fn either_order_no_newline_blank_lines_and_unknown_fields_change_nothing() {
 }
 
 #[test]
-fn an_event_is_handed_out_as_soon_as_its_last_byte_has_come() {
+fn an_event_is_returned_with_its_last_byte() {
     let mut frames = WatchFrames::new(Limits::DEFAULT);
     frames.push(Bytes::from_static(br#"{"type":"ADDED","object":{}"#));
     assert_eq!(frames.next(), Ok(None));
@@ -100,7 +100,7 @@ fn an_event_is_handed_out_as_soon_as_its_last_byte_has_come() {
 }
 
 #[test]
-fn a_bad_event_says_where_and_why() {
+fn errors_have_a_position_and_a_problem() {
     use Problem::*;
     let unknown = |found: &str| BadValue { expected: "the type of a watch event", found: found.into() };
     let cases = [
@@ -138,7 +138,7 @@ fn a_long_unknown_type_is_shortened_in_the_error() {
 }
 
 #[test]
-fn a_watch_cut_short_is_truncated_unless_it_was_between_events() {
+fn a_watch_that_ends_within_an_event_is_truncated() {
     let event = r#"{"type":"ADDED","object":{"a":"\"}"}}"#;
     let body = format!("{event}\n{event}\n");
     for cut in 0..body.len() {
@@ -151,7 +151,7 @@ fn a_watch_cut_short_is_truncated_unless_it_was_between_events() {
 }
 
 #[test]
-fn what_exceeds_a_limit_is_refused_at_the_same_place_in_any_chunks() {
+fn limits_are_enforced_at_the_same_position_in_any_chunks() {
     let limits = Limits { object_bytes: 20, envelope_bytes: 40, depth: 3 };
     let cases = [
         (r#"{"type":"ADDED","object":{"a":"123456789012"}}"#, None),
@@ -174,7 +174,7 @@ fn what_exceeds_a_limit_is_refused_at_the_same_place_in_any_chunks() {
     }
 }
 
-/// A watch, and its events.
+/// A watch response and its events.
 fn watch() -> impl Strategy<Value = (String, Vec<(EventKind, Value)>)> {
     use EventKind::{Added, Bookmark, Deleted, Error, Modified};
     let kind = prop::sample::select(vec![Added, Modified, Deleted, Bookmark, Error]);
@@ -200,7 +200,7 @@ fn watch() -> impl Strategy<Value = (String, Vec<(EventKind, Value)>)> {
 
 proptest! {
     #[test]
-    fn any_watch_in_any_chunks_has_the_events_that_serde_json_reads(
+    fn any_watch_in_any_chunks_agrees_with_serde_json(
         (body, expected) in watch(), cuts in prop::collection::vec(any::<Index>(), 0..8)
     ) {
         let (events, end) = frame_within(Limits::DEFAULT, chunks(body.as_bytes(), &cuts));
@@ -211,7 +211,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_give_the_same_in_any_chunks(
+    fn any_bytes_yield_the_same_result_in_any_chunks(
         (body, _) in watch(),
         wrong in prop::collection::vec((any::<Index>(), documents::nasty_byte()), 0..4),
         cuts in prop::collection::vec(any::<Index>(), 0..8),

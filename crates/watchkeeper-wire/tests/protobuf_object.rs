@@ -1,4 +1,4 @@
-//! Heads of protobuf objects, and bodies with fields cut out.
+//! Metadata and pruning of protobuf objects.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -49,7 +49,7 @@ fn cut(paths: &[&str]) -> Cut {
     Cut::compile(schema::builtin(), kind().message().unwrap(), &paths).unwrap()
 }
 
-/// The object without what was cut out, checked to be what encoding the smaller object gives.
+/// Prunes an object, and checks that the result equals an encoded object without the fields.
 fn without(object: &Value, paths: &[&str], expected: &Value) {
     let body = cut(paths).copy(&message(object)).unwrap();
     let decoded = |body: &[u8]| decode::<Value>(&Encoded::protobuf(body), &kind()).unwrap();
@@ -57,7 +57,7 @@ fn without(object: &Value, paths: &[&str], expected: &Value) {
 }
 
 #[test]
-fn a_head_has_all_that_the_cache_needs() {
+fn every_field_of_the_metadata_is_parsed() {
     let head = protobuf::read_head(&message(&pod()), Annotations::Keep, &mut HeadBuilder::default()).unwrap();
     assert_eq!(head.key().to_string(), "shop/web-0");
     assert_eq!((head.uid(), head.generation(), head.version().as_u64()), ("u1", 3, Some(42)));
@@ -73,36 +73,36 @@ fn a_head_has_all_that_the_cache_needs() {
 }
 
 #[test]
-fn annotations_are_kept_only_when_asked_for() {
+fn annotations_are_kept_only_on_request() {
     let head = protobuf::read_head(&message(&pod()), Annotations::Skip, &mut HeadBuilder::default()).unwrap();
     assert_eq!(head.annotations().len(), 0);
 }
 
 #[test]
-fn an_object_without_metadata_has_no_head() {
+fn an_object_without_metadata_is_rejected() {
     let error = protobuf::read_head(b"\x12\x00", Annotations::Skip, &mut HeadBuilder::default()).unwrap_err();
     assert_eq!(error, Malformed { offset: 2, problem: Problem::Expected("metadata") });
 }
 
 #[test]
-fn metadata_of_the_wrong_wire_type_is_refused() {
+fn metadata_of_the_wrong_wire_type_is_rejected() {
     let mut head = HeadBuilder::default();
     let error = protobuf::read_head(b"\x08\x01", Annotations::Skip, &mut head).unwrap_err();
     assert_eq!(error.problem, Problem::WrongWireType { field: 1, found: 0 });
-    // metadata { 7: as bytes }, which is a number
+    // metadata { 7: bytes instead of a number }
     let error = protobuf::read_head(b"\x0a\x03\x3a\x01x", Annotations::Skip, &mut head).unwrap_err();
     assert_eq!(error.problem, Problem::WrongWireType { field: 7, found: 2 });
 }
 
 #[test]
-fn managed_fields_are_cut_out_byte_for_byte() {
+fn managed_fields_are_pruned_byte_for_byte() {
     let mut smaller = pod();
     smaller["metadata"].as_object_mut().unwrap().remove("managedFields");
     assert_eq!(*Cut::managed_fields().copy(&message(&pod())).unwrap(), message(&smaller));
 }
 
 #[test]
-fn an_object_is_read_with_its_head_and_without_what_is_cut() {
+fn an_object_is_read_with_metadata_and_without_pruned_fields() {
     let cut = Cut::managed_fields();
     let object =
         protobuf::read_object(&message(&pod()), Annotations::Skip, &cut, &mut HeadBuilder::default())
@@ -112,12 +112,12 @@ fn an_object_is_read_with_its_head_and_without_what_is_cut() {
 }
 
 #[test]
-fn nothing_to_cut_is_a_copy() {
+fn an_empty_cut_copies() {
     assert_eq!(*Cut::default().copy(&message(&pod())).unwrap(), message(&pod()));
 }
 
 #[test]
-fn fields_are_cut_in_every_element_of_a_list() {
+fn fields_are_pruned_in_every_element_of_a_list() {
     let mut expected = pod();
     for container in expected["spec"]["containers"].as_array_mut().unwrap() {
         container.as_object_mut().unwrap().remove("env");
@@ -126,7 +126,7 @@ fn fields_are_cut_in_every_element_of_a_list() {
 }
 
 #[test]
-fn an_entry_of_a_map_is_cut_by_its_key() {
+fn map_entries_are_pruned_by_key() {
     let mut expected = pod();
     expected["metadata"]["annotations"].as_object_mut().unwrap().remove("example.com/note");
     expected["spec"]["containers"][1]["resources"]["limits"].as_object_mut().unwrap().remove("memory");
@@ -135,7 +135,7 @@ fn an_entry_of_a_map_is_cut_by_its_key() {
 }
 
 #[test]
-fn a_field_of_an_inlined_message_is_cut_by_its_json_path() {
+fn inlined_fields_are_pruned_by_json_path() {
     let mut expected = pod();
     expected["spec"]["volumes"][0]["secret"].as_object_mut().unwrap().remove("optional");
     without(&pod(), &["spec.volumes.secret.optional"], &expected);
@@ -144,7 +144,7 @@ fn a_field_of_an_inlined_message_is_cut_by_its_json_path() {
 }
 
 #[test]
-fn only_what_is_named_can_be_kept() {
+fn all_but_some_fields_can_be_pruned() {
     let mut metadata = pod()["metadata"].clone();
     metadata.as_object_mut().unwrap().remove("managedFields");
     let table = [
@@ -172,7 +172,7 @@ fn only_what_is_named_can_be_kept() {
 }
 
 #[test]
-fn a_path_that_leads_nowhere_is_refused_by_name() {
+fn unknown_paths_are_rejected_by_name() {
     for (path, message, name) in [
         ("spec.nodename", "core.v1.PodSpec", "nodename"),
         ("spec.nodeName.x", "a value without fields", "x"),
@@ -185,11 +185,11 @@ fn a_path_that_leads_nowhere_is_refused_by_name() {
 }
 
 #[test]
-fn a_truncated_message_is_an_error_for_head_and_cut() {
+fn a_truncated_message_is_rejected() {
     let whole = message(&pod());
     let cut = cut(&["metadata.managedFields", "spec.containers.env"]);
     for end in 0..whole.len() {
-        // A message that ends between its fields is a smaller message.
+        // A message that ends between fields is valid.
         let head = protobuf::read_head(&whole[..end], Annotations::Keep, &mut HeadBuilder::default());
         let copy = cut.copy(&whole[..end]);
         assert!(head.is_err() || copy.is_ok(), "cut at {end}: {copy:?}");
@@ -198,13 +198,13 @@ fn a_truncated_message_is_an_error_for_head_and_cut() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_head_or_cut_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+    fn metadata_and_pruning_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
         let _ = protobuf::read_head(&bytes, Annotations::Keep, &mut HeadBuilder::default());
         let _ = cut(&["metadata.managedFields", "spec.containers.env", "metadata.labels.app"]).copy(&bytes);
     }
 
     #[test]
-    fn labels_and_names_survive_the_encoding(
+    fn labels_and_names_round_trip(
         name in "\\PC{0,20}",
         labels in prop::collection::btree_map("\\PC{1,10}", "\\PC{0,10}", 0..5),
     ) {

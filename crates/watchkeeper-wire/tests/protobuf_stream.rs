@@ -1,4 +1,4 @@
-//! Protobuf lists and watches, in any chunking, whole and broken.
+//! Protobuf lists and watches, valid and malformed, in all chunkings.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -8,7 +8,7 @@ use watchkeeper_core::EventKind;
 use watchkeeper_wire::protobuf::{ListSplitter, WatchFrames, wrap};
 use watchkeeper_wire::{Limits, ListEnd, Malformed, Problem};
 
-/// Protobuf, one field after another.
+/// A protobuf message builder.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
@@ -74,7 +74,7 @@ fn frames(body: &[u8], chunk: usize) -> Result<Vec<(EventKind, Vec<u8>)>, Malfor
 }
 
 #[test]
-fn the_end_of_a_list_has_its_version_token_and_count() {
+fn list_metadata_has_version_token_and_count() {
     let (items, end) = split(&list(&[b"a".to_vec()]), 1_000, Limits::DEFAULT).unwrap();
     assert_eq!(items, [b"a"]);
     assert_eq!(
@@ -96,7 +96,7 @@ fn a_list_may_be_empty_and_its_metadata_may_come_last() {
 }
 
 #[test]
-fn unknown_fields_around_the_items_are_passed_over() {
+fn unknown_fields_are_skipped() {
     let message =
         Message::default().varint(9, 300).bytes(2, b"item").bytes(10, &[0; 5_000]).bytes(2, b"other");
     let (items, _) = split(&wrap("v1", "PodList", &message.0), 7, Limits::DEFAULT).unwrap();
@@ -104,9 +104,9 @@ fn unknown_fields_around_the_items_are_passed_over() {
 }
 
 #[test]
-fn a_list_that_ends_early_is_truncated_wherever_it_ends() {
+fn a_list_truncated_at_any_byte_is_rejected() {
     let body = list(&[vec![1; 300], vec![2; 5]]);
-    // The two fields behind the list are empty, and may be missing.
+    // The two fields after the list are empty and may be absent.
     let whole = body.len() - 4;
     for end in 0..whole {
         let error = split(&body[..end], 64, Limits::DEFAULT).unwrap_err();
@@ -118,7 +118,7 @@ fn a_list_that_ends_early_is_truncated_wherever_it_ends() {
 }
 
 #[test]
-fn an_item_beyond_the_limit_is_refused_before_it_is_held() {
+fn oversized_items_are_rejected_before_they_are_buffered() {
     let limits = Limits { object_bytes: 100, ..Limits::DEFAULT };
     let error = split(&list(&[vec![0; 101]]), 16, limits).unwrap_err();
     assert_eq!(error.problem, Problem::TooLong { what: "list item", limit: 100 });
@@ -126,7 +126,7 @@ fn an_item_beyond_the_limit_is_refused_before_it_is_held() {
 }
 
 #[test]
-fn a_length_past_the_list_or_past_4_gib_is_refused() {
+fn lengths_past_the_list_or_4_gib_are_rejected() {
     let mut message = Message::default();
     message.number(2 << 3 | 2);
     message.number(1 << 40);
@@ -135,14 +135,14 @@ fn a_length_past_the_list_or_past_4_gib_is_refused() {
 }
 
 #[test]
-fn a_status_is_not_taken_for_a_list() {
+fn a_status_is_not_a_list() {
     let status = Message::default().bytes(2, b"Failure").bytes(3, b"pods is forbidden");
     let error = split(&wrap("v1", "Status", &status.0), 1_000, Limits::DEFAULT).unwrap_err();
     assert_eq!(error.problem, Problem::Expected("a list, not a Status"));
 }
 
 #[test]
-fn a_body_without_the_magic_is_refused() {
+fn bodies_without_the_magic_number_are_rejected() {
     let error = split(br#"{"kind":"PodList"}"#, 2, Limits::DEFAULT).unwrap_err();
     assert_eq!(error, Malformed { offset: 0, problem: Problem::NoMagic });
 }
@@ -155,7 +155,7 @@ fn an_item_of_1_5_mb_arrives_in_single_bytes() {
 }
 
 #[test]
-fn a_watch_is_framed_in_any_chunking() {
+fn watches_are_split_in_any_chunking() {
     let body = [
         event("ADDED", "v1", "Pod", &[1; 200]),
         event("BOOKMARK", "v1", "Pod", b""),
@@ -173,7 +173,7 @@ fn a_watch_is_framed_in_any_chunking() {
 }
 
 #[test]
-fn a_watch_that_breaks_off_within_a_frame_is_truncated_and_between_frames_is_not() {
+fn a_watch_that_ends_within_a_frame_is_truncated() {
     let first = event("ADDED", "v1", "Pod", b"abc");
     let body = [first.clone(), event("DELETED", "v1", "Pod", b"def")].concat();
     for end in 1..body.len() {
@@ -185,7 +185,7 @@ fn a_watch_that_breaks_off_within_a_frame_is_truncated_and_between_frames_is_not
 }
 
 #[test]
-fn an_unknown_event_type_and_a_huge_frame_are_refused() {
+fn unknown_event_types_and_huge_frames_are_rejected() {
     let error = frames(&event("RENAMED", "v1", "Pod", b""), 100).unwrap_err();
     assert!(matches!(error.problem, Problem::BadValue { .. }), "{error}");
     let error = frames(&u32::MAX.to_be_bytes(), 100).unwrap_err();
@@ -194,7 +194,7 @@ fn an_unknown_event_type_and_a_huge_frame_are_refused() {
 
 proptest! {
     #[test]
-    fn any_items_come_out_as_they_went_in_whatever_the_chunks(
+    fn items_round_trip_in_any_chunks(
         items in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 0..8),
         chunk in 1_usize..400,
     ) {
@@ -204,7 +204,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_the_splitter_or_the_framer_panic(
+    fn arbitrary_bytes_never_panic(
         body in prop::collection::vec(any::<u8>(), 0..200),
         chunk in 1_usize..64,
     ) {

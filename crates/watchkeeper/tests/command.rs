@@ -41,20 +41,20 @@ fn an_object_goes_to_protobuf_and_back() {
 #[test]
 fn bad_input_is_one_clear_line() {
     let cases: [(&[u8], &str); 5] = [
-        (b"", "error: the type of the object cannot be read: at byte 0: the input ends too early\n"),
+        (b"", "error: the type of the object cannot be read: at byte 0: unexpected end of input\n"),
         (b"hello", "error: the type of the object cannot be read: at byte 0: expected an object\n"),
         (
             br#"{"apiVersion":"example.com/v1","kind":"Widget"}"#,
             "error: example.com/v1, Kind=Widget cannot be transcoded: \
-             example.com/v1, Kind=Widget has no protobuf form: ask the server for JSON\n",
+             no protobuf encoding for example.com/v1, Kind=Widget; request JSON instead\n",
         ),
         (
             br#"{"apiVersion":"v1","kind":"Pod","spec":{"hostNetwork":"yes"}}"#,
-            "error: v1, Kind=Pod cannot be transcoded: body is malformed: at byte 54: expected true or false\n",
+            "error: v1, Kind=Pod cannot be transcoded: malformed body: at byte 54: expected true or false\n",
         ),
         (
             b"k8s\0\x0a\x7f",
-            "error: the envelope cannot be opened: at byte 5: length 127 reaches past the end: 0 bytes are left\n",
+            "error: the envelope cannot be opened: at byte 5: length 127 exceeds the remaining 0 bytes\n",
         ),
     ];
     for (input, expected) in cases {

@@ -112,8 +112,7 @@ async fn lists_that_fail_are_reported_with_the_delay_that_follows() {
     let refused = ListError::ConnectionRefused("nobody".into());
     let script = Script::new().without_initial_events().list_fails(busy()).list_fails(refused);
     let story = story_of(&script, |it| it.backoff(plain())).await;
-    let expected =
-        ["list: too many requests: Relist", "list: connection refused: Relist"];
+    let expected = ["list: too many requests: Relist", "list: connection refused: Relist"];
     assert_eq!(story.heard.failures, expected);
     assert_eq!(story.heard.delays, [Duration::from_millis(800), Duration::from_millis(1600)]);
     assert_eq!(story.asked, ["list rv=0 limit=500"; 3]);

@@ -24,10 +24,8 @@ impl Status {
     /// 409: every generated name is taken; retry after `retry_after`.
     pub fn generate_name_conflict(resource: &GroupResource, name: &str, retry_after: Duration) -> Self {
         let exists = Self::already_exists(resource, name);
-        let message = format!(
-            "{}, the server was not able to generate a unique name for the object",
-            exists.message
-        );
+        let message =
+            format!("{}, the server was not able to generate a unique name for the object", exists.message);
         Self { message, ..exists }.with_retry_after(retry_after)
     }
 
@@ -154,7 +152,8 @@ impl Status {
         let message = format!(
             "The {operation} operation against {resource} could not be completed at this time, please try again."
         );
-        Self::about(500, StatusReason::ServerTimeout, message, resource, operation).with_retry_after(retry_after)
+        Self::about(500, StatusReason::ServerTimeout, message, resource, operation)
+            .with_retry_after(retry_after)
     }
 
     /// 503: the server or a backend is unavailable.

@@ -7,16 +7,16 @@
 mod body;
 mod constructors;
 mod predicates;
-mod unexpected;
 mod reason;
+mod unexpected;
 
 use std::error::Error;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use unexpected::UnexpectedAnswer;
 pub use reason::{CauseType, StatusReason};
+pub use unexpected::UnexpectedAnswer;
 
 use crate::null::null_is_default;
 use body::Body;

@@ -24,10 +24,7 @@ macro_rules! says {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let said = Cow::<'de, str>::deserialize(deserializer)?;
                 let expected = K::$method(&());
-                match said == expected {
-                    true => Ok(Self::default()),
-                    false => Err(D::Error::custom(format_args!("{said:?} where {expected:?} was expected"))),
-                }
+                if said == expected { Ok(Self::default()) } else { Err(D::Error::custom(format_args!("{said:?} where {expected:?} was expected"))) }
             }
         }
 

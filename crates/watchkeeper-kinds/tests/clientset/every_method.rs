@@ -141,10 +141,7 @@ async fn ask_in<K>(
     match way {
         Way::Dynamic => {
             let objects = place.client.dynamic(&row.group_version.parse().unwrap(), row.plural);
-            let objects = match row.namespaced {
-                true => objects.namespace(NAMESPACE),
-                false => objects,
-            };
+            let objects = if row.namespaced { objects.namespace(NAMESPACE) } else { objects };
             ask(note, &objects, row, samples, written).await;
         }
         _ => ask(note, &way.typed(api), row, samples, written).await,
@@ -169,9 +166,13 @@ async fn ask<T>(
     let what = row.what();
 
     let listed = objects.list(&ListOptions::default()).await;
-    let listed = listed.map(|list| match row.embedded {
-        true => json!("listed"), // each server begins with objects of its own
-        false => json!(list.items),
+    let listed = listed.map(|list| {
+        if row.embedded {
+            // each server begins with objects of its own
+            json!("listed")
+        } else {
+            json!(list.items)
+        }
     });
     note.note_outcome(&format!("{what}list"), &listed);
     let none = objects.get("no-such-object").await.err().unwrap();

@@ -136,10 +136,8 @@ fn normalize(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(normalize),
         Value::String(text) if text.starts_with("10.0.0.") => *text = "<address>".to_owned(),
         Value::String(text) => {
-            let words = text.split('"').map(|word| match word.starts_with("test-") {
-                true => "<namespace>",
-                false => word,
-            });
+            let words =
+                text.split('"').map(|word| if word.starts_with("test-") { "<namespace>" } else { word });
             *text = words.collect::<Vec<_>>().join("\"");
         }
         _ => {}

@@ -81,9 +81,10 @@ fn group(versions: &BTreeMap<String, Vec<Resource>>) -> String {
             let (plural, returned) = (&resource.plural, format!("{}::{}", resource.version, resource.kind));
             let (method, returned) = (resource.method(), format!("TypedInformer<{returned}>"));
             let line = format!("    pub fn {method}(&self) -> {returned} {{");
-            let signature = match line.len() > WIDTH {
-                true => format!("    pub fn {method}(\n        &self,\n    ) -> {returned} {{"),
-                false => line,
+            let signature = if line.len() > WIDTH {
+                format!("    pub fn {method}(\n        &self,\n    ) -> {returned} {{")
+            } else {
+                line
             };
             let _ = write!(
                 file,

@@ -121,9 +121,12 @@ pub(crate) fn endpoints_addresses(subject: &Subject<'_>) -> Value {
         }
         for port in ports {
             let number = int(port, "port");
-            all.extend(addresses().map(|address| match address.contains(':') {
-                true => format!("[{address}]:{number}"),
-                false => format!("{address}:{number}"),
+            all.extend(addresses().map(|address| {
+                if address.contains(':') {
+                    format!("[{address}]:{number}")
+                } else {
+                    format!("{address}:{number}")
+                }
             }));
         }
     }

@@ -36,16 +36,18 @@ fn is_bound(claim: &Value) -> bool {
 }
 
 pub(crate) fn claim_capacity(subject: &Subject<'_>) -> Value {
-    Value::from(match is_bound(subject.object) {
-        true => amount(at(subject.object, "status.capacity.storage")),
-        false => String::new(),
+    Value::from(if is_bound(subject.object) {
+        amount(at(subject.object, "status.capacity.storage"))
+    } else {
+        String::new()
     })
 }
 
 pub(crate) fn claim_modes(subject: &Subject<'_>) -> Value {
-    Value::from(match is_bound(subject.object) {
-        true => modes(list(subject.object, "status.accessModes")),
-        false => String::new(),
+    Value::from(if is_bound(subject.object) {
+        modes(list(subject.object, "status.accessModes"))
+    } else {
+        String::new()
     })
 }
 

@@ -1,24 +1,24 @@
-//! Why a body could not be decoded as a type.
+//! Decoding errors.
 
 use std::fmt;
 
 use crate::Malformed;
 
-/// Why a body could not be decoded. The body itself stays as it is: another type may fit it.
+/// An error from decoding a body. The body may still decode as another type.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// The bytes are not what their encoding says.
-    #[error("body is malformed")]
+    /// The bytes are malformed.
+    #[error("malformed body")]
     Malformed(#[from] Malformed),
-    /// JSON that is malformed, or is not of the type.
-    #[error("body does not fit the type")]
+    /// The JSON is malformed or does not match the type.
+    #[error("body does not match the type")]
     Json(#[source] serde_json::Error),
-    /// Well-formed protobuf that is not of the type.
-    #[error("body does not fit the type: {0}")]
+    /// The protobuf message does not match the type.
+    #[error("body does not match the type: {0}")]
     Mismatch(String),
-    /// Protobuf of a kind that the tables do not have.
-    #[error("{kind} has no protobuf form: ask the server for JSON")]
+    /// The kind has no protobuf message.
+    #[error("no protobuf encoding for {kind}; request JSON instead")]
     NoMessage {
         /// The kind.
         kind: String,

@@ -1,5 +1,5 @@
-//! The fields of a protobuf message, shown to serde as the entries of the JSON object that Go
-//! would write for it (D1).
+//! A serde map over the fields of a protobuf message, equal to the JSON object that Go writes for
+//! it (`decode.D1`).
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
@@ -12,16 +12,16 @@ use crate::protobuf::{Cursor, Tag, Wire};
 use crate::schema::{self, Field, Form, Message, Shape};
 use crate::{Kind, Malformed, Problem};
 
-/// The entries of one message, in the order of the bytes and then those that are missing from them.
+/// The entries of a message: fields in the order of the bytes, then absent ones that JSON shows.
 #[derive(Debug)]
 pub(crate) struct Fields<'de> {
     message: &'static Message,
-    /// The message, or the one inlined in it that is being read.
+    /// The message being read: the outer one, or one inlined in it.
     level: Level<'de>,
-    /// The messages around that one.
-    around: Vec<Level<'de>>,
+    /// The messages that contain it.
+    outer: Vec<Level<'de>>,
     depth: usize,
-    /// Slots of the fields that have been seen.
+    /// Slots of the fields read so far.
     seen: u64,
     types: Vec<(&'static str, &'de str)>,
     pending: Pending<'de>,
@@ -35,33 +35,33 @@ struct Level<'de> {
     slot: u8,
 }
 
-/// The value whose key was handed out.
+/// The value of the last returned key.
 #[derive(Debug)]
 enum Pending<'de> {
     None,
     Type(&'de str),
-    /// A field that the bytes do not have.
+    /// A field that is absent from the bytes.
     Missing(&'static Field),
-    /// One value, whose payload the cursor stands before.
+    /// A single value; the cursor is at its payload.
     One(&'static Field),
-    /// A list or a map, whose first payload the cursor stands before.
+    /// A list or a map; the cursor is at its first payload.
     Run(&'static Field, Tag),
 }
 
 impl<'de> Fields<'de> {
-    /// The fields of an object, which begin with its type.
+    /// Creates the fields of an object, starting with its type.
     pub(crate) fn of(bytes: &'de [u8], kind: &'de Kind) -> Result<Self, DecodeError> {
         let mut fields = Self::untyped(bytes, kind)?;
         fields.types = type_entries(kind);
         Ok(fields)
     }
 
-    /// The fields of an object without its type.
+    /// Creates the fields of an object, without its type.
     pub(crate) fn untyped(bytes: &'de [u8], kind: &Kind) -> Result<Self, DecodeError> {
         Ok(Self::below(kind.require_message()?, Cursor::new(bytes), 0)?)
     }
 
-    /// The fields of a message at some depth.
+    /// Creates the fields of a nested message.
     pub(crate) fn below(
         message: &'static Message,
         cursor: Cursor<'de>,
@@ -71,17 +71,17 @@ impl<'de> Fields<'de> {
             return cursor.fail(Problem::TooDeep { limit: MESSAGE_DEPTH });
         }
         let level = Level { message, cursor, slot: 0 };
-        let (around, types) = (Vec::new(), Vec::new());
-        Ok(Self { message, level, around, depth, seen: 0, types, pending: Pending::None })
+        let (outer, types) = (Vec::new(), Vec::new());
+        Ok(Self { message, level, outer, depth, seen: 0, types, pending: Pending::None })
     }
 
-    /// Moves to the next field that JSON shows, and returns its name.
+    /// Moves to the next field that appears in JSON, and returns its name.
     fn advance(&mut self) -> Result<Option<&'static str>, Malformed> {
         loop {
             let level = &mut self.level;
             let Some(tag) = level.cursor.tag()? else {
-                match self.around.pop() {
-                    Some(around) => self.level = around,
+                match self.outer.pop() {
+                    Some(outer) => self.level = outer,
                     None => return Ok(self.advance_missing()),
                 }
                 continue;
@@ -93,17 +93,17 @@ impl<'de> Fields<'de> {
             level.cursor.expect(tag, payload_wire(field))?;
             let slot = level.slot + field.slot();
             if field.shape() == Shape::Inline {
-                let Form::Message(id) = field.form() else { unreachable!("the table is checked for it") };
+                let Form::Message(id) = field.form() else { unreachable!("checked when the table is read") };
                 let cursor = level.cursor.message()?;
                 let inlined = Level { message: schema::builtin().get(id), cursor, slot };
-                self.around.push(std::mem::replace(level, inlined));
+                self.outer.push(std::mem::replace(level, inlined));
                 continue;
             }
             if self.seen & 1 << slot != 0 {
                 return level.cursor.fail(Problem::ScatteredField { field: tag.field });
             }
             self.seen |= 1 << slot;
-            if field.hides_zero() && level.cursor.zero_comes() {
+            if field.hides_zero() && level.cursor.take_zero() {
                 continue;
             }
             self.pending = match field.shape() {
@@ -114,7 +114,7 @@ impl<'de> Fields<'de> {
         }
     }
 
-    /// The next field that JSON shows although the bytes do not have it.
+    /// Moves to the next absent field that appears in JSON.
     fn advance_missing(&mut self) -> Option<&'static str> {
         let missing = self.message.always() & !self.seen;
         if missing == 0 {
@@ -122,13 +122,14 @@ impl<'de> Fields<'de> {
         }
         let slot = missing.trailing_zeros();
         self.seen |= 1 << slot;
-        let visible = self.message.in_slot(slot).expect("T2: every slot of the set is a visible field");
+        let visible =
+            self.message.in_slot(slot).expect("schema.T2: every slot of the set is a visible field");
         self.pending = Pending::Missing(visible.field(schema::builtin()));
         Some(visible.name)
     }
 }
 
-/// How the payload of a field is laid out: an entry of a map is a message whatever its values are.
+/// Returns the wire type of a field. An entry of a map is always a message.
 fn payload_wire(field: &Field) -> Wire {
     match field.shape() {
         Shape::Map => Wire::Bytes,
@@ -152,7 +153,7 @@ impl<'de> MapAccess<'de> for Fields<'de> {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, DecodeError> {
         match std::mem::replace(&mut self.pending, Pending::None) {
-            Pending::None => Err(DecodeError::custom("a value was asked for before its key")),
+            Pending::None => Err(DecodeError::custom("value requested before its key")),
             Pending::Type(text) => seed.deserialize(Text::new(text)),
             Pending::Missing(field) => {
                 seed.deserialize(Nested { value: Value::zero(field), depth: self.depth })
@@ -162,7 +163,7 @@ impl<'de> MapAccess<'de> for Fields<'de> {
                 seed.deserialize(Nested { value, depth: self.depth })
             }
             Pending::Run(field, tag) => {
-                let rest = Rest::new(tag, &mut self.level.cursor); // the key was read from this level
+                let rest = Rest::new(tag, &mut self.level.cursor); // the key is from this level
                 let mut run = Run { field, rest, depth: self.depth };
                 let value = seed.deserialize(&mut run)?;
                 run.rest.drain()?;
@@ -197,28 +198,27 @@ impl<'de> Deserializer<'de> for Fields<'de> {
     }
 }
 
-/// What is left of a run of payloads under one tag.
+/// The remaining payloads of a repeated field.
 #[derive(Debug)]
 struct Rest<'a, 'de> {
     tag: Tag,
     cursor: &'a mut Cursor<'de>,
-    /// The cursor stands before a payload, not before a tag.
+    /// Whether the cursor is at a payload rather than a tag.
     at_payload: bool,
 }
 
 impl<'a, 'de> Rest<'a, 'de> {
-    /// The run whose first tag was just read.
+    /// Creates the rest of a field whose first tag was just read.
     fn new(tag: Tag, cursor: &'a mut Cursor<'de>) -> Self {
         Self { tag, cursor, at_payload: true }
     }
 
-    /// Whether another payload follows, which the cursor then stands before.
+    /// Moves to the next payload; returns whether there is one.
     fn next(&mut self) -> bool {
         std::mem::take(&mut self.at_payload) || self.cursor.tag_if(self.tag)
     }
 
-    /// How many payloads are left: worth a look, since a list of large elements that has to grow
-    /// moves them again and again.
+    /// Counts the remaining payloads, so that a list of large elements is allocated once.
     fn count(&self) -> Option<usize> {
         let mut ahead = Rest { tag: self.tag, cursor: &mut self.cursor.clone(), at_payload: self.at_payload };
         let mut count = 0;
@@ -229,7 +229,7 @@ impl<'a, 'de> Rest<'a, 'de> {
         Some(count)
     }
 
-    /// Passes over what nobody asked for (D2).
+    /// Skips the remaining payloads (`decode.D2`).
     fn drain(&mut self) -> Result<(), Malformed> {
         while self.next() {
             self.cursor.skip(self.tag.wire)?;
@@ -272,7 +272,7 @@ impl<'de> Deserializer<'de> for &mut Run<'_, 'de> {
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        visitor.visit_unit() // D2: the caller drains the run
+        visitor.visit_unit() // decode.D2: the caller drains the run
     }
 
     serde::forward_to_deserialize_any! {
@@ -290,7 +290,7 @@ pub(super) struct Elements<'a, 'de> {
 }
 
 impl<'a, 'de> Elements<'a, 'de> {
-    /// The list whose first tag was just read.
+    /// Creates a list whose first tag was just read.
     pub(super) fn new(form: Form, tag: Tag, cursor: &'a mut Cursor<'de>, depth: usize) -> Self {
         Self { form, rest: Rest::new(tag, cursor), depth }
     }
@@ -337,13 +337,12 @@ impl<'de> MapAccess<'de> for Entries<'_, 'de> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, DecodeError> {
-        let value =
-            self.value.take().ok_or_else(|| DecodeError::custom("a value was asked for before its key"))?;
+        let value = self.value.take().ok_or_else(|| DecodeError::custom("value requested before its key"))?;
         seed.deserialize(Nested { value, depth: self.depth })
     }
 }
 
-/// One entry: the key in field 1, the value in field 2, each zero if missing.
+/// Reads an entry: the key in field 1, the value in field 2, each zero if absent.
 fn read_entry(form: Form, mut cursor: Cursor<'_>) -> Result<(&str, Value<'_>), Malformed> {
     let (mut key, mut value) = ("", None);
     while let Some(tag) = cursor.tag()? {
@@ -361,7 +360,7 @@ fn read_entry(form: Form, mut cursor: Cursor<'_>) -> Result<(&str, Value<'_>), M
     }
     let value = match (value, form) {
         (Some(value), _) => value,
-        // In a map, Go reads nothing as something without content.
+        // In a map, Go decodes an absent value as an empty one.
         (None, Form::Bytes) => Value::Bytes(&[]),
         (None, Form::Strings) => Value::EmptyList,
         (None, form) => Value::zero_of(form),

@@ -1,4 +1,4 @@
-//! Typed decode of JSON: serde_json, with `apiVersion` and `kind` put back.
+//! Decoding of JSON: serde_json, with `apiVersion` and `kind` added.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::text::Text;
 use crate::{Kind, Malformed, Problem};
 
 pub(super) fn decode<'de, T: Deserialize<'de>>(body: &'de [u8], kind: &'de Kind) -> Result<T, DecodeError> {
-    // One check of the whole text costs less than one for each string.
+    // Validating the whole text once is cheaper than validating each string.
     let text = std::str::from_utf8(body)
         .map_err(|error| Malformed::new(error.valid_up_to(), Problem::InvalidUtf8))?;
     let mut reader = serde_json::Deserializer::from_str(text);
@@ -67,13 +67,12 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for TypedVisitor<'de, V> {
     }
 }
 
-/// The two entries that every object begins with, last one first. What is of no version is no object of an API, and
-/// may have a `kind` of its own.
+/// Returns the type entries of an object, in reverse order. Kinds without a version are not API objects and have none.
 pub(super) fn type_entries(kind: &Kind) -> Vec<(&'static str, &str)> {
     if kind.name().version.is_empty() {
         return Vec::new();
     }
-    vec![("apiVersion", kind.api_version()), ("kind", kind.kind())] // taken from the end: Go writes the kind first
+    vec![("apiVersion", kind.api_version()), ("kind", kind.kind())] // popped from the end: Go writes the kind first
 }
 
 struct TypedMap<'de, A> {

@@ -1,11 +1,11 @@
-//! Typed decode: any `Deserialize` type out of either encoding.
+//! Decoding of either encoding into any `Deserialize` type.
 //!
-//! From: the [`Encoded`] bodies of the store.
-//! To:   whoever asked for a type: a generated one, a custom resource's, or three fields of a Pod.
+//! Input: the [`Encoded`] bodies of the store.
+//! Output: a generated type, a custom resource's, or a struct with a few fields.
 //!
-//! - D1: protobuf is shown to serde exactly as the JSON that Go would write for it: same names, same
-//!   omissions, same nulls. So a type that reads the one reads the other.
-//! - D2: what the type does not ask for is passed over, not decoded.
+//! - `decode.D1`: serde sees protobuf exactly as the JSON that Go writes for it: the same names,
+//!   omissions and nulls. A type thus decodes from both encodings.
+//! - `decode.D2`: fields that the type does not have are skipped.
 
 mod error;
 mod fields;
@@ -22,8 +22,7 @@ pub(crate) use value::RAW_JSON;
 
 use crate::{Kind, values};
 
-/// Decodes a body as a `T`. `apiVersion` and `kind`, which no stored body has, are added, unless the kind has no
-/// version: then it is none of an API's, and the body is decoded as it is.
+/// Decodes a body as a `T`. Adds `apiVersion` and `kind`, which stored bodies lack, unless the kind has no version.
 ///
 /// ```
 /// use serde::Deserialize;
@@ -48,13 +47,13 @@ use crate::{Kind, values};
 /// ```
 ///
 /// # Errors
-/// Where the body is malformed, where it is not a `T`, where it is protobuf of a kind that has no message, or where it
-/// has far more values than an object of its size needs.
+/// If the body is malformed or not a `T`, is protobuf of a kind without a message, or has far more values than usual
+/// for its size.
 pub fn decode<'de, T: Deserialize<'de>>(encoded: &'de Encoded, kind: &'de Kind) -> Result<T, DecodeError> {
     decode_bytes(encoded.encoding, &encoded.body, kind)
 }
 
-/// Decodes a body that is not kept, as [`decode`] does.
+/// Decodes borrowed bytes, as [`decode`] does.
 ///
 /// # Errors
 /// As [`decode`].

@@ -1,12 +1,11 @@
-//! A text that was not read as a value: a key, or what an object is.
+//! A deserializer for keys and types.
 
 use std::marker::PhantomData;
 
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{Deserializer, Error, Visitor};
 
-/// A text that can be read as whatever JSON reads a text as: itself, something optional, something wrapped, or the
-/// name of a variant.
+/// Deserializes a string as JSON does: as itself, an option, a newtype or the name of a variant.
 pub(super) struct Text<'de, E> {
     text: &'de str,
     error: PhantomData<E>,

@@ -1,4 +1,4 @@
-//! One value of a protobuf message, shown to serde as the JSON value that it stands for.
+//! A serde deserializer for a value of a protobuf message, equal to its JSON value.
 
 use std::fmt::{self, Write};
 
@@ -15,10 +15,10 @@ use crate::protobuf::{Cursor, Tag, Wire, read_time};
 use crate::schema::{self, Field, Form, Message, Shape};
 use crate::{Malformed, Problem, quantity};
 
-/// By this name a transcoder asks for raw JSON as its bytes, where there is raw JSON.
+/// The newtype name by which the transcoder requests the bytes of raw JSON.
 pub(crate) const RAW_JSON: &str = "$watchkeeper::RawJson";
 
-/// A value that has been found, and not been looked into further than needed to know its kind.
+/// A value, parsed only as far as needed to know its type.
 #[derive(Debug, Clone)]
 pub(crate) enum Value<'de> {
     Null,
@@ -26,21 +26,21 @@ pub(crate) enum Value<'de> {
     Int(i64),
     Double(f64),
     Text(&'de str),
-    /// A quantity that was not written as Go writes it.
+    /// A quantity that was not in canonical form.
     Quantity(Box<str>),
     Bytes(&'de [u8]),
     Time(Timestamp),
     MicroTime(Timestamp),
     Message(&'static Message, Cursor<'de>),
-    /// JSON text, not checked.
+    /// Unchecked JSON.
     Raw(&'de [u8]),
     EmptyList,
-    /// The payloads of one field of a message: texts, or messages.
+    /// A repeated field of strings or messages.
     List(Form, Tag, Cursor<'de>),
 }
 
 impl<'de> Value<'de> {
-    /// How the payload of a form is laid out.
+    /// Returns the wire type of a form.
     pub(crate) fn wire(form: Form) -> Wire {
         match form {
             Form::Bool | Form::Int32 | Form::Int64 => Wire::Varint,
@@ -49,7 +49,7 @@ impl<'de> Value<'de> {
         }
     }
 
-    /// Reads the payload behind a tag.
+    /// Reads the payload after a tag.
     pub(crate) fn read(form: Form, cursor: &mut Cursor<'de>) -> Result<Self, Malformed> {
         Ok(match form {
             Form::Bool => Value::Bool(cursor.varint()? != 0),
@@ -68,7 +68,7 @@ impl<'de> Value<'de> {
                 _ => Value::Null,
             },
             Form::Strings => match Value::list(Form::String, 1, cursor.message()?)? {
-                Value::Null => Value::EmptyList, // its message is there, so Go has a list
+                Value::Null => Value::EmptyList, // the message is present, so Go has an empty list
                 list => list,
             },
             Form::SchemaOrBool(id) => {
@@ -83,7 +83,7 @@ impl<'de> Value<'de> {
         })
     }
 
-    /// What JSON shows for a field that the message does not have.
+    /// Returns the JSON value of an absent field.
     pub(crate) fn zero(field: &Field) -> Self {
         match field.shape() {
             Shape::One => Self::zero_of(field.form()),
@@ -91,7 +91,7 @@ impl<'de> Value<'de> {
         }
     }
 
-    /// What JSON shows for a value that was not written.
+    /// Returns the JSON value of an absent form.
     pub(crate) fn zero_of(form: Form) -> Self {
         match form {
             Form::Bool | Form::SchemaOrBool(_) => Value::Bool(false),
@@ -104,7 +104,7 @@ impl<'de> Value<'de> {
         }
     }
 
-    /// The list of one field of a message; Go has nothing for a list without elements.
+    /// Returns the list in a field of a message; null if it has no elements, as in Go.
     fn list(form: Form, number: u32, mut cursor: Cursor<'de>) -> Result<Self, Malformed> {
         while let Some(tag) = cursor.tag()? {
             if tag.field == number {
@@ -117,7 +117,7 @@ impl<'de> Value<'de> {
     }
 }
 
-/// Go parses a quantity wherever it reads one, and writes it back in its own way.
+/// Reads a quantity. Go normalizes quantities whenever it reads them.
 fn read_quantity(mut cursor: Cursor<'_>) -> Result<Value<'_>, Malformed> {
     let (mut text, mut at) = ("0", cursor.offset());
     while let Some(tag) = cursor.tag()? {
@@ -153,13 +153,13 @@ fn read_int_or_string(mut cursor: Cursor<'_>) -> Result<Value<'_>, Malformed> {
         0 => Ok(Value::Int(i64::from(int))),
         1 => Ok(Value::Text(text)),
         other => {
-            let expected = "0 or 1 for the type of a number-or-text";
+            let expected = "type 0 or 1 of an IntOrString";
             cursor.fail(Problem::BadValue { expected, found: other.to_string() })
         }
     }
 }
 
-/// Field 1 of a message that only wraps bytes.
+/// Reads field 1 of a message that only wraps bytes.
 fn read_bytes(mut cursor: Cursor<'_>) -> Result<Option<&[u8]>, Malformed> {
     let mut bytes = None;
     while let Some(tag) = cursor.tag()? {
@@ -197,7 +197,7 @@ fn read_flag(mut cursor: Cursor<'_>) -> Result<bool, Malformed> {
     Ok(flag)
 }
 
-/// A list in field 2 comes before a schema in field 1.
+/// A list in field 2 takes precedence over a schema in field 1.
 fn read_schemas(id: schema::MessageId, form: Form, message: Cursor<'_>) -> Result<Value<'_>, Malformed> {
     match Value::list(form, 2, message.clone())? {
         Value::Null => {
@@ -208,7 +208,7 @@ fn read_schemas(id: schema::MessageId, form: Form, message: Cursor<'_>) -> Resul
     }
 }
 
-/// A value, and how many messages it is below.
+/// A value and its nesting depth.
 #[derive(Debug)]
 pub(crate) struct Nested<'de> {
     pub(crate) value: Value<'de>,
@@ -228,8 +228,8 @@ impl<'de> Deserializer<'de> for Nested<'de> {
             Value::Text(text) => visitor.visit_borrowed_str(text),
             Value::Quantity(text) => visitor.visit_string(text.into()),
             Value::Bytes(bytes) => visitor.visit_string(STANDARD.encode(bytes)),
-            Value::Time(time) => visitor.visit_str(Printed::of(time).as_str()),
-            Value::MicroTime(time) => visitor.visit_str(Printed::of(time.display_micro()).as_str()),
+            Value::Time(time) => visitor.visit_str(Formatted::of(time).as_str()),
+            Value::MicroTime(time) => visitor.visit_str(Formatted::of(time.display_micro()).as_str()),
             Value::Message(message, cursor) => {
                 visitor.visit_map(Fields::below(message, cursor, self.depth + 1)?)
             }
@@ -283,7 +283,7 @@ impl<'de> Deserializer<'de> for Nested<'de> {
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        visitor.visit_unit() // D2
+        visitor.visit_unit() // decode.D2
     }
 
     serde::forward_to_deserialize_any! {
@@ -292,28 +292,28 @@ impl<'de> Deserializer<'de> for Nested<'de> {
     }
 }
 
-/// A short text that was printed without an allocation.
-struct Printed {
+/// A short string that was formatted without an allocation.
+struct Formatted {
     text: [u8; Self::LENGTH],
     length: usize,
 }
 
-impl Printed {
-    /// A moment of any 64-bit count of seconds is shorter.
+impl Formatted {
+    /// Longer than any timestamp.
     const LENGTH: usize = 48;
 
     fn of(value: impl fmt::Display) -> Self {
-        let mut printed = Self { text: [0; Self::LENGTH], length: 0 };
-        write!(printed, "{value}").expect("a moment is shorter than the buffer");
-        printed
+        let mut formatted = Self { text: [0; Self::LENGTH], length: 0 };
+        write!(formatted, "{value}").expect("timestamps fit the buffer");
+        formatted
     }
 
     fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.text[..self.length]).expect("it was printed as text")
+        std::str::from_utf8(&self.text[..self.length]).expect("formatted as UTF-8")
     }
 }
 
-impl Write for Printed {
+impl Write for Formatted {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let end = self.length + text.len();
         self.text.get_mut(self.length..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());

@@ -1,20 +1,19 @@
-//! Cutting fields out of a JSON object while it is copied.
+//! Prunes fields from a JSON object while copying it.
 //!
-//! The object is walked once to find what stays, which gives its length, and then copied once into
-//! a box of exact size. Only objects on the way to a named field are walked; the rest is skipped.
+//! A first pass finds the ranges to keep and thus the length; then they are copied into a box of
+//! exactly that size. Only the parents of pruned fields are parsed; the rest is skipped.
 //!
-//! - K1: what stays is valid JSON if what came was: with a member goes one of the commas beside it.
+//! - `cut.K1`: pruning valid JSON yields valid JSON: each removed member takes one comma with it.
 
 use std::ops::Range;
 
 use super::{Reader, Shape};
 use crate::{Limits, Malformed, Node, Paths};
 
-/// Copies the object without the fields that are named.
+/// Copies the object without the fields in `paths`.
 ///
-/// A list on the way to a field means each of its elements. An object that loses all of its fields
-/// stays, empty. What is not on the way to a named field is only checked for being balanced; that
-/// it is JSON will be seen by whoever reads it.
+/// A path through a list applies to each element. An object that loses all fields becomes empty.
+/// Outside of the paths, the JSON is only checked for balanced brackets.
 ///
 /// ```
 /// use watchkeeper_wire::{Paths, json};
@@ -26,7 +25,7 @@ use crate::{Limits, Malformed, Node, Paths};
 /// ```
 ///
 /// # Errors
-/// Where the bytes are not one JSON object, or nested deeper than [`Limits::DEFAULT`] says.
+/// If the input is not a JSON object, or exceeds the depth of [`Limits::DEFAULT`].
 pub fn cut(object: &[u8], paths: &Paths) -> Result<Box<[u8]>, Malformed> {
     let mut reader = Reader::new(object, Limits::DEFAULT);
     let mut body = Body::default();
@@ -35,7 +34,7 @@ pub fn cut(object: &[u8], paths: &Paths) -> Result<Box<[u8]>, Malformed> {
     Ok(body.copy(object))
 }
 
-/// Walks an object and notes what of it is cut out.
+/// Records the pruned ranges of an object.
 fn cut_object(reader: &mut Reader<'_>, paths: &Paths, body: &mut Body) -> Result<(), Malformed> {
     reader.begin_object()?;
     let mut members = Members::new(reader);
@@ -61,12 +60,12 @@ fn cut_object(reader: &mut Reader<'_>, paths: &Paths, body: &mut Body) -> Result
     Ok(())
 }
 
-/// What the set says of the field with this key.
+/// Returns the part of a field to prune.
 pub(super) fn node<'p>(paths: &'p Paths, key: &[u8]) -> Option<&'p Node> {
     paths.of(key)
 }
 
-/// Walks a value on the way to the named fields.
+/// Records the pruned ranges of a value.
 pub(super) fn cut_value(reader: &mut Reader<'_>, paths: &Paths, body: &mut Body) -> Result<(), Malformed> {
     match reader.peek()? {
         Shape::Object => cut_object(reader, paths, body)?,
@@ -81,16 +80,16 @@ pub(super) fn cut_value(reader: &mut Reader<'_>, paths: &Paths, body: &mut Body)
     Ok(())
 }
 
-/// The pieces of an object that stay, in order.
+/// The ranges of an object to keep, in order.
 #[derive(Debug, Default)]
 pub(super) struct Body {
     pieces: Vec<Range<usize>>,
-    /// Where the next piece starts.
+    /// Start of the next piece.
     start: usize,
 }
 
 impl Body {
-    /// Copies the pieces into a box of their size.
+    /// Copies the pieces into a box of exactly their size.
     pub(super) fn copy(mut self, object: &[u8]) -> Box<[u8]> {
         self.pieces.push(self.start..object.len());
         let mut copy = Vec::with_capacity(self.pieces.iter().map(Range::len).sum());
@@ -100,52 +99,52 @@ impl Body {
         copy.into_boxed_slice()
     }
 
-    fn leave_out(&mut self, cut: Range<usize>) {
+    fn remove(&mut self, cut: Range<usize>) {
         self.pieces.push(self.start..cut.start);
         self.start = cut.end;
     }
 }
 
-/// The members of one object, of which some are cut out (K1).
+/// Tracks the kept and removed members of an object (`cut.K1`).
 #[derive(Debug)]
 pub(super) struct Members {
-    /// Behind the last member that stays, or behind the opening brace.
+    /// End of the last kept member, or of the opening brace.
     edge: usize,
-    any_stays: bool,
-    /// Behind the last member that was cut out and that `edge` is before.
+    any_kept: bool,
+    /// End of the last removed member after `edge`.
     cut: Option<usize>,
 }
 
 impl Members {
-    /// The reader has just entered the object.
+    /// Creates a tracker after the reader has entered the object.
     pub(super) fn new(reader: &Reader<'_>) -> Self {
-        Self { edge: reader.offset(), any_stays: false, cut: None }
+        Self { edge: reader.offset(), any_kept: false, cut: None }
     }
 
-    /// The reader has read the key of a member that stays.
+    /// Called after the key of a kept member.
     pub(super) fn keep(&mut self, reader: &Reader<'_>, body: &mut Body) {
         if let Some(end) = self.cut.take() {
-            // The comma before this member stays if there is a member before it.
-            let end = if self.any_stays { end } else { reader.key_offset() };
-            body.leave_out(self.edge..end);
+            // Keep the comma before this member if there is a kept member before it.
+            let end = if self.any_kept { end } else { reader.key_offset() };
+            body.remove(self.edge..end);
         }
     }
 
-    /// The reader has read that member.
+    /// Called after a kept member.
     pub(super) fn kept(&mut self, reader: &Reader<'_>) {
-        self.any_stays = true;
+        self.any_kept = true;
         self.edge = reader.offset();
     }
 
-    /// The reader has read a member that is cut out.
+    /// Called after a removed member.
     pub(super) fn cut(&mut self, reader: &Reader<'_>) {
         self.cut = Some(reader.offset());
     }
 
-    /// The object has ended.
+    /// Called at the end of the object.
     pub(super) fn end(self, body: &mut Body) {
         if let Some(end) = self.cut {
-            body.leave_out(self.edge..end);
+            body.remove(self.edge..end);
         }
     }
 }

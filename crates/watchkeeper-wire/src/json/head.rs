@@ -1,4 +1,4 @@
-//! Reading the head of a JSON object: its `metadata`, wherever that stands.
+//! Parses the `metadata` of a JSON object.
 
 use std::borrow::Cow;
 
@@ -8,11 +8,10 @@ use super::cut::{Body, Members, cut_value, node};
 use super::{Keys, Reader};
 use crate::{Annotations, Limits, Malformed, Node, Paths, Problem};
 
-/// Reads the head of an object in one pass over its bytes.
+/// Parses the metadata of an object in one pass.
 ///
-/// `null` means that a field is not there, as it does to Go. An object without a name has a head
-/// too: bookmarks and bodies with `generateName` have none. What is outside of `metadata` is only
-/// checked for being balanced; that it is JSON will be seen by whoever reads it.
+/// As in Go, `null` is an absent field. The name may be empty, as in bookmarks and bodies with
+/// `generateName`. Outside of `metadata`, the JSON is only checked for balanced brackets.
 ///
 /// ```
 /// use watchkeeper_core::HeadBuilder;
@@ -26,9 +25,9 @@ use crate::{Annotations, Limits, Malformed, Node, Paths, Problem};
 /// ```
 ///
 /// # Errors
-/// Where the bytes are not one JSON object, where it has no `metadata`, where a field of the
-/// metadata is not what it should be, where a key comes twice at the top, in the metadata or in one
-/// of its maps, or where [`Limits::DEFAULT`] is exceeded.
+/// If the input is not a JSON object, has no `metadata`, has an invalid field in the metadata, has
+/// duplicate keys at the top level, in the metadata or in one of its maps, or exceeds
+/// [`Limits::DEFAULT`].
 pub fn read_head(object: &[u8], annotations: Annotations, head: &mut HeadBuilder) -> Result<Head, Malformed> {
     let mut reader = Reader::new(object, Limits::DEFAULT);
     let (mut keys, mut found) = (Keys::default(), false);
@@ -46,16 +45,16 @@ pub fn read_head(object: &[u8], annotations: Annotations, head: &mut HeadBuilder
     finish(reader, found, head)
 }
 
-/// A head is within 4 GiB if its object is.
+/// Checks the length of an object. The metadata of a larger object could exceed 4 GiB.
 pub(super) fn check_length(object: &[u8], limits: Limits) -> Result<(), Malformed> {
     let limit = limits.object_bytes.min(u32::MAX as usize);
-    match object.len() > limit {
-        true => Err(Malformed::new(0, Problem::TooLong { what: "object", limit })),
-        false => Ok(()),
+    if object.len() > limit {
+        return Err(Malformed::new(0, Problem::TooLong { what: "object", limit }));
     }
+    Ok(())
 }
 
-/// The head, once all of the object has been read.
+/// Returns the metadata after the whole object has been read.
 pub(super) fn finish(mut reader: Reader<'_>, found: bool, head: &mut HeadBuilder) -> Result<Head, Malformed> {
     reader.end()?;
     if !found {
@@ -64,7 +63,7 @@ pub(super) fn finish(mut reader: Reader<'_>, found: bool, head: &mut HeadBuilder
     Ok(head.finish())
 }
 
-/// Reads the value of `metadata`, and notes what of it is cut out. Returns whether there was one.
+/// Parses the value of `metadata` and records its pruned ranges. Returns whether it was present.
 pub(super) fn read_metadata(
     reader: &mut Reader<'_>,
     annotations: Annotations,
@@ -72,7 +71,7 @@ pub(super) fn read_metadata(
     cut: &Paths,
     body: &mut Body,
 ) -> Result<bool, Malformed> {
-    if reader.null_comes()? {
+    if reader.take_null()? {
         return Ok(false);
     }
     reader.begin_object()?;
@@ -101,14 +100,14 @@ pub(super) fn read_metadata(
     Ok(true)
 }
 
-/// Reads one field of the metadata.
+/// Parses a field of the metadata.
 fn read_field(
     reader: &mut Reader<'_>,
     name: &[u8],
     annotations: Annotations,
     head: &mut HeadBuilder,
 ) -> Result<(), Malformed> {
-    if reader.null_comes()? {
+    if reader.take_null()? {
         return Ok(());
     }
     match name {
@@ -134,19 +133,19 @@ fn read_field(
     Ok(())
 }
 
-/// Go writes a time that is not set as `null`, and takes the first moment of the year 1 for one.
+/// Parses a timestamp. Go writes an unset time as `null`, and treats its zero time as unset.
 fn read_time(reader: &mut Reader<'_>) -> Result<Option<Timestamp>, Malformed> {
     reader.peek()?;
-    let place = reader.offset();
+    let offset = reader.offset();
     let text = reader.string()?;
     match text.parse() {
         Ok(Timestamp::GO_ZERO) => Ok(None),
         Ok(time) => Ok(Some(time)),
-        Err(_) => Err(Malformed::new(place, Problem::bad_value("a time in RFC 3339", &text))),
+        Err(_) => Err(Malformed::new(offset, Problem::bad_value("an RFC 3339 time", &text))),
     }
 }
 
-/// A map from text to text. Go reads a `null` in it as the empty text.
+/// Parses a map of strings. As in Go, a `null` value is the empty string.
 fn read_pairs(reader: &mut Reader<'_>, mut pair: impl FnMut(&str, &str)) -> Result<(), Malformed> {
     reader.begin_object()?;
     let mut keys = Keys::default();
@@ -160,7 +159,7 @@ fn read_pairs(reader: &mut Reader<'_>, mut pair: impl FnMut(&str, &str)) -> Resu
 
 fn read_owner(reader: &mut Reader<'_>, head: &mut HeadBuilder) -> Result<(), Malformed> {
     let (mut api_version, mut kind, mut name, mut uid, mut controller) = Default::default();
-    if !reader.null_comes()? {
+    if !reader.take_null()? {
         reader.begin_object()?;
         let mut keys = Keys::default();
         while let Some(key) = reader.next_key_bytes()? {
@@ -170,7 +169,7 @@ fn read_owner(reader: &mut Reader<'_>, head: &mut HeadBuilder) -> Result<(), Mal
                 b"kind" => kind = read_text(reader)?,
                 b"name" => name = read_text(reader)?,
                 b"uid" => uid = read_text(reader)?,
-                b"controller" => controller = !reader.null_comes()? && reader.boolean()?,
+                b"controller" => controller = !reader.take_null()? && reader.boolean()?,
                 _ => reader.skip()?,
             }
         }
@@ -179,7 +178,7 @@ fn read_owner(reader: &mut Reader<'_>, head: &mut HeadBuilder) -> Result<(), Mal
     Ok(())
 }
 
-/// A text, or the empty text for `null`.
+/// Parses a string, or `null` as the empty string.
 fn read_text<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, Malformed> {
-    if reader.null_comes()? { Ok(Cow::default()) } else { reader.string() }
+    if reader.take_null()? { Ok(Cow::default()) } else { reader.string() }
 }

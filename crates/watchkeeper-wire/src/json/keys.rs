@@ -1,33 +1,33 @@
-//! The keys that an object has had so far: none may come twice.
+//! Detects duplicate keys of an object.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::{Malformed, Problem};
 
-/// So many keys are compared one by one; more of them are hashed.
+/// The first keys are compared one by one; further ones are hashed.
 const FEW: usize = 16;
 
-/// Keys of one object.
+/// The keys of an object read so far.
 #[derive(Debug)]
 pub(super) struct Keys<'a> {
     few: [&'a [u8]; FEW],
     count: usize,
-    /// A bit for every key in `few`, by its looks: a key whose bit is not set is new.
-    looks: u64,
-    /// The keys that were written with escapes, and those for which `few` had no room.
+    /// Bloom filter of the keys in `few`.
+    filter: u64,
+    /// Keys with escapes, and keys that did not fit into `few`.
     more: HashSet<Cow<'a, [u8]>>,
 }
 
 impl Default for Keys<'_> {
     fn default() -> Self {
-        Self { few: [b""; FEW], count: 0, looks: 0, more: HashSet::new() }
+        Self { few: [b""; FEW], count: 0, filter: 0, more: HashSet::new() }
     }
 }
 
 impl<'a> Keys<'a> {
-    /// Adds a key that stands at `offset`.
-    #[expect(clippy::ptr_arg, reason = "a borrowed key is kept as it is, without a copy")]
+    /// Adds a key. `offset` is its position, for the error.
+    #[expect(clippy::ptr_arg, reason = "a borrowed key is kept without a copy")]
     #[inline(always)] // a borrowed key then stays in registers
     pub(super) fn add(&mut self, key: &Cow<'a, [u8]>, offset: usize) -> Result<(), Malformed> {
         let new = match key {
@@ -46,13 +46,14 @@ impl<'a> Keys<'a> {
         }
         self.few[self.count] = key;
         self.count += 1;
-        self.looks |= looks(key);
+        self.filter |= filter_bit(key);
         true
     }
 
     fn has(&self, key: &[u8]) -> bool {
         let among_few = || self.few[..self.count].contains(&key);
-        (self.looks & looks(key) != 0 && among_few()) || (!self.more.is_empty() && self.more.contains(key))
+        (self.filter & filter_bit(key) != 0 && among_few())
+            || (!self.more.is_empty() && self.more.contains(key))
     }
 }
 
@@ -61,8 +62,8 @@ fn duplicate(key: &[u8], offset: usize) -> Malformed {
     Malformed::new(offset, Problem::DuplicateKey(String::from_utf8_lossy(key).into_owned()))
 }
 
-/// One of 64 bits, by length and last byte.
-fn looks(key: &[u8]) -> u64 {
+/// Returns one of 64 bits, by length and last byte.
+fn filter_bit(key: &[u8]) -> u64 {
     let last = key.last().copied().unwrap_or_default();
     1 << (key.len().wrapping_mul(7).wrapping_add(usize::from(last)) % 64)
 }
@@ -74,7 +75,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn exactly_the_repeated_keys_are_refused(
+        fn exactly_the_duplicate_keys_are_rejected(
             keys in prop::collection::vec(("[ab]{0,3}|[a-z]{0,8}", any::<bool>()), 0..80)
         ) {
             let (mut seen, mut model) = (Keys::default(), HashSet::new());

@@ -1,28 +1,27 @@
-//! Splitting a JSON list into its items while it is still arriving.
+//! Splits a JSON list into items while it arrives.
 //!
-//! From: the chunks of a response body, in any sizes.
-//! To:   the bytes of each item, a slice of its chunk where the chunk has all of it.
+//! Input: the chunks of a response body, in any sizes.
+//! Output: the bytes of each item, borrowed from the chunk if it has the whole item.
 //!
-//! Items are not parsed: of each it is known that it is an object, that its brackets and quotes are
-//! balanced and that it is within the limits. That its brackets match in kind and that what stands
-//! between them is JSON will be seen by whoever reads it, [`read_object`](super::read_object) first.
+//! Items are not parsed: each is known to be an object with balanced brackets and quotes, within the
+//! limits. [`read_object`](super::read_object) and decoding find all other errors.
 //!
-//! - L1: what is handed out does not depend on how the body was cut into chunks.
-//! - L2: the memory held is the current chunk, and one item or one field of the envelope that spans
-//!   chunks, within its limit.
+//! - `list.L1`: the output does not depend on chunk boundaries.
+//! - `list.L2`: memory is bounded by the current chunk, plus one item or field that spans chunks, within
+//!   its limit.
 
 use bytes::Bytes;
 use watchkeeper_core::ResourceVersion;
 
-use super::stream::{Place, Stream, ValueLimit};
+use super::stream::{Stream, ValueLimit, ValueRange};
 use super::{Keys, Reader, text};
 use crate::{Limits, ListEnd, Malformed, Problem};
 
 /// Splits a list into items, chunk by chunk.
 ///
-/// `items` may come before or after `metadata` (custom resources have it before), may be `null` or
-/// missing (an empty list), and other fields are passed over. A body that is no list, such as a
-/// `Status`, has no items and shows by the [`kind`](ListEnd::kind) of its end.
+/// `items` may come before `metadata`, as for custom resources, or after it, and may be `null` or
+/// absent. Other fields are skipped. A body that is not a list, such as a `Status`, has no items; check
+/// [`kind`](ListEnd::kind).
 ///
 /// ```
 /// use watchkeeper_wire::{Limits, json};
@@ -45,14 +44,14 @@ pub struct ListSplitter {
     limits: Limits,
     state: State,
     stream: Stream,
-    /// Bytes of [`Limits::envelope_bytes`] that keys and values around the items have taken.
+    /// Bytes of keys and values apart from the items, limited by [`Limits::envelope_bytes`].
     envelope: usize,
-    /// Which fields have come, by [`Field`].
+    /// The fields read so far, by [`Field`].
     seen: [bool; 4],
     end: ListEnd,
 }
 
-/// What is being read, or comes next.
+/// The token being read or expected next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
     List,
@@ -82,7 +81,7 @@ enum Field {
 }
 
 impl ListSplitter {
-    /// Splits with these limits. [`Limits::depth`] counts from each item.
+    /// Creates a splitter. [`Limits::depth`] counts from each item.
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -94,18 +93,17 @@ impl ListSplitter {
         }
     }
 
-    /// Takes the next chunk of the body. The items of one chunk should be drained by
-    /// [`next`](Self::next) before the next is pushed: otherwise the two are joined by a copy.
+    /// Adds the next chunk of the body. Drain [`next`](Self::next) first: otherwise the two chunks are
+    /// joined by a copy.
     pub fn push(&mut self, chunk: Bytes) {
         self.stream.push(chunk);
     }
 
-    /// The next item, or `None` when another chunk is needed.
+    /// Returns the next item, or `None` if another chunk is needed.
     ///
     /// # Errors
-    /// Where the body is malformed or beyond a limit; nothing can be read after that, and the error
-    /// is returned again.
-    #[expect(clippy::should_implement_trait, reason = "it lends the item, which an iterator cannot")]
+    /// If the body is malformed or exceeds a limit. Later calls return the same error.
+    #[expect(clippy::should_implement_trait, reason = "lends the item, which an iterator cannot")]
     pub fn next(&mut self) -> Result<Option<&[u8]>, Malformed> {
         match self.advance() {
             Ok(Some(item)) => Ok(Some(self.stream.bytes(&item))),
@@ -120,10 +118,10 @@ impl ListSplitter {
         }
     }
 
-    /// What stood around the items, once the body has ended and its items have been drained.
+    /// Returns the metadata of the list, after the whole body has been pushed and drained.
     ///
     /// # Errors
-    /// [`Problem::Truncated`] where the body ended too early, or what was wrong before.
+    /// [`Problem::Truncated`] if the body is incomplete, or an earlier error.
     pub fn finish(self) -> Result<ListEnd, Malformed> {
         match self.state {
             State::Nothing => Ok(self.end),
@@ -132,8 +130,8 @@ impl ListSplitter {
         }
     }
 
-    /// Reads up to the end of the next item, or as far as the chunk goes.
-    fn advance(&mut self) -> Result<Option<Place>, Malformed> {
+    /// Reads to the end of the next item, or of the chunk.
+    fn advance(&mut self) -> Result<Option<ValueRange>, Malformed> {
         loop {
             match &self.state {
                 State::Failed(error) => return Err(error.clone()),
@@ -157,14 +155,14 @@ impl ListSplitter {
                     let Some(token) = self.stream.token() else { return Ok(None) };
                     self.state = self.follow(token)?;
                     if !matches!(self.state, State::Key | State::Value(_) | State::Item) {
-                        self.stream.pass(); // the first byte of a value is read with the value
+                        self.stream.consume(); // the first byte of a value belongs to the value
                     }
                 }
             }
         }
     }
 
-    /// What a byte of structure leads to.
+    /// Returns the state after a structural byte.
     fn follow(&self, token: u8) -> Result<State, Malformed> {
         use State::*;
         let expected = |what| Err(self.stream.error(Problem::Expected(what)));
@@ -199,22 +197,22 @@ impl ListSplitter {
         ValueLimit { what: "list item", named: object_bytes, bytes: object_bytes, depth, around: 0 }
     }
 
-    /// Reads a key or a value beside the items.
-    fn envelope_value(&mut self) -> Result<Option<Place>, Malformed> {
+    /// Reads a key or value other than the items.
+    fn envelope_value(&mut self) -> Result<Option<ValueRange>, Malformed> {
         let Limits { envelope_bytes, depth, .. } = self.limits;
         let limit = ValueLimit {
-            what: "what stands around the items of the list",
+            what: "list without its items",
             named: envelope_bytes,
             bytes: envelope_bytes - self.envelope,
             depth,
             around: 0,
         };
         let value = self.stream.value(limit)?;
-        self.envelope += value.as_ref().map_or(0, |place| self.stream.bytes(place).len());
+        self.envelope += value.as_ref().map_or(0, |range| self.stream.bytes(range).len());
         Ok(value)
     }
 
-    fn read_key(&mut self, key: &Place) -> Result<Field, Malformed> {
+    fn read_key(&mut self, key: &ValueRange) -> Result<Field, Malformed> {
         let start = self.stream.value_start();
         let (key, _) = text::read(self.stream.bytes(key), 1).map_err(|error| error.shifted(start))?;
         let field = match &*key {
@@ -230,13 +228,13 @@ impl ListSplitter {
         Ok(field)
     }
 
-    fn read_field(&mut self, field: Field, value: &Place) -> Result<(), Malformed> {
+    fn read_field(&mut self, field: Field, value: &ValueRange) -> Result<(), Malformed> {
         let end = &mut self.end;
         let mut reader = Reader::new(self.stream.bytes(value), self.limits);
         match field {
             Field::Items => reader.null()?,
             Field::Other => reader.skip()?,
-            _ if reader.null_comes()? => {}
+            _ if reader.take_null()? => {}
             Field::ApiVersion => end.api_version = reader.string()?.into_owned(),
             Field::Kind => end.kind = reader.string()?.into_owned(),
             Field::Metadata => read_metadata(&mut reader, end)?,
@@ -250,7 +248,7 @@ fn read_metadata(reader: &mut Reader<'_>, end: &mut ListEnd) -> Result<(), Malfo
     reader.begin_object()?;
     while let Some(key) = reader.next_key_bytes()? {
         keys.add(&key, reader.key_offset())?;
-        if reader.null_comes()? {
+        if reader.take_null()? {
             continue;
         }
         match &*key {

@@ -1,21 +1,21 @@
-//! JSON as an API server sends it: lists, watch frames, heads and cutting, all on the bytes.
+//! JSON responses of an API server: lists, watch events, metadata and pruning, without decoding.
 //!
-//! From: the chunks of a response body, or the bytes of one object.
-//! To:   items and events as bytes; [`Object`](watchkeeper_core::Object)s for the cache.
+//! Input: the chunks of a response body, or the bytes of one object.
+//! Output: items and events as bytes, and [`Object`](watchkeeper_core::Object)s for the cache.
 //!
-//! | question | answered by |
+//! | task | use |
 //! |---|---|
-//! | which bytes are the items of this list? | [`ListSplitter`] |
-//! | which bytes are the events of this watch? | [`WatchFrames`] |
-//! | which object is this, in which version? | [`read_head`] |
-//! | what are its bytes without these fields? | [`cut()`] |
-//! | what does the cache keep of it? | [`read_object`] |
-//! | is it worth decoding? | [`check_values`] |
+//! | split a list into items | [`ListSplitter`] |
+//! | split a watch response into events | [`WatchFrames`] |
+//! | parse an object's metadata | [`read_head`] |
+//! | remove fields from an object | [`cut()`] |
+//! | read an object for the cache | [`read_object`] |
+//! | check the size before decoding | [`check_values`] |
 //!
-//! - J1: a byte is parsed only if somebody asked for what it says. Whatever else an object holds is
-//!   passed over by a scan for brackets and quotes, at the speed of memory, and is known to be
-//!   balanced and nothing more: `[}` and bad UTF-8 in it are found by whoever decodes it.
-//! - J2: what comes in chunks gives the same items, events and errors in any chunks.
+//! - `json.J1`: only requested fields are parsed. The rest is skipped by a scan for brackets and quotes at
+//!   memory speed, which only checks that they are balanced: decoding finds errors such as `[}` and
+//!   invalid UTF-8.
+//! - `json.J2`: items, events and errors do not depend on chunk boundaries.
 
 mod cut;
 mod head;

@@ -1,4 +1,4 @@
-//! Reading an arriving JSON object: its head and its body, in one pass and one copy.
+//! Reads a JSON object for the cache: metadata and pruned body, in one pass and one copy.
 
 use watchkeeper_core::{Encoded, HeadBuilder, Object};
 
@@ -7,9 +7,8 @@ use super::head::{check_length, finish, read_metadata};
 use super::{Keys, Reader};
 use crate::{Intake, Malformed, Node, Paths};
 
-/// Reads the head of an object as [`read_head`](super::read_head) does, and copies its body without
-/// what the intake cuts out and without `apiVersion` and `kind`: a stored body has no type (E1 of
-/// [`Encoded`]).
+/// Parses the metadata of an object as [`read_head`](super::read_head) does, and copies its body without
+/// pruned fields and without `apiVersion` and `kind` (`encoded.E1` of [`Encoded`]).
 ///
 /// ```
 /// use watchkeeper_core::HeadBuilder;
@@ -23,7 +22,7 @@ use crate::{Intake, Malformed, Node, Paths};
 /// ```
 ///
 /// # Errors
-/// As [`read_head`](super::read_head), with the limits of the intake.
+/// As [`read_head`](super::read_head), with the given limits.
 pub fn read_object(object: &[u8], intake: &Intake, head: &mut HeadBuilder) -> Result<Object, Malformed> {
     check_length(object, intake.limits)?;
     head.clear();

@@ -1,9 +1,9 @@
-//! What a JSON object says it is.
+//! The type of a JSON object.
 
 use super::Reader;
 use crate::{Limits, Malformed, Problem};
 
-/// The `apiVersion` and `kind` of an object, wherever they stand in it.
+/// Reads the `apiVersion` and `kind` of an object, at any position.
 ///
 /// ```
 /// use watchkeeper_wire::json;
@@ -14,7 +14,7 @@ use crate::{Limits, Malformed, Problem};
 /// ```
 ///
 /// # Errors
-/// Where the bytes are not one JSON object, or where it lacks one of the two.
+/// If the input is not a JSON object, or lacks one of the two.
 pub fn read_type(object: &[u8]) -> Result<(String, String), Malformed> {
     let mut reader = Reader::new(object, Limits::DEFAULT);
     let (mut api_version, mut kind) = (None, None);

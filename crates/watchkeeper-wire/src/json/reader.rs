@@ -1,6 +1,6 @@
-//! Pull reader: walks a JSON value that is wholly there, token by token.
+//! A pull parser for a complete JSON value.
 //!
-//! The caller says what it expects and gets it, or an error that says where it was not:
+//! The caller requests the expected token, and gets it or an error with the position:
 //!
 //! ```text
 //! reader.begin_object()?;
@@ -12,19 +12,19 @@
 //! reader.end()?;
 //! ```
 //!
-//! - R1: what has been read is valid JSON to the last byte, but for what R2 and R3 say.
-//! - R2: a value that was [skipped](Reader::skip) is balanced, and its strings end; what stands
-//!   between the brackets and within the strings has not been looked at.
-//! - R3: a key that was read [as bytes](Reader::next_key_bytes) may be no UTF-8.
+//! - `reader.R1`: what has been read is valid JSON, except for `reader.R2` and `reader.R3`.
+//! - `reader.R2`: a [skipped](Reader::skip) value has balanced brackets and complete strings; the rest
+//!   of its content is not validated.
+//! - `reader.R3`: a key that was read [as bytes](Reader::next_key_bytes) may be invalid UTF-8.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::scan::{Fed, Scan};
+use super::scan::{Scan, ScanResult};
 use super::text;
 use crate::{Limits, Malformed, Problem};
 
-/// What kind of value comes next.
+/// The type of a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Object,
@@ -40,32 +40,32 @@ pub(crate) enum Shape {
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Where the last key stands.
+    /// Position of the last key.
     key_at: usize,
     depth: usize,
     max_depth: usize,
-    /// A container has just been opened, so that no comma is due before its next element. One flag
-    /// serves all levels: a container that holds another has had an element.
+    /// Whether a container has just been opened, so that no comma precedes its next element. One flag
+    /// serves all levels: the parent of an opened container already has an element.
     fresh: bool,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads from the start of `bytes`; of the limits, `depth` applies.
+    /// Creates a reader. Only the depth limit applies.
     pub(crate) fn new(bytes: &'a [u8], limits: Limits) -> Self {
         Self { bytes, at: 0, key_at: 0, depth: 0, max_depth: limits.depth, fresh: false }
     }
 
-    /// Where the next token starts, or white space before it.
+    /// Returns the position of the next token, or of whitespace before it.
     pub(crate) fn offset(&self) -> usize {
         self.at
     }
 
-    /// Where the key stands that was read last.
+    /// Returns the position of the last key.
     pub(crate) fn key_offset(&self) -> usize {
         self.key_at
     }
 
-    /// What comes next.
+    /// Returns the type of the next value.
     pub(crate) fn peek(&mut self) -> Result<Shape, Malformed> {
         match self.token()? {
             b'{' => Ok(Shape::Object),
@@ -78,17 +78,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Enters an object; [`next_key`](Self::next_key) leads through it and out of it.
+    /// Enters an object. Iterate with [`next_key`](Self::next_key), which also leaves it.
     pub(crate) fn begin_object(&mut self) -> Result<(), Malformed> {
         self.begin(b'{', "an object")
     }
 
-    /// Enters an array; [`next_element`](Self::next_element) leads through it and out of it.
+    /// Enters an array. Iterate with [`next_element`](Self::next_element), which also leaves it.
     pub(crate) fn begin_array(&mut self) -> Result<(), Malformed> {
         self.begin(b'[', "an array")
     }
 
-    /// The next key of the object, with the reader before its value; `None` once the object has ended.
+    /// Moves to the next value of the object and returns its key; `None` at the end.
     pub(crate) fn next_key(&mut self) -> Result<Option<Cow<'a, str>>, Malformed> {
         match self.next_key_bytes()? {
             Some(key) => self.key_text(key).map(Some),
@@ -96,13 +96,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The key that was read last, as text.
+    /// Validates the UTF-8 of the last key.
     pub(crate) fn key_text(&self, key: Cow<'a, [u8]>) -> Result<Cow<'a, str>, Malformed> {
         text::utf8(key, self.bytes, self.key_at + 1)
     }
 
-    /// The next key as [`next_key`](Self::next_key) reads it, for a caller that compares it with names
-    /// that it knows: it may be no UTF-8 (R3).
+    /// As [`next_key`](Self::next_key), without validating UTF-8 (`reader.R3`).
     #[inline(always)] // a plain key then stays in registers
     pub(crate) fn next_key_bytes(&mut self) -> Result<Option<Cow<'a, [u8]>>, Malformed> {
         match self.plain_key() {
@@ -111,7 +110,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next key, where it has no escapes and no white space around it.
+    /// Fast path for a key without escapes and surrounding whitespace.
     fn plain_key(&mut self) -> Option<&'a [u8]> {
         let quote = self.at + usize::from(!self.fresh);
         let comes = if self.fresh { b'"' } else { b',' };
@@ -143,7 +142,7 @@ impl<'a> Reader<'a> {
         Ok(Some(key))
     }
 
-    /// Whether the array has another element, with the reader before it; `false` once it has ended.
+    /// Moves to the next element of the array; `false` at the end.
     pub(crate) fn next_element(&mut self) -> Result<bool, Malformed> {
         let more = self.advance(b']', "a comma or the end of the array")?;
         if more && self.token()? == b']' {
@@ -161,7 +160,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The string that comes next, where it has no escapes and no white space before it.
+    /// Fast path for a string without escapes and leading whitespace.
     fn plain_string(&mut self) -> Option<&'a str> {
         if *self.bytes.get(self.at)? != b'"' {
             return None;
@@ -180,7 +179,7 @@ impl<'a> Reader<'a> {
         Ok(text)
     }
 
-    /// Reads a number, as the text it stands as.
+    /// Reads a number, and returns its text.
     pub(crate) fn number(&mut self) -> Result<&'a str, Malformed> {
         if !matches!(self.token()?, b'-' | b'0'..=b'9') {
             return Err(self.expected("a number"));
@@ -190,19 +189,20 @@ impl<'a> Reader<'a> {
             Some(_) => Malformed::new(place, Problem::Expected("a digit")),
             None => Malformed::new(place, Problem::Truncated),
         })?;
-        Ok(std::str::from_utf8(&self.bytes[start..self.at]).expect("a number is of ASCII characters"))
+        Ok(std::str::from_utf8(&self.bytes[start..self.at]).expect("numbers are ASCII"))
     }
 
-    /// Reads a whole number into the field that is named.
+    /// Reads an integer. `field` is its name in errors.
     pub(crate) fn integer(&mut self, field: &'static str) -> Result<i64, Malformed> {
         self.token()?;
         let start = self.at;
         let text = self.number()?;
         text.parse().map_err(|_| {
-            let is_whole = !text.contains(['.', 'e', 'E']); // Go takes neither 1.0 nor 1e0 for a whole number
-            let problem = match is_whole {
-                true => Problem::NumberOutOfRange(field),
-                false => Problem::bad_value("a whole number", text),
+            let is_integer = !text.contains(['.', 'e', 'E']); // as in Go, 1.0 and 1e0 are not integers
+            let problem = if is_integer {
+                Problem::NumberOutOfRange(field)
+            } else {
+                Problem::bad_value("an integer", text)
             };
             Malformed::new(start, problem)
         })
@@ -225,20 +225,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads `null` if that is what comes next: Go takes it for a value that is not there.
-    pub(crate) fn null_comes(&mut self) -> Result<bool, Malformed> {
+    /// Reads `null` if it is next, and returns whether it was.
+    pub(crate) fn take_null(&mut self) -> Result<bool, Malformed> {
         if self.token()? != b'n' {
             return Ok(false);
         }
         self.literal("null").map(|()| true)
     }
 
-    /// Passes over the next value without looking into it (R2).
+    /// Skips the next value (`reader.R2`).
     pub(crate) fn skip(&mut self) -> Result<(), Malformed> {
         self.span().map(drop)
     }
 
-    /// Passes over the next value as [`skip`](Self::skip) does, and returns where it stands.
+    /// Skips the next value, and returns its range.
     pub(crate) fn span(&mut self) -> Result<Range<usize>, Malformed> {
         let shape = self.peek()?;
         let start = self.at;
@@ -252,7 +252,7 @@ impl<'a> Reader<'a> {
         Ok(start..self.at)
     }
 
-    /// Reads the next value, all of it checked (R1), and returns its bytes.
+    /// Validates the next value (`reader.R1`), and returns its bytes.
     pub(crate) fn raw(&mut self) -> Result<&'a [u8], Malformed> {
         self.peek()?;
         let start = self.at;
@@ -288,7 +288,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Checks that nothing but white space is left.
+    /// Checks that only whitespace is left.
     pub(crate) fn end(&mut self) -> Result<(), Malformed> {
         match self.token() {
             Ok(_) => Err(Malformed::new(self.at, Problem::TrailingBytes)),
@@ -296,7 +296,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An error at the next token.
+    /// Creates an error at the next token.
     pub(crate) fn error(&self, problem: Problem) -> Malformed {
         Malformed::new(self.at, problem)
     }
@@ -306,17 +306,17 @@ impl<'a> Reader<'a> {
         self.error(Problem::Expected(what))
     }
 
-    /// The first byte of the next token, to which the reader moves.
+    /// Moves to the next token and returns its first byte.
     #[inline(always)]
     fn token(&mut self) -> Result<u8, Malformed> {
         match self.bytes.get(self.at) {
             Some(byte) if *byte > b' ' => Ok(*byte),
-            _ => self.token_behind_space(),
+            _ => self.token_after_space(),
         }
     }
 
     #[cold]
-    fn token_behind_space(&mut self) -> Result<u8, Malformed> {
+    fn token_after_space(&mut self) -> Result<u8, Malformed> {
         loop {
             match self.bytes.get(self.at) {
                 Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
@@ -339,7 +339,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Moves to the next element of a container, or past the `bracket` that ends it.
+    /// Moves to the next element of a container, or past its closing `bracket`.
     #[inline]
     fn advance(&mut self, bracket: u8, expected: &'static str) -> Result<bool, Malformed> {
         let fresh = std::mem::take(&mut self.fresh);
@@ -368,7 +368,7 @@ impl<'a> Reader<'a> {
         Err(self.expected(word))
     }
 
-    /// The position behind the number that starts here, or the one where it lacks a digit.
+    /// Returns the end of the number at the current position, or the position of a missing digit.
     fn number_end(&self) -> Result<usize, usize> {
         let byte = |at: usize| self.bytes.get(at);
         let digits = |from: usize| {
@@ -387,13 +387,13 @@ impl<'a> Reader<'a> {
         Ok(at)
     }
 
-    /// The position behind the container that starts here.
+    /// Returns the end of the container at the current position.
     fn container_end(&self) -> Result<usize, Malformed> {
         let mut scan = Scan::new(self.max_depth - self.depth);
         match scan.feed(&self.bytes[self.at..]) {
-            Fed::End(length) => Ok(self.at + length),
-            Fed::More => Err(Malformed::new(self.bytes.len(), Problem::Truncated)),
-            Fed::TooDeep(place) => {
+            ScanResult::End(length) => Ok(self.at + length),
+            ScanResult::More => Err(Malformed::new(self.bytes.len(), Problem::Truncated)),
+            ScanResult::TooDeep(place) => {
                 Err(Malformed::new(self.at + place, Problem::TooDeep { limit: self.max_depth }))
             }
         }
@@ -437,7 +437,7 @@ mod tests {
         assert!(reader.next_element().unwrap());
         assert!(reader.boolean().unwrap());
         assert!(reader.next_element().unwrap());
-        assert!(reader.null_comes().unwrap());
+        assert!(reader.take_null().unwrap());
         assert!(!reader.next_element().unwrap());
         assert_eq!(reader.next_key().unwrap().as_deref(), Some("c"));
         assert_eq!(reader.span().unwrap(), 52..60);
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_refused_with_its_place() {
+    fn invalid_json_is_rejected_with_its_position() {
         use Problem::*;
         let cases: [(&str, usize, Problem); 19] = [
             ("", 0, Truncated),
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skipped_value_need_only_be_balanced() {
+    fn a_skipped_value_only_needs_balanced_brackets() {
         assert_eq!(skip(br#"{"a":[}["}}]"}]"#), Ok(()));
         assert_eq!(skip(br#"{"a":["#), Err(Malformed::new(6, Problem::Truncated)));
         assert_eq!(skip(br#""a\"#), Err(Malformed::new(3, Problem::Truncated)));
@@ -503,9 +503,9 @@ mod tests {
         }
 
         #[test]
-        fn a_document_cut_short_is_truncated(json in testing::document(), cut: prop::sample::Index) {
+        fn a_truncated_document_is_rejected(json in testing::document(), cut: prop::sample::Index) {
             let cut = cut.index(json.len());
-            // A number may end anywhere, and white space may be all that was cut off.
+            // A number may end anywhere, and only whitespace may be missing.
             if serde_json::from_slice::<serde_json::Value>(&json.as_bytes()[..cut]).is_err() {
                 let truncated = Err(Malformed::new(cut, Problem::Truncated));
                 let found = raw(&json.as_bytes()[..cut]);
@@ -516,7 +516,7 @@ mod tests {
         }
 
         #[test]
-        fn a_document_with_a_wrong_byte_is_taken_exactly_if_serde_json_takes_it(
+        fn a_corrupted_document_is_accepted_exactly_if_serde_json_accepts_it(
             json in testing::document(), place: prop::sample::Index, byte in testing::nasty_byte()
         ) {
             let mut json = json.into_bytes();

@@ -1,47 +1,47 @@
-//! Structural scanner: finds where a JSON object or array ends, and looks at nothing else.
+//! A SIMD scanner that finds the end of a JSON object or array.
 //!
-//! From: the bytes of the container, from its opening bracket on, in pieces of any size.
-//! To:   the position behind its closing bracket.
+//! Input: the bytes of the container, starting at its opening bracket, in pieces of any size.
+//! Output: the position after its closing bracket.
 //!
-//! 64 bytes are turned into four masks, a bit a byte: quotes, backslashes, opening and closing
-//! brackets. Of these follows which bytes stand in strings, and the brackets that do not are
-//! counted. A block is looked at more closely only if the container may end in it, that is, if it
-//! has at least as many closing brackets as levels are open.
+//! Each block of 64 bytes becomes four masks with a bit per byte: quotes, backslashes, opening and
+//! closing brackets. They determine which bytes are in strings; the brackets outside are counted. A
+//! block is examined bracket by bracket only if the container may end in it, i.e. if it has at least
+//! as many closing brackets as there are open levels.
 //!
-//! - N1: the container ends behind the first bracket outside of strings that closes as many levels
-//!   as were opened. `[` and `{` count alike: whoever reads the value will see if they do not match.
-//! - N2: the result does not depend on where the pieces were cut.
+//! - `scan.N1`: the container ends at the first bracket outside of strings that closes all open levels.
+//!   `[` and `{` are not distinguished: parsing finds mismatches.
+//! - `scan.N2`: the result does not depend on the boundaries of pieces.
 
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x64};
 
-/// Bytes that are looked at together: a bit of a mask for each.
+/// Bytes per block: one bit of a mask each.
 const BLOCK: usize = u64::BITS as usize;
 
-/// How far a scan has come.
+/// The state of a scan.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scan {
     level: Level,
     depth: usize,
     max_depth: usize,
-    /// All ones if the next byte stands in a string, else zero.
+    /// All ones if the next byte is in a string, else zero.
     in_string: u64,
-    /// One if a backslash stands right before the next byte and is not itself escaped, else zero.
+    /// One if the next byte is escaped by a backslash, else zero.
     escaped: u64,
 }
 
-/// What feeding a piece led to.
+/// The result of scanning a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fed {
-    /// The value ends behind that many bytes of the piece.
+pub(super) enum ScanResult {
+    /// The value ends after this many bytes of the piece.
     End(usize),
-    /// It goes on past the piece.
+    /// The value does not end in this piece.
     More,
-    /// The bracket at that position of the piece opens one level more than allowed.
+    /// The bracket at this position of the piece exceeds the maximum depth.
     TooDeep(usize),
 }
 
-/// A block, a bit a byte; the first byte is the lowest bit.
+/// The masks of a block. The first byte is the lowest bit.
 #[derive(Clone, Copy)]
 struct Masks {
     quotes: u64,
@@ -51,18 +51,18 @@ struct Masks {
 }
 
 impl Scan {
-    /// A scan of a container that may hold `max_depth` levels, itself included.
+    /// Creates a scan of a container with at most `max_depth` levels, including itself.
     pub(super) fn new(max_depth: usize) -> Self {
         Self { level: Level::new(), depth: 0, max_depth, in_string: 0, escaped: 0 }
     }
 
-    /// Goes on with the next piece. The first piece starts with the opening bracket.
-    pub(super) fn feed(&mut self, piece: &[u8]) -> Fed {
+    /// Scans the next piece. The first piece starts with the opening bracket.
+    pub(super) fn feed(&mut self, piece: &[u8]) -> ScanResult {
         dispatch!(self.level, simd => self.feed_blocks(simd, piece))
     }
 
-    #[inline(always)] // into the function that is compiled for the processor at hand
-    fn feed_blocks<S: Simd>(&mut self, simd: S, piece: &[u8]) -> Fed {
+    #[inline(always)] // into the function compiled for the current CPU
+    fn feed_blocks<S: Simd>(&mut self, simd: S, piece: &[u8]) -> ScanResult {
         let (blocks, rest) = piece.as_chunks::<BLOCK>();
         let mut start = 0;
         for block in blocks {
@@ -74,21 +74,21 @@ impl Scan {
             start += BLOCK;
         }
         if rest.is_empty() {
-            return Fed::More;
+            return ScanResult::More;
         }
         let mut block = [b' '; BLOCK];
         block[..rest.len()].copy_from_slice(rest);
         let masks = Masks::of(simd, &block);
         let escaped = self.escaped_bytes(masks.backslashes);
-        self.escaped = escaped >> rest.len() & 1; // the byte behind the rest, not behind the block
-        self.count(&masks, escaped, start).unwrap_or(Fed::More)
+        self.escaped = escaped >> rest.len() & 1; // the byte after the rest, not after the block
+        self.count(&masks, escaped, start).unwrap_or(ScanResult::More)
     }
 
-    /// Which bytes stand behind a backslash that is not itself escaped.
+    /// Returns the mask of escaped bytes.
     ///
-    /// Of a run of backslashes every second one is escaped, and the byte behind the run if the run
-    /// is odd. A subtraction finds that out for all runs at once: its borrow goes through a run, and
-    /// the run's last bit tells whether it began at an even or at an odd place.
+    /// In a run of backslashes every second one is escaped, and so is the byte after a run of odd
+    /// length. A subtraction computes this for all runs at once: its borrow propagates through a run,
+    /// and the bit after the run shows whether the run began at an even or an odd position.
     #[inline(always)]
     fn escaped_bytes(&mut self, backslashes: u64) -> u64 {
         const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
@@ -102,23 +102,23 @@ impl Scan {
         escaped
     }
 
-    /// Counts the brackets of a block that starts at `start` of its piece.
+    /// Counts the brackets of a block at `start` of its piece.
     #[inline(always)]
-    fn count(&mut self, masks: &Masks, escaped: u64, start: usize) -> Option<Fed> {
+    fn count(&mut self, masks: &Masks, escaped: u64, start: usize) -> Option<ScanResult> {
         let in_string = running_parity(masks.quotes & !escaped) ^ self.in_string;
         self.in_string = (in_string.cast_signed() >> (BLOCK - 1)).cast_unsigned();
         let (opening, closing) = (masks.opening & !in_string, masks.closing & !in_string);
         let (opened, closed) = (opening.count_ones() as usize, closing.count_ones() as usize);
-        let crucial = closed >= self.depth || self.depth + opened > self.max_depth;
-        if crucial && let Some(fed) = self.walk(opening, closing, start) {
+        let examine = closed >= self.depth || self.depth + opened > self.max_depth;
+        if examine && let Some(fed) = self.walk(opening, closing, start) {
             return Some(fed);
         }
-        self.depth = self.depth + opened - closed; // N1: the walk would have found the end
+        self.depth = self.depth + opened - closed; // scan.N1: `walk` would have found the end
         None
     }
 
-    /// Follows the brackets of a block one by one.
-    fn walk(&self, opening: u64, closing: u64, start: usize) -> Option<Fed> {
+    /// Examines the brackets of a block one by one.
+    fn walk(&self, opening: u64, closing: u64, start: usize) -> Option<ScanResult> {
         let mut depth = self.depth;
         let mut brackets = opening | closing;
         while brackets != 0 {
@@ -126,11 +126,11 @@ impl Scan {
             brackets &= brackets - 1;
             if opening >> place & 1 == 1 {
                 if depth == self.max_depth {
-                    return Some(Fed::TooDeep(start + place));
+                    return Some(ScanResult::TooDeep(start + place));
                 }
                 depth += 1;
             } else if depth <= 1 {
-                return Some(Fed::End(start + place + 1));
+                return Some(ScanResult::End(start + place + 1));
             } else {
                 depth -= 1;
             }
@@ -144,7 +144,7 @@ impl Masks {
     fn of<S: Simd>(simd: S, block: &[u8; BLOCK]) -> Self {
         let bytes = u8x64::from_slice(simd, block);
         let is = |bytes: u8x64<S>, byte: u8| bytes.simd_eq(u8x64::splat(simd, byte)).to_bitmask();
-        let folded = bytes | u8x64::splat(simd, 0x20); // `[` and `]` become `{` and `}`, and nothing else does
+        let folded = bytes | u8x64::splat(simd, 0x20); // maps only `[` to `{` and `]` to `}`
         Self {
             quotes: is(bytes, b'"'),
             backslashes: is(bytes, b'\\'),
@@ -154,7 +154,7 @@ impl Masks {
     }
 }
 
-/// Sets each bit to the parity of the bits up to it: of quotes, whether a string is open behind them.
+/// Sets each bit to the parity of the bits up to it: for quotes, whether a string is open.
 #[inline(always)]
 fn running_parity(mut bits: u64) -> u64 {
     for step in [1, 2, 4, 8, 16, 32] {
@@ -169,7 +169,7 @@ mod tests {
     use crate::json::testing;
     use proptest::prelude::*;
 
-    /// The scanner as one would write it down: byte by byte.
+    /// A reference implementation, byte by byte.
     #[derive(Debug, Clone, Copy, Default)]
     struct Model {
         depth: usize,
@@ -178,24 +178,26 @@ mod tests {
     }
 
     impl Model {
-        fn feed(&mut self, piece: &[u8], max_depth: usize) -> Fed {
+        fn feed(&mut self, piece: &[u8], max_depth: usize) -> ScanResult {
             for (at, byte) in piece.iter().enumerate() {
                 let escaped = self.escaped;
                 self.escaped = !escaped && *byte == b'\\';
                 match byte {
                     b'"' if !escaped => self.in_string = !self.in_string,
-                    b'{' | b'[' if !self.in_string && self.depth == max_depth => return Fed::TooDeep(at),
+                    b'{' | b'[' if !self.in_string && self.depth == max_depth => {
+                        return ScanResult::TooDeep(at);
+                    }
                     b'{' | b'[' if !self.in_string => self.depth += 1,
-                    b'}' | b']' if !self.in_string && self.depth <= 1 => return Fed::End(at + 1),
+                    b'}' | b']' if !self.in_string && self.depth <= 1 => return ScanResult::End(at + 1),
                     b'}' | b']' if !self.in_string => self.depth -= 1,
                     _ => {}
                 }
             }
-            Fed::More
+            ScanResult::More
         }
     }
 
-    /// Every way to compile the scanner that this machine can run.
+    /// All SIMD levels that this machine supports.
     fn levels() -> Vec<Level> {
         let mut levels = vec![Level::fallback(), Level::baseline(), Level::new()];
         #[cfg(target_arch = "x86_64")]
@@ -210,7 +212,7 @@ mod tests {
         Scan { level, ..Scan::new(max_depth) }
     }
 
-    /// Bytes that are mostly structure, and begin with a bracket.
+    /// Mostly structural bytes, starting with a bracket.
     fn structure() -> impl Strategy<Value = Vec<u8>> {
         let byte = prop_oneof![
             4 => Just(b' '), 4 => Just(b'['), 3 => Just(b']'), 2 => Just(b'"'), 2 => Just(b'\\'), 1 => any::<u8>()
@@ -225,14 +227,14 @@ mod tests {
     #[test]
     fn brackets_in_strings_do_not_count() {
         let text = br#"{"a":"}]\"}\\","b":["}"]} "#;
-        assert_eq!(Scan::new(9).feed(text), Fed::End(text.len() - 1));
+        assert_eq!(Scan::new(9).feed(text), ScanResult::End(text.len() - 1));
     }
 
     #[test]
-    fn a_run_of_backslashes_escapes_the_quote_behind_it_if_it_is_odd() {
+    fn an_odd_run_of_backslashes_escapes_the_next_quote() {
         for backslashes in 0..200 {
             let text = format!(r#"{{"{}"}}]""#, "\\".repeat(backslashes));
-            let end = if backslashes % 2 == 0 { Fed::End(backslashes + 4) } else { Fed::More };
+            let end = if backslashes % 2 == 0 { ScanResult::End(backslashes + 4) } else { ScanResult::More };
             for level in levels() {
                 assert_eq!(scan_at(level, 9).feed(text.as_bytes()), end, "{backslashes} {level:?}");
             }
@@ -240,11 +242,11 @@ mod tests {
     }
 
     #[test]
-    fn one_level_too_many_is_refused_at_its_bracket() {
+    fn exceeding_the_depth_is_reported_at_the_bracket() {
         let text = [b"[".repeat(500), b"]".repeat(500)].concat();
-        assert_eq!(Scan::new(500).feed(&text), Fed::End(1000));
-        assert_eq!(Scan::new(499).feed(&text), Fed::TooDeep(499));
-        assert_eq!(Scan::new(0).feed(b"{}"), Fed::TooDeep(0));
+        assert_eq!(Scan::new(500).feed(&text), ScanResult::End(1000));
+        assert_eq!(Scan::new(499).feed(&text), ScanResult::TooDeep(499));
+        assert_eq!(Scan::new(0).feed(b"{}"), ScanResult::TooDeep(0));
     }
 
     proptest! {
@@ -261,7 +263,7 @@ mod tests {
                     let piece = &bytes[cut[0]..cut[1]];
                     let expected = model.feed(piece, max_depth);
                     prop_assert_eq!(scan.feed(piece), expected, "{:?}", level);
-                    if expected != Fed::More {
+                    if expected != ScanResult::More {
                         break;
                     }
                 }
@@ -275,7 +277,7 @@ mod tests {
             let json = testing::text(&object.into(), pretty);
             let text = format!("{json}{tail}");
             for level in levels() {
-                prop_assert_eq!(scan_at(level, 512).feed(text.as_bytes()), Fed::End(json.len()));
+                prop_assert_eq!(scan_at(level, 512).feed(text.as_bytes()), ScanResult::End(json.len()));
             }
         }
     }

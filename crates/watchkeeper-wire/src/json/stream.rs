@@ -1,60 +1,60 @@
-//! A stream of chunks, read token by token while it is still arriving.
+//! An incremental tokenizer over chunks.
 //!
-//! From: the chunks of a response body, in any sizes.
-//! To:   single bytes of structure, and whole values: as slices of their chunk where the chunk has
-//!       all of them, else collected in the carry buffer.
+//! Input: the chunks of a response body, in any sizes.
+//! Output: structural bytes, and whole values: borrowed from the chunk, or collected in the carry
+//! buffer if they span chunks.
 //!
-//! - C1: every byte is looked at once, however small the chunks are.
-//! - C2: the carry buffer takes no more than the limit of the value that is being collected.
+//! - `stream.C1`: every byte is examined once, regardless of the size of chunks.
+//! - `stream.C2`: the carry buffer never exceeds the limit of the current value.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::scan::{Fed, Scan};
+use super::scan::{Scan, ScanResult};
 use crate::{Malformed, Problem};
 
-/// The carry buffer is kept for the next value unless it has grown beyond this.
+/// A carry buffer larger than this is freed instead of reused.
 const CARRY_KEPT: usize = 256 << 10;
 
-/// What has arrived of a stream and has not been read.
+/// The received and unread part of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     chunk: Bytes,
-    /// The next byte to read, in the chunk.
+    /// Position of the next byte in the chunk.
     at: usize,
-    /// Where the chunk starts, in the stream.
+    /// Offset of the chunk in the stream.
     base: u64,
-    /// What came in earlier chunks of a value that spans them.
+    /// The part of the current value from earlier chunks.
     carry: Vec<u8>,
-    /// The value that has not ended yet.
+    /// The incomplete value.
     open: Option<OpenValue>,
-    /// Where the last value starts, in the stream.
+    /// Offset of the last value in the stream.
     value_start: u64,
 }
 
-/// What a value may take, and what to call it where it takes more.
+/// The limits of a value, and its name in errors.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ValueLimit {
     pub(super) what: &'static str,
-    /// The limit that the error names.
+    /// The limit to report in errors.
     pub(super) named: usize,
-    /// The bytes that are left of it for this value.
+    /// The bytes left for this value.
     pub(super) bytes: usize,
     pub(super) depth: usize,
-    /// Levels around what `depth` is for.
+    /// Additional levels outside of `depth`.
     pub(super) around: usize,
 }
 
-/// Where a value stands that has wholly arrived, or a part of one.
+/// The range of a complete value, or of a part of one.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub(super) enum ValueRange {
     Chunk(Range<usize>),
     Carry(Range<usize>),
 }
 
-impl Place {
-    /// A part of the value that stands here.
+impl ValueRange {
+    /// Returns the range of a part of the value.
     pub(super) fn part(&self, part: Range<usize>) -> Self {
         match self {
             Self::Chunk(whole) => Self::Chunk(whole.start + part.start..whole.start + part.end),
@@ -63,7 +63,7 @@ impl Place {
     }
 }
 
-/// How far an unfinished value has been followed.
+/// The state of an incomplete value.
 #[derive(Debug, Clone, Copy)]
 enum OpenValue {
     Container(Scan),
@@ -71,12 +71,12 @@ enum OpenValue {
         opened: bool,
         escaped: bool,
     },
-    /// A number or a word: it ends before the first byte that cannot belong to it.
+    /// A number or literal, which ends before the first byte that cannot belong to it.
     Scalar,
 }
 
 impl Stream {
-    /// Takes the next chunk, and joins it to what is left of the last.
+    /// Adds the next chunk, joined to the unread rest of the last.
     pub(super) fn push(&mut self, chunk: Bytes) {
         let left = &self.chunk[self.at..];
         let joined = if left.is_empty() { chunk } else { [left, &chunk].concat().into() };
@@ -84,14 +84,14 @@ impl Stream {
         (self.chunk, self.at) = (joined, 0);
     }
 
-    /// Lets go of the chunk if all of it has been read.
+    /// Frees the chunk if all of it has been read.
     pub(super) fn release(&mut self) {
         if self.at == self.chunk.len() {
             self.push(Bytes::new());
         }
     }
 
-    /// The next byte that is not white space, which stays the next to be read.
+    /// Returns the next byte that is not whitespace, without consuming it.
     pub(super) fn token(&mut self) -> Option<u8> {
         loop {
             match self.chunk.get(self.at)? {
@@ -101,14 +101,14 @@ impl Stream {
         }
     }
 
-    /// Passes over the byte that [`token`](Self::token) has shown.
-    pub(super) fn pass(&mut self) {
+    /// Consumes the byte returned by [`token`](Self::token).
+    pub(super) fn consume(&mut self) {
         self.at += 1;
     }
 
-    /// Reads the value whose first byte [`token`](Self::token) has shown, or goes on with it in the
-    /// next chunk. `None` if it goes on past this one too.
-    pub(super) fn value(&mut self, limit: ValueLimit) -> Result<Option<Place>, Malformed> {
+    /// Reads the value that starts at the byte returned by [`token`](Self::token), or continues it in
+    /// the next chunk. Returns `None` if it does not end in this chunk.
+    pub(super) fn value(&mut self, limit: ValueLimit) -> Result<Option<ValueRange>, Malformed> {
         let start = self.at;
         let mut open = match self.open.take() {
             Some(open) => open,
@@ -123,69 +123,69 @@ impl Stream {
         };
         let room = limit.bytes.saturating_sub(self.carry.len());
         let left = self.chunk.len() - start;
-        // One byte more than there is room for shows that the value does not fit: found at the same
-        // byte however the chunks are cut.
+        // One byte beyond the limit is examined, so that an oversized value is detected at the same byte
+        // regardless of chunk boundaries.
         let piece = &self.chunk[start..start + left.min(room.saturating_add(1))];
         match open.feed(piece) {
-            Fed::End(length) if length <= room => {
+            ScanResult::End(length) if length <= room => {
                 self.at = start + length;
                 if self.carry.is_empty() {
-                    return Ok(Some(Place::Chunk(start..self.at)));
+                    return Ok(Some(ValueRange::Chunk(start..self.at)));
                 }
                 self.collect(start, limit.bytes);
-                Ok(Some(Place::Carry(0..self.carry.len())))
+                Ok(Some(ValueRange::Carry(0..self.carry.len())))
             }
-            Fed::More if piece.len() <= room => {
+            ScanResult::More if piece.len() <= room => {
                 self.at = self.chunk.len();
                 self.collect(start, limit.bytes);
                 self.open = Some(open);
                 Ok(None)
             }
-            Fed::End(_) | Fed::More => {
+            ScanResult::End(_) | ScanResult::More => {
                 let problem = Problem::TooLong { what: limit.what, limit: limit.named };
                 Err(Malformed { offset: self.value_start, problem })
             }
-            Fed::TooDeep(place) => {
+            ScanResult::TooDeep(at) => {
                 let problem = Problem::TooDeep { limit: limit.depth };
-                Err(Malformed { offset: self.offset() + place as u64, problem })
+                Err(Malformed { offset: self.offset() + at as u64, problem })
             }
         }
     }
 
-    /// Whether a value has begun and not ended.
+    /// Returns whether a value is incomplete.
     pub(super) fn within_value(&self) -> bool {
         self.open.is_some()
     }
 
-    /// The bytes of the value that was read last.
-    pub(super) fn bytes(&self, place: &Place) -> &[u8] {
-        match place {
-            Place::Chunk(range) => &self.chunk[range.clone()],
-            Place::Carry(range) => &self.carry[range.clone()],
+    /// Returns the bytes of the last value.
+    pub(super) fn bytes(&self, range: &ValueRange) -> &[u8] {
+        match range {
+            ValueRange::Chunk(range) => &self.chunk[range.clone()],
+            ValueRange::Carry(range) => &self.carry[range.clone()],
         }
     }
 
-    /// Where the value that was read last starts, in the stream.
+    /// Returns the offset of the last value in the stream.
     pub(super) fn value_start(&self) -> u64 {
         self.value_start
     }
 
-    /// Where the next byte stands, in the stream.
+    /// Returns the offset of the next byte in the stream.
     pub(super) fn offset(&self) -> u64 {
         self.base + self.at as u64
     }
 
-    /// An error at the next byte.
+    /// Creates an error at the next byte.
     pub(super) fn error(&self, problem: Problem) -> Malformed {
         Malformed { offset: self.offset(), problem }
     }
 
-    /// Appends the chunk's bytes from `start` to the one that is read next.
+    /// Appends the chunk's bytes from `start` up to the next unread byte to the carry buffer.
     fn collect(&mut self, start: usize, limit: usize) {
         let piece = &self.chunk[start..self.at];
         let length = self.carry.len() + piece.len();
         if length > self.carry.capacity() {
-            let capacity = (2 * self.carry.capacity()).min(limit).max(length); // C2
+            let capacity = (2 * self.carry.capacity()).min(limit).max(length); // stream.C2
             self.carry.reserve_exact(capacity - self.carry.len());
         }
         self.carry.extend_from_slice(piece);
@@ -201,7 +201,7 @@ impl OpenValue {
         }
     }
 
-    fn feed(&mut self, piece: &[u8]) -> Fed {
+    fn feed(&mut self, piece: &[u8]) -> ScanResult {
         match self {
             Self::Container(scan) => scan.feed(piece),
             Self::String { opened, escaped } => {
@@ -210,15 +210,15 @@ impl OpenValue {
                         (false, _, _) => *opened = true,
                         (true, true, _) => *escaped = false,
                         (true, false, b'\\') => *escaped = true,
-                        (true, false, b'"') => return Fed::End(at + 1),
+                        (true, false, b'"') => return ScanResult::End(at + 1),
                         _ => {}
                     }
                 }
-                Fed::More
+                ScanResult::More
             }
             Self::Scalar => {
                 let belongs = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.');
-                piece.iter().position(|byte| !belongs(byte)).map_or(Fed::More, Fed::End)
+                piece.iter().position(|byte| !belongs(byte)).map_or(ScanResult::More, ScanResult::End)
             }
         }
     }
@@ -233,20 +233,20 @@ mod tests {
     }
 
     #[test]
-    fn the_carry_buffer_never_takes_more_than_the_limit_of_its_value() {
+    fn the_carry_buffer_never_exceeds_the_limit_of_its_value() {
         let mut stream = Stream::default();
         let text = format!("{{\"a\":\"{}\"}}", "x".repeat(1000));
         for byte in text.as_bytes() {
             stream.push(Bytes::copy_from_slice(&[*byte]));
             let value = stream.value(limit(text.len())).unwrap();
-            assert!(stream.carry.capacity() <= text.len(), "C2");
+            assert!(stream.carry.capacity() <= text.len(), "stream.C2");
             assert_eq!(value.is_some(), stream.carry.len() == text.len());
         }
         assert_eq!(stream.carry, text.as_bytes());
     }
 
     #[test]
-    fn a_carry_buffer_that_has_grown_large_is_let_go() {
+    fn a_large_carry_buffer_is_freed() {
         let mut stream = Stream::default();
         stream.push(Bytes::from([b"[".as_slice(), &vec![b' '; 2 * CARRY_KEPT]].concat()));
         assert!(stream.value(limit(usize::MAX)).unwrap().is_none());
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_that_has_been_read_is_let_go() {
+    fn a_consumed_chunk_is_freed() {
         let mut stream = Stream::default();
         stream.push(Bytes::from_static(b" [] "));
         assert_eq!(stream.token(), Some(b'['));

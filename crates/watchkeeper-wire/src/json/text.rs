@@ -1,35 +1,35 @@
-//! JSON strings: where one ends, and what it says.
+//! Parses JSON strings.
 
 use std::borrow::Cow;
 
 use crate::{Malformed, Problem};
 
-/// Reads the string whose opening quote stands right before `start`. Returns it and the position
-/// behind its closing quote. A string without escapes is borrowed.
+/// Parses the string that starts at `start`, after its opening quote. Returns it and the position
+/// after its closing quote. A string without escapes is borrowed.
 pub(super) fn read(bytes: &[u8], start: usize) -> Result<(Cow<'_, str>, usize), Malformed> {
     let (text, end) = read_bytes(bytes, start)?;
     Ok((utf8(text, bytes, start)?, end))
 }
 
-/// Reads a string as [`read`] does, and leaves open whether it is UTF-8.
+/// Parses a string as [`read`] does, without validating UTF-8.
 pub(super) fn read_bytes(bytes: &[u8], start: usize) -> Result<(Cow<'_, [u8]>, usize), Malformed> {
     let end = plain_end(bytes, start);
     match bytes.get(end) {
         Some(b'"') => Ok((Cow::Borrowed(&bytes[start..end]), end + 1)),
         Some(b'\\') => unescape(bytes, start, end),
-        stop => Err(stopped(stop, end)),
+        other => Err(string_error(other, end)),
     }
 }
 
-/// The string whose opening quote stands right before `start`, if it is there and without escapes.
+/// Returns the string that starts at `start`, if it is complete and has no escapes.
 #[inline(always)]
 pub(super) fn plain(bytes: &[u8], start: usize) -> Option<&[u8]> {
     let end = plain_end(bytes, start);
     if *bytes.get(end)? == b'"' { bytes.get(start..end) } else { None }
 }
 
-/// The position behind the closing quote of the string whose opening quote stands right before
-/// `start`. What the string says is not looked at.
+/// Returns the position after the closing quote of the string that starts at `start`, without
+/// validating its content.
 pub(super) fn skip(bytes: &[u8], start: usize) -> Result<usize, Malformed> {
     let mut at = start;
     loop {
@@ -42,7 +42,7 @@ pub(super) fn skip(bytes: &[u8], start: usize) -> Result<usize, Malformed> {
     }
 }
 
-/// Goes on with a string at its first backslash, which stands at `at`.
+/// Continues a string at its first backslash, at `at`.
 fn unescape(bytes: &[u8], start: usize, mut at: usize) -> Result<(Cow<'_, [u8]>, usize), Malformed> {
     let mut text = Vec::with_capacity(2 * (at - start) + 16);
     text.extend_from_slice(&bytes[start..at]);
@@ -55,12 +55,12 @@ fn unescape(bytes: &[u8], start: usize, mut at: usize) -> Result<(Cow<'_, [u8]>,
                 at = plain_end(bytes, end);
                 text.extend_from_slice(&bytes[end..at]);
             }
-            stop => return Err(stopped(stop, at)),
+            other => return Err(string_error(other, at)),
         }
     }
 }
 
-/// The character that the escape at `at` stands for, and the position behind it.
+/// Returns the character of the escape at `at`, and the position after it.
 fn escape(bytes: &[u8], at: usize) -> Result<(char, usize), Malformed> {
     let character = match bytes.get(at + 1) {
         Some(&plain @ (b'"' | b'\\' | b'/')) => char::from(plain),
@@ -76,8 +76,7 @@ fn escape(bytes: &[u8], at: usize) -> Result<(char, usize), Malformed> {
     Ok((character, at + 2))
 }
 
-/// `\u0041`, or two of them where they are the halves of a surrogate pair. Half a pair alone stands
-/// for the replacement character, as Go reads it.
+/// Parses `\u0041`, or a surrogate pair. As in Go, an unpaired surrogate is the replacement character.
 fn unicode_escape(bytes: &[u8], at: usize) -> Result<(char, usize), Malformed> {
     let high = code_unit(bytes, at)?;
     if (0xd800..0xdc00).contains(&high)
@@ -90,7 +89,7 @@ fn unicode_escape(bytes: &[u8], at: usize) -> Result<(char, usize), Malformed> {
     Ok((char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER), at + 6))
 }
 
-/// The four hexadecimal digits of the `\u` at `at`.
+/// Parses the four hexadecimal digits of the `\u` at `at`.
 fn code_unit(bytes: &[u8], at: usize) -> Result<u32, Malformed> {
     (2..6).try_fold(0, |unit, place| {
         let byte = bytes.get(at + place).ok_or_else(|| Malformed::new(bytes.len(), Problem::Truncated))?;
@@ -99,27 +98,26 @@ fn code_unit(bytes: &[u8], at: usize) -> Result<u32, Malformed> {
     })
 }
 
-/// The text of the string that stands at `start`, if it is UTF-8.
+/// Validates the UTF-8 of the string at `start`.
 pub(super) fn utf8<'a>(text: Cow<'a, [u8]>, bytes: &[u8], start: usize) -> Result<Cow<'a, str>, Malformed> {
     let text = match text {
         Cow::Borrowed(text) => std::str::from_utf8(text).ok().map(Cow::Borrowed),
         Cow::Owned(text) => String::from_utf8(text).ok().map(Cow::Owned),
     };
     text.ok_or_else(|| {
-        // Escapes are ASCII and stand for whole characters: the bytes are wrong where the text is.
+        // Escapes are ASCII and decode to whole characters, so the raw bytes are invalid at the same point.
         let valid = std::str::from_utf8(&bytes[start..]).err().map_or(0, |error| error.valid_up_to());
         Malformed::new(start + valid, Problem::InvalidUtf8)
     })
 }
 
-/// Why a string cannot go on with this byte, which is neither a quote nor a backslash.
+/// Returns the error for a byte that ends a string, other than a quote or a backslash.
 #[cold]
-fn stopped(stop: Option<&u8>, at: usize) -> Malformed {
-    Malformed::new(at, if stop.is_some() { Problem::ControlCharacter } else { Problem::Truncated })
+fn string_error(byte: Option<&u8>, at: usize) -> Malformed {
+    Malformed::new(at, if byte.is_some() { Problem::ControlCharacter } else { Problem::Truncated })
 }
 
-/// The first position from `start` on where a string cannot simply go on: a quote, a backslash, a
-/// control character, or the end of the input.
+/// Returns the position of the next quote, backslash or control character, or the end of the input.
 fn plain_end(bytes: &[u8], start: usize) -> usize {
     find(bytes, start, |word| below_space(word) | equal(word, b'"') | equal(word, b'\\'))
 }
@@ -131,10 +129,10 @@ fn quote_or_backslash(bytes: &[u8], start: usize) -> usize {
 const ONES: u64 = u64::from_le_bytes([1; 8]);
 const HIGHS: u64 = ONES << 7;
 
-/// The first position from `start` on that `marks` marks, or the end of the input.
+/// Returns the first position from `start` that `marks` marks, or the end of the input.
 ///
-/// `marks` looks at eight bytes at once and sets the high bit of those that it looks for; the
-/// lowest mark must be right, while the ones above it may be set in error.
+/// `marks` takes eight bytes and sets the high bit of matching ones. Only the lowest mark must be
+/// exact; higher ones may be false positives.
 #[inline(always)]
 fn find(bytes: &[u8], start: usize, marks: impl Fn(u64) -> u64) -> usize {
     let mut rest = bytes.get(start..).unwrap_or_default();
@@ -152,13 +150,13 @@ fn find(bytes: &[u8], start: usize, marks: impl Fn(u64) -> u64) -> usize {
     bytes.len() - rest.len() + within
 }
 
-/// Marks the bytes that are `byte`: they become zero by the xor, and a borrow reaches their high bit.
+/// Marks bytes equal to `byte`: the xor makes them zero, and the borrow sets their high bit.
 fn equal(word: u64, byte: u8) -> u64 {
     let zero_where_equal = word ^ (ONES * u64::from(byte));
     zero_where_equal.wrapping_sub(ONES) & !zero_where_equal & HIGHS
 }
 
-/// Marks the bytes that are control characters.
+/// Marks control characters.
 fn below_space(word: u64) -> u64 {
     word.wrapping_sub(ONES * 0x20) & !word & HIGHS
 }
@@ -180,19 +178,19 @@ mod tests {
     }
 
     #[test]
-    fn every_escape_is_read() {
+    fn every_escape_is_parsed() {
         let (text, _) = read(br#""\"\\\/\b\f\n\r\t\u0041\ud83d\ude00.""#, 1).unwrap();
         assert_eq!(text, "\"\\/\u{8}\u{c}\n\r\tA\u{1f600}.");
     }
 
     #[test]
-    fn half_a_surrogate_pair_is_read_as_the_replacement_character() {
+    fn an_unpaired_surrogate_is_the_replacement_character() {
         let (text, _) = read(br#""\ud83d \ude00 \ud83d\u0041 \ud83d\ud83d\ude00""#, 1).unwrap();
         assert_eq!(text, "\u{fffd} \u{fffd} \u{fffd}A \u{fffd}\u{1f600}");
     }
 
     #[test]
-    fn a_bad_string_says_where_and_why() {
+    fn errors_have_a_position_and_a_problem() {
         let cases: [(&[u8], usize, Problem); 8] = [
             (br#""ab\x""#, 3, Problem::InvalidEscape),
             (br#""ab\u12g4""#, 3, Problem::InvalidEscape),
@@ -210,7 +208,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_serde_json_writes_is_read_back(text in "\\PC{0,40}|[\\x00-\\x7f]{0,40}") {
+        fn strings_of_serde_json_round_trip(text in "\\PC{0,40}|[\\x00-\\x7f]{0,40}") {
             let json = serde_json::to_string(&text).unwrap();
             let (read, end) = read(json.as_bytes(), 1).unwrap();
             prop_assert_eq!(read, text);
@@ -219,13 +217,13 @@ mod tests {
         }
 
         #[test]
-        fn arbitrary_bytes_are_taken_or_refused_as_serde_json_does(
+        fn arbitrary_bytes_are_accepted_as_by_serde_json(
             body in proptest::collection::vec(prop_oneof![any::<u8>(), Just(b'\\'), Just(b'u'), Just(b'd'), Just(b'"')], 0..24)
         ) {
             let quoted = [b"\"", body.as_slice()].concat();
             match read(&quoted, 1) {
                 Ok((text, end)) => {
-                    // serde_json refuses half a surrogate pair.
+                    // serde_json rejects unpaired surrogates.
                     match serde_json::from_slice::<String>(&quoted[..end]) {
                         Ok(expected) => prop_assert_eq!(expected, text),
                         Err(_) => prop_assert!(text.contains(char::REPLACEMENT_CHARACTER)),

@@ -1,24 +1,24 @@
-//! Framing a JSON watch: one object an event, mostly on a line of its own.
+//! Splits a JSON watch response into events.
 //!
-//! From: the chunks of a response body, in any sizes.
-//! To:   the kind of each event and the bytes of its object, a slice of the chunk where the chunk has
-//!       all of the event.
+//! Input: the chunks of a response body, in any sizes.
+//! Output: the type of each event and the bytes of its object, borrowed from the chunk if it has the
+//! whole event.
 //!
-//! Objects are not parsed: what is known of one is what is known of a list item.
+//! Objects are checked only as far as list items are.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 use watchkeeper_core::EventKind;
 
-use super::stream::{Place, Stream, ValueLimit};
+use super::stream::{Stream, ValueLimit, ValueRange};
 use super::{Keys, Reader, Shape};
 use crate::{Frame, Limits, Malformed, Problem};
 
-/// Cuts the body of a watch response into events, chunk by chunk.
+/// Splits a watch response into events, chunk by chunk.
 ///
-/// Events follow each other directly or with any white space between them; `type` and `object` come
-/// in either order, and other fields are passed over.
+/// Events may be separated by whitespace. `type` and `object` can have any order, and other fields
+/// are skipped.
 ///
 /// ```
 /// use watchkeeper_core::EventKind;
@@ -41,24 +41,23 @@ pub struct WatchFrames {
 }
 
 impl WatchFrames {
-    /// Frames with these limits. [`Limits::depth`] counts from each event's object;
-    /// [`Limits::envelope_bytes`] bounds what an event has beside it.
+    /// Creates a splitter. [`Limits::depth`] counts from each event's object;
+    /// [`Limits::envelope_bytes`] limits the rest of an event.
     pub fn new(limits: Limits) -> Self {
         Self { limits, stream: Stream::default(), failed: None }
     }
 
-    /// Takes the next chunk of the body. The frames of one chunk should be drained by
-    /// [`next`](Self::next) before the next is pushed: otherwise the two are joined by a copy.
+    /// Adds the next chunk of the body. Drain [`next`](Self::next) first: otherwise the two chunks are
+    /// joined by a copy.
     pub fn push(&mut self, chunk: Bytes) {
         self.stream.push(chunk);
     }
 
-    /// The next event, or `None` when another chunk is needed.
+    /// Returns the next event, or `None` if another chunk is needed.
     ///
     /// # Errors
-    /// Where the body is malformed or beyond a limit; nothing can be read after that, and the error
-    /// is returned again.
-    #[expect(clippy::should_implement_trait, reason = "it lends the frame, which an iterator cannot")]
+    /// If the body is malformed or exceeds a limit. Later calls return the same error.
+    #[expect(clippy::should_implement_trait, reason = "lends the frame, which an iterator cannot")]
     pub fn next(&mut self) -> Result<Option<Frame<'_>>, Malformed> {
         match self.advance() {
             Ok(Some((kind, object))) => Ok(Some(Frame { kind, object: self.stream.bytes(&object) })),
@@ -76,7 +75,7 @@ impl WatchFrames {
     /// Checks that the stream did not end within an event.
     ///
     /// # Errors
-    /// [`Problem::Truncated`] where it did, or what was wrong before.
+    /// [`Problem::Truncated`] if it did, or an earlier error.
     pub fn finish(self) -> Result<(), Malformed> {
         match self.failed {
             Some(error) => Err(error),
@@ -85,7 +84,7 @@ impl WatchFrames {
         }
     }
 
-    fn advance(&mut self) -> Result<Option<(EventKind, Place)>, Malformed> {
+    fn advance(&mut self) -> Result<Option<(EventKind, ValueRange)>, Malformed> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
@@ -105,13 +104,13 @@ impl WatchFrames {
         Ok(Some((kind, event.part(object))))
     }
 
-    fn read_event(&self, event: &Place) -> Result<(EventKind, Range<usize>), Malformed> {
+    fn read_event(&self, event: &ValueRange) -> Result<(EventKind, Range<usize>), Malformed> {
         let mut reader = Reader::new(self.stream.bytes(event), Limits { depth: usize::MAX, ..self.limits });
         let (mut kind, mut object, mut keys) = (None, None, Keys::default());
         reader.begin_object()?;
         while let Some(key) = reader.next_key_bytes()? {
             keys.add(&key, reader.key_offset())?;
-            if reader.null_comes()? {
+            if reader.take_null()? {
                 continue;
             }
             match &*key {
@@ -139,8 +138,8 @@ impl WatchFrames {
 
 fn read_kind(reader: &mut Reader<'_>) -> Result<EventKind, Malformed> {
     reader.peek()?;
-    let place = reader.offset();
-    let word = reader.string()?;
-    let problem = || Problem::bad_value("the type of a watch event", &word);
-    word.parse().map_err(|_| Malformed::new(place, problem()))
+    let offset = reader.offset();
+    let text = reader.string()?;
+    let problem = || Problem::bad_value("the type of a watch event", &text);
+    text.parse().map_err(|_| Malformed::new(offset, problem()))
 }

@@ -1,4 +1,4 @@
-//! Which values a path means.
+//! Evaluation of paths.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -8,36 +8,36 @@ use serde_json::Value;
 use super::number::Number;
 use super::{End, Filter, Operator, Part, Step};
 
-/// Why a path does not fit an object.
+/// An error from evaluating a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindError {
-    /// Items are asked of something that is no list.
+    /// Items of a value that is not a list.
     #[error("{0} is not a list")]
     NotAList(&'static str),
-    /// There are not so many items.
+    /// An index out of bounds.
     #[error("array index out of bounds: index {index}, length {length}")]
     OutOfBounds {
-        /// Which one was asked for.
+        /// The requested index.
         index: i64,
-        /// How many there are.
+        /// The length of the list.
         length: usize,
     },
-    /// A slice ends before it begins.
+    /// A slice that ends before its start.
     #[error("starting index {from} is greater than ending index {to}")]
     Backwards {
-        /// Where it begins.
+        /// The start.
         from: i64,
-        /// Where it ends.
+        /// The end.
         to: i64,
     },
-    /// Steps of a slice go forwards.
+    /// The step of a slice is not positive.
     #[error("step must be > 0")]
     Step,
-    /// Several values are compared at once.
+    /// A comparison of several values.
     #[error("can only compare one element at a time")]
     Several,
-    /// A text is compared with a number, say.
+    /// A comparison of values of different types.
     #[error("incompatible types for comparison")]
     Incomparable,
 }
@@ -48,7 +48,7 @@ pub(super) fn find<'a>(steps: &[Step], from: Found<'a>) -> Result<Found<'a>, Fin
     steps.iter().try_fold(from, |found, step| take(step, found))
 }
 
-/// The values of each part.
+/// Collects the values of each part.
 pub(super) fn results(parts: &[Part], value: &Value, all: &mut Vec<Vec<Value>>) -> Result<(), FindError> {
     for part in parts {
         match part {
@@ -81,7 +81,7 @@ fn take<'a>(step: &Step, from: Found<'a>) -> Result<Found<'a>, FindError> {
         Step::Filter(filter) => {
             for value in from {
                 for item in items(value)? {
-                    if filter.lets_pass(&item)? {
+                    if filter.matches(&item)? {
                         found.push(item);
                     }
                 }
@@ -104,7 +104,7 @@ fn field<'a>(value: Cow<'a, Value>, name: &str) -> Option<Cow<'a, Value>> {
     }
 }
 
-/// What is in an object, by name, or in a list.
+/// Returns the elements of a list, or of an object sorted by name.
 fn children(value: Cow<'_, Value>) -> Found<'_> {
     match value {
         Cow::Borrowed(Value::Array(items)) => items.iter().map(Cow::Borrowed).collect(),
@@ -123,7 +123,7 @@ fn children(value: Cow<'_, Value>) -> Found<'_> {
     }
 }
 
-/// A value and all below it that have something in them.
+/// Collects a value and all descendants that have children.
 fn descend<'a>(value: Cow<'a, Value>, found: &mut Found<'a>) {
     let children = children(value.clone());
     if !children.is_empty() {
@@ -178,15 +178,16 @@ fn slice(
         }
     }
     let step = usize::try_from(step.unwrap_or(1)).ok().filter(|step| *step > 0).ok_or(FindError::Step)?;
-    let (skipped, taken) = match from == to {
-        true => (0, 0),
-        false => (usize::try_from(from).unwrap_or(0), usize::try_from(to - from).unwrap_or(0)),
+    let (skipped, taken) = if from == to {
+        (0, 0)
+    } else {
+        (usize::try_from(from).unwrap_or(0), usize::try_from(to - from).unwrap_or(0))
     };
     Ok(items.into_iter().skip(skipped).take(taken).step_by(step))
 }
 
 impl Filter {
-    fn lets_pass(&self, item: &Value) -> Result<bool, FindError> {
+    fn matches(&self, item: &Value) -> Result<bool, FindError> {
         let of_item = || vec![Cow::Borrowed(item)];
         let Some((operator, right)) = &self.comparison else {
             return Ok(find(&self.left, of_item()).is_ok_and(|left| !left.is_empty()));

@@ -1,21 +1,21 @@
-//! JSON paths as kubectl knows them: which values of an object are meant, and texts made of them.
+//! JSONPath and templates as in kubectl.
 //!
-//! From: what a user or the author of a definition wrote.
-//! To:   [`JsonPath::find`], for a column or a sort key; [`Template::render`], for `-o jsonpath=`.
+//! Input: the text of a path, from a user or a CustomResourceDefinition.
+//! Output: values ([`JsonPath::find`]) for columns and sort keys; text ([`Template::render`]) for `-o jsonpath=`.
 //!
-//! | written | meant |
+//! | path | selects |
 //! |---|---|
 //! | `.spec.nodeName`, `['spec']`, `.metadata.labels.app\.kubernetes\.io/name` | a field |
 //! | `[0]`, `[-1]`, `[1:3]`, `[::2]`, `[*]` | items of a list |
-//! | `.*` | everything in a list or an object |
-//! | `..image` | that field, however deep it is |
-//! | `[?(@.type=="Ready")]`, `[?(@.ready)]` | the items for which this is so |
-//! | `[0,2]`, `['name','uid']` | the one and the other |
-//! | `{range .items[*]}...{end}` | the text in between once for each |
-//! | `{"\n"}` | that text |
+//! | `.*` | all elements of a list or an object |
+//! | `..image` | that field at any depth |
+//! | `[?(@.type=="Ready")]`, `[?(@.ready)]` | the matching items |
+//! | `[0,2]`, `['name','uid']` | a union |
+//! | `{range .items[*]}...{end}` | the text in between, for each item |
+//! | `{"\n"}` | literal text |
 //!
-//! - P1: what is not there is no error, and gives no value.
-//! - P2: nesting is bounded by [`MAX_DEPTH`], so that no text exhausts the stack.
+//! - `json_path.P1`: an absent field yields no value and is not an error.
+//! - `json_path.P2`: nesting is limited by [`MAX_DEPTH`], so that no input exhausts the stack.
 
 mod find;
 mod number;
@@ -34,10 +34,10 @@ pub use parse::JsonPathError;
 pub use plain::at;
 pub use print::go_value;
 
-/// How deep filters and lists may stand in each other (P2).
+/// Maximum nesting depth of filters and lists (`json_path.P2`).
 pub const MAX_DEPTH: usize = 16;
 
-/// Where values are in an object.
+/// A JSONPath expression.
 ///
 /// ```
 /// use serde_json::json;
@@ -55,7 +55,7 @@ pub struct JsonPath {
     steps: Vec<Step>,
 }
 
-/// A text with paths in it.
+/// A text with embedded JSONPath expressions.
 ///
 /// ```
 /// use serde_json::json;
@@ -79,7 +79,7 @@ enum Part {
     Range(Vec<Step>, Vec<Part>),
 }
 
-/// From some values to others.
+/// A step of a path, from some values to others.
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
     Field(String),
@@ -92,11 +92,11 @@ enum Step {
     Deep,
     Filter(Filter),
     Union(Vec<Vec<Step>>),
-    /// This, whatever was before.
+    /// A literal, regardless of the input.
     Literal(Value),
 }
 
-/// Where a slice ends.
+/// The end of a slice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum End {
     /// After one item.
@@ -108,7 +108,7 @@ enum End {
 #[derive(Debug, Clone, PartialEq)]
 struct Filter {
     left: Vec<Step>,
-    /// `None`: it is enough that there is something.
+    /// `None` checks for existence.
     comparison: Option<(Operator, Vec<Step>)>,
 }
 
@@ -122,7 +122,7 @@ enum Operator {
     GreaterOrEqual,
 }
 
-/// With braces or without, with a dot at the beginning or without.
+/// Parses a path, with or without braces and with or without a leading dot.
 impl FromStr for JsonPath {
     type Err = JsonPathError;
 
@@ -140,10 +140,10 @@ impl FromStr for Template {
 }
 
 impl JsonPath {
-    /// The values that are meant, in order.
+    /// Returns the selected values, in order.
     ///
     /// # Errors
-    /// Where something is not what the path takes it for: see [`FindError`].
+    /// If the object does not match the path: see [`FindError`].
     pub fn find(&self, value: &Value) -> Result<Vec<Value>, FindError> {
         let found = find::find(&self.steps, vec![std::borrow::Cow::Borrowed(value)])?;
         Ok(found.into_iter().map(std::borrow::Cow::into_owned).collect())
@@ -151,7 +151,7 @@ impl JsonPath {
 }
 
 impl Template {
-    /// The text with the values in it.
+    /// Renders the template.
     ///
     /// # Errors
     /// As [`JsonPath::find`].
@@ -161,7 +161,7 @@ impl Template {
         Ok(text)
     }
 
-    /// The values of every part, in order; a text between them is a value of its own.
+    /// Returns the values of every part, in order. Literal text is a value of its own.
     ///
     /// ```
     /// use serde_json::json;

@@ -1,9 +1,9 @@
-//! Numbers as Go compares and prints them.
+//! Numbers as Go compares and formats them.
 
 use std::cmp::Ordering;
 use std::fmt;
 
-/// Whole, or not.
+/// An integer or a float.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Number {
     Whole(i128),
@@ -21,7 +21,7 @@ impl From<&serde_json::Number> for Number {
 }
 
 impl Number {
-    /// Whole numbers are not compared with others.
+    /// Compares two numbers of the same type.
     pub(super) fn compare(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Whole(one), Self::Whole(other)) => Some(one.cmp(other)),
@@ -31,7 +31,7 @@ impl Number {
     }
 }
 
-/// Very large and very small ones with an exponent, of two digits at least.
+/// Uses an exponent of at least two digits for very large and very small floats.
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = match self {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_printed_as_go_does() {
+    fn numbers_are_formatted_as_in_go() {
         let shown = |number: f64| Number::Float(number).to_string();
         let cases = [
             (1.5, "1.5"),

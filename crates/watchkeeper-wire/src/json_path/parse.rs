@@ -1,50 +1,50 @@
-//! From the text of a path or a template to its steps.
+//! The parser of paths and templates.
 
 use serde_json::Value;
 
 use super::{End, Filter, MAX_DEPTH, Operator, Part, Step};
 
-/// Why a text is no path.
+/// An error from parsing a path or template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonPathError {
-    /// A brace is not closed.
+    /// An unclosed brace.
     #[error("unclosed action")]
     Unclosed,
-    /// There is no such sign in paths.
+    /// An unknown character.
     #[error("unrecognized character in action: {0:?}")]
     Character(char),
-    /// Only `range` and `end` are words.
+    /// An identifier other than `range` and `end`.
     #[error("unrecognized identifier {0}")]
     Word(String),
-    /// There is nothing to end.
+    /// `end` without `range`.
     #[error("not in range, nothing to end")]
     End,
-    /// A bracket is not closed.
+    /// An unclosed bracket.
     #[error("unterminated array")]
     List,
-    /// It is neither an index nor a slice nor a quoted name.
+    /// Neither an index, nor a slice, nor a quoted name.
     #[error("invalid array index {0}")]
     Index(String),
-    /// A filter is not closed.
+    /// An unclosed filter.
     #[error("unterminated filter")]
     Filter,
-    /// There is no such comparison.
+    /// An unknown comparison operator.
     #[error("unrecognized filter operator {0}")]
     Operator(String),
-    /// A quote is not closed, or says something that no text can have.
+    /// An unclosed quote, or an invalid escape in it.
     #[error("unterminated quoted string")]
     Quote,
-    /// It is no number.
+    /// An invalid number.
     #[error("cannot parse number {0}")]
     Number(String),
     /// `....`
     #[error("invalid multiple recursive descent")]
     Descent,
-    /// It is nested too deep (P2).
+    /// Nested too deeply (`json_path.P2`).
     #[error("nested more than {MAX_DEPTH} deep")]
     Depth,
-    /// More than one path where one is wanted.
+    /// More than one path where one is expected.
     #[error(
         "unexpected path string, expected a 'name1.name2' or '.name1.name2' or '{{name1.name2}}' or '{{.name1.name2}}'"
     )]
@@ -69,13 +69,13 @@ pub(super) fn path(text: &str) -> Result<Vec<Step>, JsonPathError> {
         }
     };
     match Parser::action(inner, 0)? {
-        (Mark::Values, steps) => Ok(steps),
+        (Action::Values, steps) => Ok(steps),
         _ => Err(JsonPathError::NotOnePath),
     }
 }
 
 pub(super) fn template(text: &str) -> Result<Vec<Part>, JsonPathError> {
-    // Ranges that are open, each with what is in it so far; the first is the whole.
+    // The open ranges with their parts so far; the first entry is the template.
     let mut open: Vec<(Vec<Step>, Vec<Part>)> = vec![(Vec::new(), Vec::new())];
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
@@ -86,21 +86,21 @@ pub(super) fn template(text: &str) -> Result<Vec<Part>, JsonPathError> {
         let (mark, steps) = Parser::action(&after[..length], 0)?;
         rest = &after[length + 1..];
         match mark {
-            Mark::Values => {
+            Action::Values => {
                 if let Some((_, parts)) = open.last_mut() {
                     parts.push(Part::Values(steps));
                 }
             }
-            Mark::Range if open.len() > MAX_DEPTH => return Err(JsonPathError::Depth),
-            Mark::Range => open.push((steps, Vec::new())),
-            Mark::End if open.len() == 1 => return Err(JsonPathError::End),
-            Mark::End => close(&mut open),
+            Action::Range if open.len() > MAX_DEPTH => return Err(JsonPathError::Depth),
+            Action::Range => open.push((steps, Vec::new())),
+            Action::End if open.len() == 1 => return Err(JsonPathError::End),
+            Action::End => close(&mut open),
         }
     }
     if let Some((_, parts)) = open.last_mut().filter(|_| !rest.is_empty()) {
         parts.push(Part::Text(rest.to_owned()));
     }
-    // One that is not ended ends with the text.
+    // An open range ends with the text.
     while open.len() > 1 {
         close(&mut open);
     }
@@ -115,7 +115,7 @@ fn close(open: &mut Vec<(Vec<Step>, Vec<Part>)>) {
     }
 }
 
-/// How long an action is: a brace in quotes does not end it.
+/// Returns the length of an action, ignoring braces in quotes.
 fn closing_brace(text: &str) -> Result<usize, JsonPathError> {
     let mut quote = None;
     let mut escaped = false;
@@ -133,8 +133,8 @@ fn closing_brace(text: &str) -> Result<usize, JsonPathError> {
     Err(if quote.is_some() { JsonPathError::Quote } else { JsonPathError::Unclosed })
 }
 
-/// What an action is.
-enum Mark {
+/// The type of an action.
+enum Action {
     Values,
     Range,
     End,
@@ -147,13 +147,13 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// Reads what is between braces.
-    fn action(text: &'a str, depth: usize) -> Result<(Mark, Vec<Step>), JsonPathError> {
+    /// Parses the text between braces.
+    fn action(text: &'a str, depth: usize) -> Result<(Action, Vec<Step>), JsonPathError> {
         if depth > MAX_DEPTH {
             return Err(JsonPathError::Depth);
         }
         let mut parser = Parser { rest: text, steps: Vec::new(), depth };
-        let mut mark = Mark::Values;
+        let mut mark = Action::Values;
         while let Some(letter) = parser.rest.chars().next() {
             let after = &parser.rest[letter.len_utf8()..];
             match letter {
@@ -178,7 +178,7 @@ impl<'a> Parser<'a> {
         Ok((mark, parser.steps))
     }
 
-    /// Up to where a name ends. A backslash takes the meaning from what follows.
+    /// Parses a name. A backslash escapes the next character.
     fn name(&mut self) -> String {
         let mut name = String::new();
         let mut letters = self.rest.char_indices();
@@ -200,7 +200,7 @@ impl<'a> Parser<'a> {
         let name = self.name();
         match name.as_str() {
             "*" => self.steps.push(Step::Each),
-            // A dot that nothing follows is the object itself.
+            // A lone dot is the object itself.
             "" => {}
             _ => self.steps.push(Step::Field(name)),
         }
@@ -218,11 +218,11 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn word(&mut self, mark: Mark) -> Result<Mark, JsonPathError> {
+    fn word(&mut self, mark: Action) -> Result<Action, JsonPathError> {
         let name = self.name();
         match name.as_str() {
-            "range" => return Ok(Mark::Range),
-            "end" => return Ok(Mark::End),
+            "range" => return Ok(Action::Range),
+            "end" => return Ok(Action::End),
             "true" => self.steps.push(Step::Literal(true.into())),
             "false" => self.steps.push(Step::Literal(false.into())),
             _ => return Err(JsonPathError::Word(name)),
@@ -260,7 +260,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What is between brackets, or between the commas there.
+    /// Parses the text between brackets or commas.
     fn entry(&mut self, text: &str) -> Result<(), JsonPathError> {
         let text = text.trim();
         if text == "*" {
@@ -328,12 +328,12 @@ fn operator(text: &str) -> Result<Operator, JsonPathError> {
     })
 }
 
-/// Where the bracket closes: one in quotes does not.
+/// Returns the position of the closing bracket, ignoring quotes.
 fn end_of_list(text: &str) -> Option<usize> {
     outside_quotes(text).find(|(_, letter)| *letter == ']').map(|(position, _)| position)
 }
 
-/// Where a comparison stands: one of a filter within this one is not meant.
+/// Returns the position of the comparison operator, ignoring nested filters.
 fn comparison_in(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (position, letter) in outside_quotes(text) {
@@ -351,7 +351,7 @@ fn is_sign(letter: char) -> bool {
     matches!(letter, '!' | '<' | '>' | '=')
 }
 
-/// Where `)]` closes the filter, past those within it.
+/// Returns the position of the `)]` that closes the filter, ignoring nested filters.
 fn end_of_filter(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (position, letter) in outside_quotes(text) {
@@ -376,7 +376,7 @@ fn split_outside_quotes(text: &str) -> Vec<&str> {
     parts
 }
 
-/// The letters that stand outside quotes.
+/// Returns the characters outside of quotes.
 fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char)> {
     let mut quote = None;
     let mut escaped = false;
@@ -400,7 +400,7 @@ fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char)> {
     })
 }
 
-/// The text up to the closing quote, and what is behind it.
+/// Returns the text up to the closing quote, and the rest.
 fn unquoted(quote: char, text: &str) -> Result<(String, &str), JsonPathError> {
     let mut value = String::new();
     let mut letters = text.char_indices();

@@ -1,9 +1,9 @@
-//! Plain paths: where one value stands in an object, as `status.podIPs.0.ip`.
+//! Simple paths to one value, such as `status.podIPs.0.ip`.
 
 use serde_json::Value;
 
-/// The value at a path; null is as good as none. Parts are names in objects and positions in lists, so
-/// a name with a dot in it cannot be told.
+/// Returns the value at a path; `None` if it is absent or null. Segments are field names or list indexes. Names with
+/// a dot are not supported.
 ///
 /// ```
 /// use serde_json::json;
@@ -27,7 +27,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_path_leads_through_objects_and_lists() {
+    fn paths_go_through_objects_and_lists() {
         let object = json!({"a": {"b": [{"c": 1}, null]}, "n": null});
         assert_eq!(at(&object, "a.b.0.c"), Some(&json!(1)));
         for nowhere in ["", "a.c", "a.b.2", "a.b.x", "a.b.1", "a.b.0.c.d", "n", "n.x", "a..b"] {

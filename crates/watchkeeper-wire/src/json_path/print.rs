@@ -1,4 +1,4 @@
-//! Values as texts.
+//! Formatting of values.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
@@ -31,7 +31,7 @@ pub(super) fn render(parts: &[Part], value: &Value, text: &mut String) -> Result
     Ok(())
 }
 
-/// A text as it is, an object or a list in JSON.
+/// Appends a string as it is, and an object or list as JSON.
 fn plain(value: &Value, text: &mut String) {
     match value {
         Value::String(value) => text.push_str(value),
@@ -42,7 +42,7 @@ fn plain(value: &Value, text: &mut String) {
     }
 }
 
-/// JSON as Go writes it: fields in order, and nothing in texts that would mean something in HTML.
+/// Appends JSON as Go writes it, with sorted fields and HTML characters escaped.
 fn json(value: &Value, text: &mut String) {
     match value {
         Value::Array(items) => {
@@ -83,7 +83,7 @@ fn quoted(value: &str, text: &mut String) {
     }
 }
 
-/// A value as Go prints it where it prints anything: `map[app:web]`, `[a b]`, `<nil>`. So do columns of kubectl.
+/// Displays a value as Go's `%v` does, as in kubectl's columns: `map[app:web]`, `[a b]`, `<nil>`.
 ///
 /// ```
 /// use serde_json::json;

@@ -24,7 +24,7 @@ fn rendered(template: &str) -> String {
 }
 
 #[test]
-fn templates_become_texts() {
+fn templates_render() {
     for (template, expected) in [
         ("plain", "plain"),
         ("{.metadata.name}", "web-0"),
@@ -80,7 +80,7 @@ fn templates_become_texts() {
 }
 
 #[test]
-fn bad_templates_are_errors() {
+fn invalid_templates_are_errors() {
     for (template, expected) in [
         ("{.a", "unreadable: unclosed action"),
         ("{.a\n}", "unreadable: unclosed action"),
@@ -113,7 +113,7 @@ fn bad_templates_are_errors() {
 }
 
 #[test]
-fn a_path_is_written_with_or_without_dot_and_braces() {
+fn dot_and_braces_of_a_path_are_optional() {
     for path in
         ["metadata.name", ".metadata.name", "{metadata.name}", "{.metadata.name}", " {.metadata.name} "]
     {
@@ -127,7 +127,7 @@ fn a_path_is_written_with_or_without_dot_and_braces() {
 }
 
 #[test]
-fn nesting_is_bounded() {
+fn nesting_is_limited() {
     let nested = |depth: usize| format!("{{.a{}{}}}", "[?(@.a".repeat(depth), ")]".repeat(depth));
     assert!(nested(MAX_DEPTH).parse::<Template>().is_ok());
     assert_eq!(nested(MAX_DEPTH + 1).parse::<Template>(), Err(JsonPathError::Depth));

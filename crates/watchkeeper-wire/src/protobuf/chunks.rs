@@ -1,57 +1,55 @@
-//! The chunks of a stream, from which steps of known length are taken.
+//! A buffer of chunks, read in steps of known length.
 //!
-//! From: the chunks of a response body, in any sizes.
-//! To:   [`split`](super::split) and [`frames`](super::frames), a step at a time: a slice of its chunk
-//!       where the chunk has all of it, else collected.
+//! Input: the chunks of a response body, in any sizes.
+//! Output: steps for [`split`](super::split) and [`frames`](super::frames), borrowed from the chunk if it
+//! has the whole step.
 //!
-//! - L1: the carry buffer never holds more than one step: a header of at most [`HEADER_BYTES`], or
-//!   one field within the limit that the taker has checked.
+//! - `chunks.L1`: the carry buffer never exceeds one step: a header of at most [`HEADER_BYTES`], or a
+//!   field within the limit that the caller has checked.
 
 use bytes::{Buf, Bytes};
 
 use super::{Cursor, Wire};
 use crate::{Malformed, Problem};
 
-/// A tag and a length, ten bytes each at the most.
+/// A tag and a length, at most ten bytes each.
 const HEADER_BYTES: usize = 20;
 
-/// A tag and, where the payload is not in it already, how long the payload is.
+/// A tag and the length of its payload, unless the payload is part of the header.
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) field: u32,
     pub(super) wire: Wire,
-    /// Bytes of the payload that follow.
+    /// Bytes of the payload after the header.
     pub(super) length: u64,
     /// Bytes of the header itself.
     pub(super) size: u64,
-    /// Where it ends in the stream.
+    /// Offset of its end in the stream.
     pub(super) offset: u64,
 }
 
-/// The chunks of a stream, from which steps of known length are taken.
+/// A buffer of chunks, read in steps of known length.
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
-    /// What has arrived and was not looked at yet.
+    /// Received and unread bytes.
     chunk: Bytes,
-    /// L1: the beginning of a step whose end has not arrived, or the step that was taken.
+    /// The start of an incomplete step, or the last step (`chunks.L1`).
     carry: Vec<u8>,
-    /// The step that was taken, if a single chunk had all of it.
+    /// The last step, if a single chunk had all of it.
     taken: Option<Bytes>,
-    /// The carry holds the step that was taken.
+    /// Whether the carry buffer holds the last step.
     spent: bool,
-    /// Bytes of the stream that were taken.
+    /// Bytes of the stream taken so far.
     pub(super) offset: u64,
 }
 
 impl Chunks {
     pub(super) fn push(&mut self, chunk: Bytes) {
-        self.chunk = match self.chunk.is_empty() {
-            true => chunk,
-            false => [&self.chunk[..], &chunk[..]].concat().into(),
-        };
+        self.chunk =
+            if self.chunk.is_empty() { chunk } else { [&self.chunk[..], &chunk[..]].concat().into() };
     }
 
-    /// Takes a step of this length, if all of it has arrived.
+    /// Takes a step of this length, if all of it has been received.
     pub(super) fn take(&mut self, length: usize) -> bool {
         self.release();
         if self.carry.is_empty() && self.chunk.len() >= length {
@@ -70,23 +68,23 @@ impl Chunks {
         true
     }
 
-    /// The step that was taken last.
+    /// Returns the last step.
     pub(super) fn taken(&self) -> &[u8] {
         self.taken.as_deref().unwrap_or(&self.carry)
     }
 
-    /// Whether nothing has arrived that was not taken.
+    /// Returns whether all received bytes have been taken.
     pub(super) fn is_empty(&self) -> bool {
         self.chunk.is_empty() && (self.spent || self.carry.is_empty())
     }
 
-    /// How many bytes have arrived.
+    /// Returns the number of received bytes.
     pub(super) fn received(&self) -> u64 {
         let waiting = if self.spent { 0 } else { self.carry.len() };
         self.offset + (waiting + self.chunk.len()) as u64
     }
 
-    /// Passes over bytes, and returns how many are still to be passed over.
+    /// Skips bytes, and returns how many are left to skip.
     pub(super) fn skip(&mut self, left: u64) -> u64 {
         self.release();
         let step = left.min(self.chunk.len() as u64);
@@ -95,7 +93,7 @@ impl Chunks {
         left - step
     }
 
-    /// The header that comes next, if all of it has arrived.
+    /// Takes the next header, if all of it has been received.
     pub(super) fn take_header(&mut self) -> Result<Option<Header>, Malformed> {
         self.release();
         let mut window = [0; HEADER_BYTES];
@@ -120,7 +118,7 @@ impl Chunks {
         Ok(Some(Header { offset: self.offset, size: cursor.position() as u64, ..header }))
     }
 
-    /// Lets go of the step that was taken.
+    /// Frees the last step.
     fn release(&mut self) {
         self.taken = None;
         if std::mem::take(&mut self.spent) {

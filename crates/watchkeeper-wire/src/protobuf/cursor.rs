@@ -1,17 +1,17 @@
-//! The wire grammar of protobuf: tags, varints and length-prefixed bytes.
+//! The protobuf wire format: tags, varints and length-prefixed bytes.
 
 use crate::{Malformed, Problem};
 
-/// Reads the fields of one message, front to back.
+/// A cursor over the fields of a message.
 #[derive(Debug, Clone)]
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Where `bytes` starts in what the caller was given, for errors.
+    /// Offset of `bytes` in the caller's input, for errors.
     base: usize,
 }
 
-/// How the payload of a field is laid out.
+/// The wire type of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wire {
     Varint = 0,
@@ -27,7 +27,7 @@ pub(crate) struct Tag {
 }
 
 impl Tag {
-    /// What stands on the wire for this tag.
+    /// Returns the encoded tag.
     pub(crate) fn key(self) -> u64 {
         u64::from(self.field) << 3 | self.wire as u64
     }
@@ -38,12 +38,12 @@ impl<'a> Cursor<'a> {
         Self { bytes, at: 0, base: 0 }
     }
 
-    /// Where the cursor stands, in what the outermost caller was given.
+    /// Returns the position in the outermost caller's input.
     pub(crate) fn offset(&self) -> usize {
         self.base + self.at
     }
 
-    /// Where the cursor stands in its own bytes.
+    /// Returns the position in its own bytes.
     pub(crate) fn position(&self) -> usize {
         self.at
     }
@@ -56,7 +56,7 @@ impl<'a> Cursor<'a> {
         Err(Malformed::new(self.offset(), problem))
     }
 
-    /// The next tag, or `None` at the end of the message.
+    /// Reads the next tag; `None` at the end of the message.
     #[inline]
     pub(crate) fn tag(&mut self) -> Result<Option<Tag>, Malformed> {
         if self.is_empty() {
@@ -77,7 +77,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The next tag if it is this one; otherwise the cursor stays.
+    /// Reads the next tag if it is equal to `tag`.
     pub(crate) fn tag_if(&mut self, tag: Tag) -> bool {
         let start = self.at;
         match self.tag() {
@@ -89,9 +89,9 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes over a zero, be it a number or a length, if one comes next.
+    /// Skips a zero, as a number or a length, if it is next.
     #[inline]
-    pub(crate) fn zero_comes(&mut self) -> bool {
+    pub(crate) fn take_zero(&mut self) -> bool {
         match self.bytes.get(self.at) {
             Some(0) => {
                 self.at += 1;
@@ -102,7 +102,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes over a zero that takes more bytes than it needs, if it is one.
+    /// Skips a non-minimal zero, if it is next.
     #[cold]
     fn long_zero(&mut self) -> bool {
         let start = self.at;
@@ -128,8 +128,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes over fields that are as most are, a number below 16 and fewer than 128 bytes, for as
-    /// long as `skips` says so of their numbers.
+    /// Fast path: skips fields with a number below 16 and fewer than 128 bytes while `skips` holds for
+    /// their numbers.
     #[inline]
     pub(crate) fn skip_short(&mut self, skips: impl Fn(u32) -> bool) {
         while let Some([tag, length @ 0..0x80, payload @ ..]) = self.bytes.get(self.at..)
@@ -159,7 +159,7 @@ impl<'a> Cursor<'a> {
         self.fail(Problem::OverlongVarint)
     }
 
-    /// The payload of a length-prefixed field.
+    /// Reads the payload of a length-prefixed field.
     #[inline]
     pub(crate) fn bytes(&mut self) -> Result<&'a [u8], Malformed> {
         let start = self.offset();
@@ -175,14 +175,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The payload of a length-prefixed field, to be read as a message.
+    /// Reads a length-prefixed field as a message.
     #[inline]
     pub(crate) fn message(&mut self) -> Result<Cursor<'a>, Malformed> {
         let bytes = self.bytes()?;
         Ok(Cursor { bytes, at: 0, base: self.offset() - bytes.len() })
     }
 
-    /// The payload of a length-prefixed field, to be read as text.
+    /// Reads a length-prefixed field as a string.
     #[inline]
     pub(crate) fn text(&mut self) -> Result<&'a str, Malformed> {
         let bytes = self.bytes()?;
@@ -197,7 +197,7 @@ impl<'a> Cursor<'a> {
         Ok(u64::from_le_bytes(*bytes))
     }
 
-    /// Passes over the payload of a field.
+    /// Skips the payload of a field.
     pub(crate) fn skip(&mut self, wire: Wire) -> Result<(), Malformed> {
         match wire {
             Wire::Varint => self.varint().map(drop),
@@ -211,7 +211,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Refuses a field whose payload is laid out in another way than its schema says.
+    /// Checks the wire type of a field against its schema.
     #[inline]
     pub(crate) fn expect(&self, tag: Tag, wire: Wire) -> Result<(), Malformed> {
         if tag.wire == wire {
@@ -233,7 +233,7 @@ pub(crate) fn put_tag(out: &mut Vec<u8>, field: u32, wire: Wire) {
     put_varint(out, Tag { field, wire }.key());
 }
 
-/// A length-prefixed field.
+/// Appends a length-prefixed field.
 pub(crate) fn put_bytes(out: &mut Vec<u8>, field: u32, payload: &[u8]) {
     put_tag(out, field, Wire::Bytes);
     put_varint(out, payload.len() as u64);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overlong_varint_is_refused() {
+    fn overlong_varints_are_rejected() {
         let eleven = [0x80; 11];
         assert_eq!(problem(Cursor::new(&eleven).varint()), (0, Problem::OverlongVarint));
         let beyond_64_bits = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02];
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_past_the_end_or_past_4_gib_is_refused() {
+    fn lengths_past_the_end_or_4_gib_are_rejected() {
         let past_end = Problem::LengthPastEnd { length: 5, left: 2 };
         assert_eq!(problem(Cursor::new(&[5, 1, 2]).bytes()), (0, past_end));
         let mut huge = Vec::new();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn field_zero_groups_and_numbers_beyond_29_bits_are_no_tags() {
+    fn field_zero_groups_and_numbers_beyond_29_bits_are_rejected() {
         for key in [0, 3, 4, 6, 7, 2, (1 << 32) | 2] {
             let mut bytes = Vec::new();
             put_varint(&mut bytes, key);
@@ -279,13 +279,13 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_not_utf8_is_refused_where_it_stops_being() {
+    fn invalid_utf8_is_rejected_at_its_position() {
         assert_eq!(problem(Cursor::new(&[3, b'a', 0xff, b'b']).text()), (2, Problem::InvalidUtf8));
     }
 
     proptest! {
         #[test]
-        fn a_varint_survives_the_round_trip(value: u64) {
+        fn varints_round_trip(value: u64) {
             let mut bytes = Vec::new();
             put_varint(&mut bytes, value);
             let mut cursor = Cursor::new(&bytes);

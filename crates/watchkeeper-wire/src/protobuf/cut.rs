@@ -1,17 +1,16 @@
-//! Cutting fields out of a protobuf message while it is copied.
+//! Prunes fields from a protobuf message while copying it.
 //!
-//! A field below another changes the length of what contains it, and the length stands before the
-//! content. So the message is walked once to find what is kept, which gives every length, and then
-//! copied once into a box of exact size.
+//! Removing a nested field changes the length prefixes of its parents. A first pass finds the ranges
+//! to keep and thus every length; then they are copied into a box of exactly the right size.
 
 use super::{Cursor, Wire, put_varint};
 use crate::schema::{Form, Message, Schema, Shape};
 use crate::{Malformed, Node, Paths};
 
-/// So many pieces of a plan need no allocation: enough for a few fields.
+/// Pieces that need no allocation: enough for a few fields.
 const FEW: usize = 12;
 
-/// Which fields of a message to cut out, by their numbers.
+/// The fields to prune from a message, by number.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cut {
     fields: Vec<(u32, Part)>,
@@ -19,20 +18,20 @@ pub struct Cut {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
-    /// The field is cut out.
+    /// The whole field.
     Whole,
-    /// Fields of the message in it are.
+    /// Fields of its message.
     Below(Cut),
-    /// Entries of the map are, by key.
+    /// Entries of its map, by key.
     Entries(Entries),
 }
 
-/// What is cut out of the entries of a map.
+/// The entries to prune from a map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entries {
-    /// By key: all of an entry, fields of its value, or nothing.
+    /// By key: the part of the entry to prune, if any.
     named: Vec<(Box<str>, Option<Part>)>,
-    /// Whether the others are cut out.
+    /// Whether to prune all other entries.
     others: bool,
 }
 
@@ -45,24 +44,24 @@ impl Entries {
     }
 }
 
-/// A path that the schema of a kind does not have.
+/// A path that does not exist in the schema of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message} has no field {name:?} to cut out")]
+#[error("field {name:?} not found in {message}")]
 pub struct UnknownPath {
-    /// The message that was asked for the field.
+    /// The message without the field.
     pub message: &'static str,
     /// The field.
     pub name: String,
 }
 
 impl Cut {
-    /// `metadata.managedFields`, which has the same numbers in every kind.
+    /// Prunes `metadata.managedFields`, which has the same numbers in every kind.
     pub fn managed_fields() -> Self {
         let metadata = Cut { fields: vec![(17, Part::Whole)] };
         Self { fields: vec![(1, Part::Below(metadata))] }
     }
 
-    /// The paths as numbers of the given message.
+    /// Translates paths into the field numbers of a message.
     ///
     /// ```
     /// use watchkeeper_wire::protobuf::Cut;
@@ -74,8 +73,8 @@ impl Cut {
     /// ```
     ///
     /// # Errors
-    /// [`UnknownPath`] where a path leads nowhere, or into a value that has no fields. Raw JSON
-    /// inside a message has none here.
+    /// [`UnknownPath`] if a path does not exist, or leads into a value without fields, such as raw
+    /// JSON in a message.
     pub fn compile(schema: &Schema, message: &Message, paths: &Paths) -> Result<Self, UnknownPath> {
         let mut cut = Self::default();
         for (name, node) in paths.iter() {
@@ -87,7 +86,7 @@ impl Cut {
         Ok(cut)
     }
 
-    /// Cuts out the fields that no path names.
+    /// Adds the fields that are not in any path.
     fn insert_others(&mut self, message: &Message, schema: &Schema, paths: &Paths) {
         for field in message.fields() {
             match (field.shape(), field.form()) {
@@ -139,7 +138,7 @@ impl Cut {
         Err(UnknownPath { message: message.name(), name: name.to_owned() })
     }
 
-    /// What is cut out of an inlined message; nothing yet if it is new.
+    /// Returns the cut of an inlined message, empty if new.
     fn below(&mut self, number: u32) -> &mut Cut {
         let position = self.fields.iter().position(|(other, _)| *other == number).unwrap_or_else(|| {
             self.fields.push((number, Part::Below(Cut::default())));
@@ -148,7 +147,7 @@ impl Cut {
         match &mut self.fields[position].1 {
             Part::Below(cut) => cut,
             Part::Whole | Part::Entries(_) => {
-                unreachable!("an inlined message has no name of its own to be cut by")
+                unreachable!("an inlined message has no name")
             }
         }
     }
@@ -157,10 +156,10 @@ impl Cut {
         self.fields.iter().find(|(other, _)| *other == number).map(|(_, part)| part)
     }
 
-    /// Copies a message without the fields that are to go.
+    /// Copies a message without the pruned fields.
     ///
     /// # Errors
-    /// Where the message, or one on the way to such a field, is malformed.
+    /// If the message or a parent of a pruned field is malformed.
     pub fn copy(&self, message: &[u8]) -> Result<Box<[u8]>, Malformed> {
         if self.fields.is_empty() {
             return Ok(message.into());
@@ -179,7 +178,7 @@ impl Cut {
     }
 }
 
-/// What to cut out of one value of a form.
+/// Returns the part to prune from a value.
 fn part(schema: &Schema, form: Form, node: &Node) -> Result<Part, UnknownPath> {
     match (node, form) {
         (Node::Whole, _) => Ok(Part::Whole),
@@ -193,7 +192,7 @@ fn part(schema: &Schema, form: Form, node: &Node) -> Result<Part, UnknownPath> {
     }
 }
 
-/// What the copy is made of, front to back.
+/// The pieces of the copy, in order.
 #[derive(Debug)]
 struct Plan {
     few: [Piece; FEW],
@@ -206,12 +205,12 @@ struct Plan {
 enum Piece {
     /// Bytes of the original.
     Copy { start: usize, end: usize },
-    /// A length that has changed.
+    /// A changed length prefix.
     Length(usize),
 }
 
 impl Plan {
-    /// Plans the copy of one message, and returns the length that it will have.
+    /// Plans the copy of a message, and returns its new length.
     fn walk(&mut self, mut cursor: Cursor<'_>, cut: &Cut) -> Result<usize, Malformed> {
         let mut kept = Run::from(cursor.offset());
         let mut length = 0;
@@ -254,7 +253,7 @@ impl Plan {
         Ok(length)
     }
 
-    /// Plans a message with its length before it.
+    /// Plans a message with its length prefix.
     fn nested(&mut self, cursor: Cursor<'_>, cut: &Cut) -> Result<usize, Malformed> {
         let prefix = self.count;
         self.push(Piece::Length(0));
@@ -275,7 +274,7 @@ impl Plan {
     }
 }
 
-/// A run of bytes that are kept.
+/// A range of kept bytes.
 struct Run {
     start: usize,
 }

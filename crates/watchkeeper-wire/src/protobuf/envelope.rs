@@ -1,12 +1,12 @@
-//! The envelope around every protobuf body: four bytes that say so, the type, and the message.
+//! The envelope of every protobuf body: a magic number, the type and the message.
 
 use super::{Cursor, Wire, put_bytes, put_tag, put_varint};
 use crate::{Malformed, Problem};
 
-/// What every protobuf body of Kubernetes starts with.
+/// The magic number at the start of every Kubernetes protobuf body.
 pub const MAGIC: [u8; 4] = *b"k8s\0";
 
-/// An opened envelope. The message is a slice of the body.
+/// A parsed envelope, borrowed from the body.
 ///
 /// ```
 /// use watchkeeper_wire::protobuf::{Envelope, wrap};
@@ -19,23 +19,23 @@ pub const MAGIC: [u8; 4] = *b"k8s\0";
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Envelope<'a> {
-    /// `apps/v1`; empty where the sender leaves it to be known.
+    /// `apps/v1`; empty if the sender omitted it.
     pub api_version: &'a str,
-    /// `Deployment`; empty where the sender leaves it to be known.
+    /// `Deployment`; empty if the sender omitted it.
     pub kind: &'a str,
     /// The message of the kind.
     pub message: &'a [u8],
-    /// How the message says it is laid out: empty for protobuf, `application/json` for JSON.
+    /// The content type of the message: empty for protobuf, `application/json` for JSON.
     pub content_type: &'a str,
-    /// Where `message` starts in the body.
+    /// Offset of `message` in the body.
     pub message_offset: usize,
 }
 
 impl<'a> Envelope<'a> {
-    /// Opens the envelope of a body.
+    /// Parses the envelope of a body.
     ///
     /// # Errors
-    /// Where the body has no magic, is cut short, or says that its message is compressed.
+    /// If the magic number is missing, the body is truncated, or its message is compressed.
     pub fn open(body: &'a [u8]) -> Result<Self, Malformed> {
         let Some(rest) = body.strip_prefix(&MAGIC) else { return Err(Malformed::new(0, Problem::NoMagic)) };
         let shift = MAGIC.len();
@@ -70,8 +70,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// `apiVersion` and `kind` of a body of which only the beginning has come; `None` where they have not yet, or do not
-/// stand first.
+/// Returns the `apiVersion` and `kind` from the beginning of a body; `None` if they are incomplete or not first.
 ///
 /// ```
 /// use watchkeeper_wire::protobuf::{peek_type, wrap};
@@ -103,15 +102,15 @@ pub(super) fn read_type(mut cursor: Cursor<'_>) -> Result<(&str, &str), Malforme
     Ok((api_version, kind))
 }
 
-/// Puts a message into an envelope, byte for byte as Go does.
+/// Wraps a message in an envelope, byte for byte as Go does.
 pub fn wrap(api_version: &str, kind: &str, message: &[u8]) -> Vec<u8> {
     wrap_written(api_version, kind, message.len(), |body| body.extend_from_slice(message))
 }
 
-/// Puts a message of `length` bytes into an envelope while it is written, so that a long one is not copied.
+/// Writes an envelope and its message of `length` bytes without copying the message.
 ///
 /// # Panics
-/// Where another number of bytes is written.
+/// If `write` appends another number of bytes.
 pub fn wrap_written(
     api_version: &str,
     kind: &str,
@@ -122,16 +121,15 @@ pub fn wrap_written(
     body.reserve_exact(length + WRAP_END.len());
     let start = body.len();
     write(&mut body);
-    assert_eq!(body.len() - start, length, "the length stands before the message");
+    assert_eq!(body.len() - start, length, "message length differs from the prefix");
     body.extend_from_slice(&WRAP_END);
     body
 }
 
-/// The bytes of an envelope after its message: an empty content encoding and an empty content type.
+/// The end of an envelope, after its message: empty content encoding and content type.
 pub const WRAP_END: [u8; 4] = [0x1a, 0, 0x22, 0];
 
-/// The bytes of an envelope before its message of `length` bytes, for a message that is sent in pieces.
-/// [`WRAP_END`] follows the message.
+/// Returns the start of an envelope, before its message of `length` bytes. [`WRAP_END`] follows the message.
 pub fn wrap_start(api_version: &str, kind: &str, length: usize) -> Vec<u8> {
     let mut type_meta = Vec::with_capacity(api_version.len() + kind.len() + 6);
     put_bytes(&mut type_meta, 1, api_version.as_bytes());
@@ -150,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_without_the_magic_is_refused() {
+    fn bodies_without_the_magic_number_are_rejected() {
         for body in [&b""[..], b"k8s", b"{}", b"k9s\0"] {
             assert_eq!(Envelope::open(body), Err(Malformed { offset: 0, problem: Problem::NoMagic }));
         }
@@ -160,7 +158,7 @@ mod tests {
     fn every_truncation_is_an_error_or_an_earlier_end() {
         let body = wrap("apps/v1", "Deployment", &[7; 300]);
         for end in 0..body.len() {
-            // Between fields a shorter body is a whole one; it then lacks its message or its tail.
+            // A body that ends between fields is valid, but lacks its message or its tail.
             if let Ok(envelope) = Envelope::open(&body[..end]) {
                 assert!(envelope.message.is_empty() || end >= body.len() - 4, "cut at {end}");
             }
@@ -175,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compressed_message_is_refused_by_name() {
+    fn compressed_messages_are_rejected() {
         let mut body = MAGIC.to_vec();
         put_bytes(&mut body, 3, b"gzip");
         let error = Envelope::open(&body).unwrap_err();

@@ -1,4 +1,4 @@
-//! Framing a protobuf watch: four bytes of length, big end first, then a watch event.
+//! Splits a protobuf watch response into events, each with a four-byte big-endian length prefix.
 
 use bytes::Bytes;
 use watchkeeper_core::EventKind;
@@ -9,68 +9,68 @@ use crate::{Frame, Limits, Malformed, Problem};
 
 const PREFIX_BYTES: usize = 4;
 
-/// Cuts the body of a watch response into events, chunk by chunk.
+/// Splits a watch response into events, chunk by chunk.
 #[derive(Debug)]
 pub struct WatchFrames {
     limits: Limits,
-    intake: Chunks,
-    /// The length of the frame whose prefix was read.
+    chunks: Chunks,
+    /// The length of the current frame, once its prefix has been read.
     wanted: Option<usize>,
 }
 
 impl WatchFrames {
-    /// Frames with these limits.
+    /// Creates a splitter with these limits.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, intake: Chunks::default(), wanted: None }
+        Self { limits, chunks: Chunks::default(), wanted: None }
     }
 
-    /// Takes the next chunk of the body. The frames of one chunk should be drained by
-    /// [`next`](Self::next) before the next is pushed: otherwise the two are joined by a copy.
+    /// Adds the next chunk of the body. Drain [`next`](Self::next) first: otherwise the two chunks are
+    /// joined by a copy.
     pub fn push(&mut self, chunk: Bytes) {
-        self.intake.push(chunk);
+        self.chunks.push(chunk);
     }
 
-    /// The next event, or `None` when another chunk is needed. Its object is the message of the
-    /// kind, out of its envelope; of an ERROR, the message of a `Status`.
+    /// Returns the next event, or `None` if another chunk is needed. Its object is the message of the
+    /// kind without its envelope; a `Status` for an ERROR event.
     ///
     /// # Errors
-    /// Where the body is malformed or beyond a limit; nothing can be read after that.
-    #[expect(clippy::should_implement_trait, reason = "it lends the frame, which an iterator cannot")]
+    /// If the body is malformed or exceeds a limit. The splitter cannot be used after that.
+    #[expect(clippy::should_implement_trait, reason = "lends the frame, which an iterator cannot")]
     pub fn next(&mut self) -> Result<Option<Frame<'_>>, Malformed> {
         let wanted = match self.wanted {
             Some(wanted) => wanted,
             None => {
-                if !self.intake.take(PREFIX_BYTES) {
+                if !self.chunks.take(PREFIX_BYTES) {
                     return Ok(None);
                 }
-                let prefix = *self.intake.taken().first_chunk().expect("four bytes were taken");
+                let prefix = *self.chunks.taken().first_chunk().expect("took four bytes");
                 let wanted = u32::from_be_bytes(prefix) as usize;
                 let limit = self.limits.object_bytes;
                 if wanted > limit {
                     let problem = Problem::TooLong { what: "watch event", limit };
-                    return Err(Malformed { offset: self.intake.offset - PREFIX_BYTES as u64, problem });
+                    return Err(Malformed { offset: self.chunks.offset - PREFIX_BYTES as u64, problem });
                 }
                 self.wanted = Some(wanted);
                 wanted
             }
         };
-        if !self.intake.take(wanted) {
+        if !self.chunks.take(wanted) {
             return Ok(None);
         }
         self.wanted = None;
-        let start = self.intake.offset - wanted as u64;
-        read_event(self.intake.taken()).map(Some).map_err(|error| error.shifted(start))
+        let start = self.chunks.offset - wanted as u64;
+        read_event(self.chunks.taken()).map(Some).map_err(|error| error.shifted(start))
     }
 
     /// Checks that the stream did not end within a frame.
     ///
     /// # Errors
-    /// [`Problem::Truncated`] where it did.
+    /// [`Problem::Truncated`] if it did.
     pub fn finish(self) -> Result<(), Malformed> {
-        if self.wanted.is_none() && self.intake.is_empty() {
+        if self.wanted.is_none() && self.chunks.is_empty() {
             return Ok(());
         }
-        Err(Malformed { offset: self.intake.received(), problem: Problem::Truncated })
+        Err(Malformed { offset: self.chunks.received(), problem: Problem::Truncated })
     }
 }
 
@@ -101,7 +101,7 @@ fn read_event(event: &[u8]) -> Result<Frame<'_>, Malformed> {
     Ok(Frame { kind, object })
 }
 
-/// A `RawExtension` that holds an enveloped object.
+/// Reads a `RawExtension` with an enveloped object.
 fn read_raw(mut cursor: Cursor<'_>) -> Result<&[u8], Malformed> {
     let mut object = None;
     while let Some(tag) = cursor.tag()? {

@@ -1,18 +1,17 @@
-//! Reading the head of a protobuf message: its `metadata`, which is field 1 of every kind.
+//! Parses the `metadata` of a protobuf message, which is field 1 of every kind.
 
 use watchkeeper_core::{Head, HeadBuilder, Owner};
 
 use super::{Cursor, Tag, Wire, read_time};
 use crate::{Annotations, Malformed, Problem};
 
-/// Reads the head of an object in one pass over its message.
+/// Parses the metadata of an object in one pass.
 ///
-/// Everything outside of `metadata` is passed over by its length, and checked only for being
-/// complete. An object without a name has a head too: bookmarks and bodies with `generateName`
-/// have none.
+/// Other fields are skipped by their length. The name may be empty, as in bookmarks and bodies with
+/// `generateName`.
 ///
 /// # Errors
-/// Where the message is malformed, or has no `metadata`.
+/// If the message is malformed or has no `metadata`.
 pub fn read_head(
     message: &[u8],
     annotations: Annotations,
@@ -88,7 +87,7 @@ fn wrong_wire<T>(cursor: &Cursor<'_>, tag: Tag) -> Result<T, Malformed> {
     cursor.fail(Problem::WrongWireType { field: tag.field, found: tag.wire as u8 })
 }
 
-/// An entry of a map from text to text.
+/// Reads an entry of a map of strings.
 fn read_pair(mut cursor: Cursor<'_>) -> Result<(&str, &str), Malformed> {
     let (mut key, mut value) = ("", "");
     while let Some(tag) = cursor.tag()? {

@@ -1,5 +1,5 @@
-//! Protobuf as an API server sends it: envelope, lists, watch frames, heads and cutting, all on
-//! the bytes.
+//! Protobuf responses of an API server: envelope, lists, watch events, metadata and pruning, without
+//! decoding.
 
 mod chunks;
 mod cursor;

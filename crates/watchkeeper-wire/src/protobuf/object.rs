@@ -1,16 +1,16 @@
-//! Reading an arriving protobuf object: its head and its body.
+//! Reads a protobuf object for the cache.
 
 use watchkeeper_core::{Encoded, HeadBuilder, Object};
 
 use super::{Cut, read_head};
 use crate::{Annotations, Malformed};
 
-/// Reads the head of an object, and copies its message without what is cut out.
+/// Parses the metadata of an object, and copies its message without the fields in `cut`.
 ///
-/// The cut is that of one kind: [`Cut::compile`] makes it from paths, once for all objects.
+/// A [`Cut`] applies to one kind: compile it once for all objects with [`Cut::compile`].
 ///
 /// # Errors
-/// Where the message is malformed, or has no `metadata`.
+/// If the message is malformed or has no `metadata`.
 pub fn read_object(
     message: &[u8],
     annotations: Annotations,

@@ -1,10 +1,9 @@
-//! Splitting a protobuf list into its items while it is still arriving.
+//! Splits a protobuf list into items while it arrives.
 //!
-//! From: the chunks of a response body, in any sizes.
-//! To:   the message of each item, a slice of its chunk where the chunk has all of it.
+//! Input: the chunks of a response body, in any sizes.
+//! Output: the message of each item, borrowed from the chunk if it has the whole item.
 //!
-//! Lengths stand before contents, so items are handed out without being looked into, and the time
-//! for a list does not depend on what is in it.
+//! Items are delimited by their lengths and not parsed, so the cost does not depend on their content.
 
 use bytes::Bytes;
 
@@ -35,8 +34,8 @@ use crate::{Limits, ListEnd, Malformed, Problem};
 pub struct ListSplitter {
     limits: Limits,
     state: State,
-    intake: Chunks,
-    /// Bytes of the list message that are still to come after the current step.
+    chunks: Chunks,
+    /// Bytes of the list message left after the current step.
     list_left: u64,
     seen_list: bool,
     end: ListEnd,
@@ -45,11 +44,11 @@ pub struct ListSplitter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Magic,
-    /// Before a field of the envelope or, while `list_left` is not 0, of the list.
+    /// At a field of the envelope or, while `list_left` is not 0, of the list.
     Header,
-    /// Within a field that is wanted whole.
+    /// In a field to be read.
     Field(Part, usize),
-    /// Within a field that nobody wants.
+    /// In a field to be skipped.
     Skip(u64),
 }
 
@@ -62,46 +61,46 @@ enum Part {
 }
 
 impl ListSplitter {
-    /// Splits with these limits.
+    /// Creates a splitter with these limits.
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
             state: State::Magic,
-            intake: Chunks::default(),
+            chunks: Chunks::default(),
             list_left: 0,
             seen_list: false,
             end: ListEnd::default(),
         }
     }
 
-    /// Takes the next chunk of the body. The items of one chunk should be drained by
-    /// [`next`](Self::next) before the next is pushed: otherwise the two are joined by a copy.
+    /// Adds the next chunk of the body. Drain [`next`](Self::next) first: otherwise the two chunks are
+    /// joined by a copy.
     pub fn push(&mut self, chunk: Bytes) {
-        self.intake.push(chunk);
+        self.chunks.push(chunk);
     }
 
-    /// The next item, or `None` when another chunk is needed.
+    /// Returns the next item, or `None` if another chunk is needed.
     ///
     /// # Errors
-    /// Where the body is malformed or beyond a limit; nothing can be read after that.
-    #[expect(clippy::should_implement_trait, reason = "it lends the item, which an iterator cannot")]
+    /// If the body is malformed or exceeds a limit. The splitter cannot be used after that.
+    #[expect(clippy::should_implement_trait, reason = "lends the item, which an iterator cannot")]
     pub fn next(&mut self) -> Result<Option<&[u8]>, Malformed> {
         loop {
             match self.state {
                 State::Magic => {
-                    if !self.intake.take(MAGIC.len()) {
+                    if !self.chunks.take(MAGIC.len()) {
                         return Ok(None);
                     }
-                    if self.intake.taken() != MAGIC {
+                    if self.chunks.taken() != MAGIC {
                         return Err(Malformed { offset: 0, problem: Problem::NoMagic });
                     }
                     self.state = State::Header;
                 }
-                State::Header => match self.intake.take_header()? {
+                State::Header => match self.chunks.take_header()? {
                     Some(header) => self.state = self.enter(&header)?,
                     None => return Ok(None),
                 },
-                State::Skip(left) => match self.intake.skip(left) {
+                State::Skip(left) => match self.chunks.skip(left) {
                     0 => self.state = State::Header,
                     left => {
                         self.state = State::Skip(left);
@@ -109,33 +108,33 @@ impl ListSplitter {
                     }
                 },
                 State::Field(part, length) => {
-                    if !self.intake.take(length) {
+                    if !self.chunks.take(length) {
                         return Ok(None);
                     }
                     self.state = State::Header;
                     if part == Part::Item {
-                        return Ok(Some(self.intake.taken()));
+                        return Ok(Some(self.chunks.taken()));
                     }
-                    let start = self.intake.offset - length as u64;
+                    let start = self.chunks.offset - length as u64;
                     self.read_field(part).map_err(|error| error.shifted(start))?;
                 }
             }
         }
     }
 
-    /// What stood around the items, once the body has ended.
+    /// Returns the metadata of the list, after the whole body has been pushed.
     ///
     /// # Errors
-    /// [`Problem::Truncated`] where the body ended too early.
+    /// [`Problem::Truncated`] if the body is incomplete.
     pub fn finish(self) -> Result<ListEnd, Malformed> {
-        let between_fields = self.state == State::Header && self.intake.is_empty() && self.list_left == 0;
+        let between_fields = self.state == State::Header && self.chunks.is_empty() && self.list_left == 0;
         if between_fields && self.seen_list {
             return Ok(self.end);
         }
-        Err(Malformed { offset: self.intake.received(), problem: Problem::Truncated })
+        Err(Malformed { offset: self.chunks.received(), problem: Problem::Truncated })
     }
 
-    /// What to do with the field that a header announces.
+    /// Returns the state for the field after a header.
     fn enter(&mut self, header: &Header) -> Result<State, Malformed> {
         let in_list = self.list_left > 0;
         let fail = |problem| Err(Malformed { offset: header.offset, problem });
@@ -176,7 +175,7 @@ impl ListSplitter {
     }
 
     fn read_field(&mut self, part: Part) -> Result<(), Malformed> {
-        let mut cursor = Cursor::new(self.intake.taken());
+        let mut cursor = Cursor::new(self.chunks.taken());
         match part {
             Part::Item => {}
             Part::Type => {
@@ -187,7 +186,7 @@ impl ListSplitter {
                 (self.end.api_version, self.end.kind) = (api_version.to_owned(), kind.to_owned());
             }
             Part::ContentEncoding => {
-                let name = String::from_utf8_lossy(self.intake.taken());
+                let name = String::from_utf8_lossy(self.chunks.taken());
                 if !name.is_empty() {
                     let problem = Problem::UnknownContentEncoding(name.into_owned());
                     return Err(Malformed { offset: 0, problem });

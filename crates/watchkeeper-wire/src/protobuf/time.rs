@@ -1,14 +1,13 @@
-//! Times in protobuf: seconds, and nanoseconds that only a `MicroTime` has.
+//! Timestamps in protobuf: seconds and nanoseconds.
 
 use watchkeeper_core::Timestamp;
 
 use super::{Cursor, Wire};
 use crate::{Malformed, Problem};
 
-/// Reads a time. One that is not set is an empty message.
+/// Reads a timestamp. An unset one is an empty message.
 ///
-/// The nanoseconds of a `Time` are there too if the bytes have some, although Go writes 0; whoever
-/// prints a `Time` prints whole seconds.
+/// Go writes 0 nanoseconds for a `Time`. Others are preserved; formatting a `Time` ignores them.
 pub(crate) fn read_time(mut cursor: Cursor<'_>) -> Result<Option<Timestamp>, Malformed> {
     if cursor.is_empty() {
         return Ok(None);
@@ -22,10 +21,7 @@ pub(crate) fn read_time(mut cursor: Cursor<'_>) -> Result<Option<Timestamp>, Mal
                 nanos = match u32::try_from(cursor.varint()?) {
                     Ok(nanos @ 0..1_000_000_000) => nanos,
                     _ => {
-                        return Err(Malformed::new(
-                            at,
-                            Problem::NumberOutOfRange("the nanoseconds of a time"),
-                        ));
+                        return Err(Malformed::new(at, Problem::NumberOutOfRange("nanoseconds")));
                     }
                 };
             }

@@ -1,13 +1,13 @@
 //! Schema tables: the fields of every built-in kind, as data.
 //!
-//! From: `tables/kinds.txt`, generated from Kubernetes' Go types by `oracle/cmd/tables`.
-//! To:   [`decode`](crate::decode()), [`transcode`](crate::transcode) and cutting, which are
-//!       generic code over these rows. A kind is a row; nobody writes a kind by hand.
+//! Input: `tables/kinds.txt`, generated from the Go types of Kubernetes by `oracle/cmd/tables`.
+//! Output: rows for [`decode`](crate::decode()), [`transcode`](crate::transcode) and pruning, which
+//! have no code per kind.
 //!
-//! - T1: the fields of a message stand in ascending order of their numbers.
-//! - T2: a message has at most 64 fields that JSON can see, its inlined messages' fields included,
-//!   so that a set of them is one machine word.
-//! - T3: messages inline each other without cycles.
+//! - `schema.T1`: the fields of a message are sorted by number.
+//! - `schema.T2`: a message has at most 64 visible fields, including those of inlined messages, so that a
+//!   set of them fits one machine word.
+//! - `schema.T3`: inlining has no cycles.
 
 mod table;
 
@@ -23,7 +23,7 @@ pub struct Schema {
     kinds: HashMap<(&'static str, &'static str, &'static str), MessageId>,
 }
 
-/// The built-in kinds of the Kubernetes version that this crate was generated for.
+/// Returns the built-in kinds of the Kubernetes version of this crate.
 ///
 /// ```
 /// use watchkeeper_wire::schema;
@@ -40,37 +40,36 @@ pub fn builtin() -> &'static Schema {
     &BUILTIN
 }
 
-/// Which message of a schema.
+/// The identifier of a message in its schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MessageId(u16);
 
 impl Schema {
-    /// The message of a kind, or `None` where the kind is not built in (a custom resource) or has
-    /// no protobuf form.
+    /// Returns the message of a kind, or `None` for a kind that is not built in or has no protobuf form.
     pub fn message(&self, group: &str, version: &str, kind: &str) -> Option<&Message> {
-        // The maps' keys are `'static`; a lookup by shorter-lived parts needs them to be covariant.
+        // Shortens the `'static` lifetime of the keys, for a lookup with borrowed parts.
         let kinds: &HashMap<(&str, &str, &str), MessageId> = &self.kinds;
         let id = kinds.get(&(group, version, kind)).or_else(|| kinds.get(&("*", "*", kind)))?;
         Some(self.get(*id))
     }
 
-    /// The message of a kind; see [`message`](Self::message).
+    /// Returns the message of a kind; see [`message`](Self::message).
     pub fn message_of(&self, kind: &GroupVersionKind) -> Option<&Message> {
         self.message(&kind.group, &kind.version, &kind.kind)
     }
 
-    /// The message with this id.
+    /// Returns the message with this identifier.
     pub fn get(&self, id: MessageId) -> &Message {
         &self.messages[usize::from(id.0)]
     }
 
-    /// Every kind as (group, version, kind) with its message, in no order. Kinds that any group
-    /// and version can carry, such as `DeleteOptions`, have `*` for both.
+    /// Returns all kinds as (group, version, kind) with their messages, in arbitrary order. Kinds of
+    /// any group and version, such as `DeleteOptions`, have `*` for both.
     pub fn kinds(&self) -> impl Iterator<Item = ((&'static str, &'static str, &'static str), &Message)> {
         self.kinds.iter().map(|(kind, id)| (*kind, self.get(*id)))
     }
 
-    /// Every message.
+    /// Returns all messages.
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
@@ -80,65 +79,64 @@ impl Schema {
 #[derive(Debug)]
 pub struct Message {
     name: &'static str,
-    /// T1.
+    /// Sorted by number (`schema.T1`).
     fields: Box<[Field]>,
-    /// What JSON sees, sorted by name: the fields of this message and of those it inlines.
+    /// The fields in JSON, sorted by name: those of this message and of inlined ones.
     visible: Box<[Visible]>,
-    /// Visible fields that Go writes to JSON even when they are zero, as a set of their slots.
+    /// Slots of the visible fields that Go writes to JSON even if they are zero.
     always: u64,
 }
 
-/// A field as JSON sees it.
+/// A field as it appears in JSON.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Visible {
     pub(crate) name: &'static str,
-    /// Its place in a set of the message's visible fields (T2).
+    /// Its position in a set of the message's visible fields (`schema.T2`).
     pub(crate) slot: u8,
-    /// The message that has the field: the one asked, or one that it inlines.
+    /// The message with the field: the outer one, or an inlined one.
     owner: MessageId,
     /// Its position among the owner's fields.
     position: u8,
 }
 
 impl Message {
-    /// `core.v1.Pod`.
+    /// Returns the name: `core.v1.Pod`.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The fields by ascending number.
+    /// Returns the fields, sorted by number.
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }
 
-    /// The field with this number.
+    /// Returns the field with this number.
     #[inline]
     pub fn by_number(&self, number: u32) -> Option<&Field> {
-        // Numbers mostly count from 1 without a gap.
+        // Numbers are mostly contiguous from 1.
         let guess = (number as usize).wrapping_sub(1);
         match self.fields.get(guess) {
             Some(field) if field.number == number => Some(field),
             _ => {
-                let position = self.fields.binary_search_by_key(&number, |field| field.number).ok()?; // T1
+                let position = self.fields.binary_search_by_key(&number, |field| field.number).ok()?; // schema.T1
                 Some(&self.fields[position])
             }
         }
     }
 
-    /// The field with this JSON name, if it is this message's own.
+    /// Returns the field with this JSON name, excluding inlined messages.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name && field.shape != Shape::Inline)
     }
 
-    /// The field with this JSON name, be it this message's own or an inlined one's.
+    /// Returns the field with this JSON name, including inlined messages.
     pub(crate) fn visible(&self, name: &str) -> Option<&Visible> {
         let position = self.visible.binary_search_by(|field| field.name.cmp(name)).ok()?;
         Some(&self.visible[position])
     }
 
-    /// As [`visible`](Self::visible), for keys that come in an order: it is looked for from `hint` on,
-    /// which is then behind it. Where the order is that of the names, as in a sorted map, or where most
-    /// lengths differ, few names are compared.
+    /// As [`visible`](Self::visible), but searches from `hint`, which is then set to the position after the
+    /// field. For sorted keys this compares few names.
     pub(crate) fn visible_from(&self, hint: &mut usize, name: &str) -> Option<&Visible> {
         let start = (*hint).min(self.visible.len());
         let (before, behind) = self.visible.split_at(start);
@@ -151,12 +149,12 @@ impl Message {
         Some(&self.visible[position])
     }
 
-    /// The visible field in a slot.
+    /// Returns the visible field in a slot.
     pub(crate) fn in_slot(&self, slot: u32) -> Option<&Visible> {
         self.visible.iter().find(|field| u32::from(field.slot) == slot)
     }
 
-    /// The set of slots that JSON always shows.
+    /// Returns the slots that are always written to JSON.
     pub(crate) fn always(&self) -> u64 {
         self.always
     }
@@ -177,40 +175,40 @@ pub struct Field {
     form: Form,
     omit: Omit,
     patch: Option<Patch>,
-    /// Its slot; of an inlined message, the slot of the first of its fields.
+    /// Its slot; for an inlined message, the slot of its first field.
     slot: u8,
-    /// JSON does not show a zero of it. Go writes many of them, each as a single byte 0 behind its
-    /// tag: the number, or the length of a text, of a list of texts or of a time.
+    /// Whether JSON omits a zero. In protobuf, Go writes a zero as a single byte 0 after the tag: the
+    /// number, or the length of a string, list or time.
     hides_zero: bool,
 }
 
 impl Field {
-    /// The JSON name; empty for an inlined message.
+    /// Returns the JSON name; empty for an inlined message.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The protobuf number.
+    /// Returns the protobuf field number.
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// How many values, and whether it can be absent.
+    /// Returns the cardinality.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// What a value is.
+    /// Returns the type of a value.
     pub fn form(&self) -> Form {
         self.form
     }
 
-    /// When Go leaves it out of JSON.
+    /// Returns when Go omits the field from JSON.
     pub fn omit(&self) -> Omit {
         self.omit
     }
 
-    /// How a strategic merge patch treats it, where not by the defaults.
+    /// Returns the strategic merge patch directives, if any.
     pub fn patch(&self) -> Option<Patch> {
         self.patch
     }
@@ -224,92 +222,92 @@ impl Field {
     }
 }
 
-/// How many values a field has, and whether it can be absent.
+/// The cardinality of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// One, and zero is not told from absent.
+    /// Required; zero and absent are equivalent.
     One,
-    /// One or none: a pointer in Go.
+    /// Optional: a pointer in Go.
     Optional,
-    /// Any number, in order.
+    /// A list.
     List,
-    /// Any number, by a text.
+    /// A map with string keys.
     Map,
-    /// One message in protobuf, whose fields stand among those of its container in JSON.
+    /// A message in protobuf whose fields are inlined in JSON.
     Inline,
 }
 
-/// What a value is.
+/// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// `true` or `false`.
     Bool,
-    /// A number of 32 bits.
+    /// A 32-bit integer.
     Int32,
-    /// A number of 64 bits.
+    /// A 64-bit integer.
     Int64,
-    /// A floating-point number of 64 bits.
+    /// A 64-bit float.
     Double,
-    /// Text.
+    /// A string.
     String,
     /// Bytes; base64 in JSON.
     Bytes,
     /// Another message.
     Message(MessageId),
-    /// A moment to the second.
+    /// A timestamp in seconds.
     Time,
-    /// A moment to the microsecond.
+    /// A timestamp in microseconds.
     MicroTime,
-    /// An amount such as `500m` or `2Gi`.
+    /// A quantity such as `500m` or `2Gi`.
     Quantity,
-    /// A number or a text.
+    /// An integer or a string.
     IntOrString,
-    /// Any JSON, kept as it is.
+    /// Arbitrary JSON.
     RawExtension,
     /// The JSON of a managed-fields entry.
     FieldsV1,
-    /// Any JSON, in a schema.
+    /// Arbitrary JSON in a schema.
     Json,
-    /// A list of texts that protobuf wraps in a message of its own.
+    /// A list of strings, wrapped in a message in protobuf.
     Strings,
-    /// A schema, or whether anything is allowed.
+    /// A schema or a boolean.
     SchemaOrBool(MessageId),
-    /// A schema, or several.
+    /// A schema or a list of schemas.
     SchemaOrArray(MessageId),
-    /// A schema, or names of properties.
+    /// A schema or a list of property names.
     SchemaOrStrings(MessageId),
 }
 
-/// When Go leaves a field out of JSON.
+/// When Go omits a field from JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Omit {
     /// Never.
     Never,
-    /// When it is false, 0, an empty text, list or map, or a nil pointer; never a message or a time.
+    /// If it is false, 0, an empty string, list or map, or a nil pointer; never a message or a time.
     Empty,
-    /// As `Empty`, and messages and times when they are zero.
+    /// As `Empty`, and zero messages and times.
     EmptyOrZero,
 }
 
-/// How a strategic merge patch treats a field.
+/// The strategic merge patch directives of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patch {
-    /// What the patch does to what is there.
+    /// The patch strategy.
     pub strategy: PatchStrategy,
-    /// Which field of an element tells the elements of a list apart.
+    /// The field that identifies an element of a list.
     pub merge_key: Option<&'static str>,
 }
 
-/// What a strategic merge patch does to what is there.
+/// The strategy of a strategic merge patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatchStrategy {
     /// Lists are merged by element.
     Merge,
     /// Lists are replaced.
     Replace,
-    /// Only the keys that the patch names are kept.
+    /// Only the keys in the patch are retained.
     RetainKeys,
-    /// Both of the above: merged by element, and only the named keys are kept in each.
+    /// `Merge` and `RetainKeys` combined.
     MergeRetainKeys,
 }
 
@@ -318,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_committed_table_can_be_read() {
+    fn the_committed_table_is_valid() {
         let schema = builtin();
         assert!(schema.messages().len() > 1_000, "{} messages", schema.messages().len());
         assert!(schema.kinds().count() > 300);
@@ -336,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn json_sees_the_fields_of_inlined_messages() {
+    fn inlined_fields_are_visible() {
         let schema = builtin();
         let volume = schema.messages().iter().find(|message| message.name() == "core.v1.Volume").unwrap();
         let secret = volume.visible("secret").unwrap();
@@ -346,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn merge_keys_and_strategies_are_there() {
+    fn merge_keys_and_strategies_are_parsed() {
         let schema = builtin();
         let spec = schema.messages().iter().find(|message| message.name() == "core.v1.PodSpec").unwrap();
         let patch = spec.field("containers").unwrap().patch().unwrap();

@@ -1,4 +1,4 @@
-//! The text form of the tables: one line a kind, a message or a field.
+//! The text format of the schema tables: one line per kind, message or field.
 //!
 //! ```text
 //! kind <group or -> <version> <Kind> <message>
@@ -6,14 +6,14 @@
 //! <number> <JSON name, or . if inlined> <shape> <form> <omission> [<patch strategy> [<merge key>]]
 //! ```
 //!
-//! Text, so that a raised Kubernetes version is a diff that a person can read; read once, at first
-//! use, into rows whose names are slices of it.
+//! It is text so that an update of Kubernetes is a readable diff. It is parsed once, at first use, into
+//! rows that borrow from it.
 
 use std::collections::HashMap;
 
 use super::{Field, Form, Message, MessageId, Omit, Patch, PatchStrategy, Schema, Shape, Visible};
 
-/// Why the table cannot be read: only a wrong table in the repository can cause it.
+/// An error in a table, which only a wrong table in the repository can cause.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub(super) struct TableError {
@@ -46,11 +46,11 @@ pub(super) fn read(text: &'static str) -> Result<Schema, TableError> {
                 let (_, fields) =
                     messages.last_mut().ok_or_else(|| fail(number, "no message yet".to_owned()))?;
                 if fields.last().is_some_and(|last| last.number >= field.number) {
-                    return Err(fail(number, "field numbers must ascend (T1)".to_owned()));
+                    return Err(fail(number, "field numbers must ascend (schema.T1)".to_owned()));
                 }
                 fields.push(field);
             }
-            _ => return Err(fail(number, format!("cannot read {line:?}"))),
+            _ => return Err(fail(number, format!("invalid line {line:?}"))),
         }
     }
     link(messages, kinds).map_err(|problem| fail(0, problem))
@@ -90,9 +90,11 @@ fn field(words: &[&'static str], ids: &HashMap<&'static str, MessageId>) -> Resu
             }
             Form::Time | Form::MicroTime => omit == Omit::EmptyOrZero,
             Form::Double if omit != Omit::Never => {
-                return Err("a plain double has a zero of 8 bytes".to_owned());
+                return Err("omitting a zero double is not supported".to_owned());
             }
-            _ if omit == Omit::EmptyOrZero => return Err(format!("what is a zero of {}?", words[3])),
+            _ if omit == Omit::EmptyOrZero => {
+                return Err(format!("omitting a zero {} is not supported", words[3]));
+            }
             _ => false,
         };
     Ok(Field { name, number, shape, form, omit, patch, slot: 0, hides_zero })
@@ -124,7 +126,7 @@ fn form(word: &str, ids: &HashMap<&'static str, MessageId>) -> Result<Form, Stri
     })
 }
 
-/// Gives every field its slot, and every message the view that JSON has of it.
+/// Assigns slots to fields, and computes the JSON view of each message.
 fn link(
     rows: Vec<(&'static str, Vec<Field>)>,
     kinds: HashMap<(&'static str, &'static str, &'static str), MessageId>,
@@ -151,7 +153,7 @@ fn link(
         collect(MessageId(u16::try_from(id).expect("ids are 16 bits")), 0, &messages, &mut visible)?;
         visible.sort_by_key(|field| field.name);
         if let Some(pair) = visible.windows(2).find(|pair| pair[0].name == pair[1].name) {
-            return Err(format!("{} shows {} twice", messages[id].name, pair[0].name));
+            return Err(format!("{} has {} twice", messages[id].name, pair[0].name));
         }
         let shown = |field: &Visible| {
             let field = &messages[usize::from(field.owner.0)].fields[usize::from(field.position)];
@@ -186,7 +188,7 @@ fn count_slots(
     }
     let name = rows[id].0;
     if depth > 8 {
-        return Err(format!("{name} inlines itself (T3)"));
+        return Err(format!("{name} inlines itself (schema.T3)"));
     }
     let mut count = 0;
     for field in &rows[id].1 {
@@ -194,11 +196,11 @@ fn count_slots(
             (Shape::Inline, Form::Message(inner)) => {
                 count_slots(usize::from(inner.0), rows, slots, depth + 1)?
             }
-            (Shape::Inline, _) => return Err(format!("{name} inlines something that is no message")),
+            (Shape::Inline, _) => return Err(format!("{name} inlines a field that is not a message")),
             _ => 1,
         };
         if count > 64 {
-            return Err(format!("{name} has more than 64 fields (T2)"));
+            return Err(format!("{name} has more than 64 fields (schema.T2)"));
         }
     }
     slots[id] = Some(count);
@@ -228,26 +230,26 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_table_is_refused_with_its_line() {
+    fn invalid_tables_are_rejected_with_a_line_number() {
         assert_eq!(problem("kind - v1 A m.A"), "line 1: no message m.A");
         assert_eq!(problem("1 a one string -"), "line 1: no message yet");
-        assert_eq!(problem("message m\n1 a one string"), "line 2: cannot read \"1 a one string\"");
+        assert_eq!(problem("message m\n1 a one string"), "line 2: invalid line \"1 a one string\"");
         assert_eq!(problem("message m\n1 a two string -"), "line 2: unknown shape \"two\"");
         assert_eq!(problem("message m\n1 a one @new -"), "line 2: no message \"@new\"");
         assert_eq!(
             problem("message m\n2 a one string -\n1 b one string -"),
-            "line 3: field numbers must ascend (T1)"
+            "line 3: field numbers must ascend (schema.T1)"
         );
     }
 
     #[test]
-    fn a_message_that_inlines_itself_is_refused() {
+    fn recursive_inlining_is_rejected() {
         assert!(problem("message m\n1 . inline m -").contains("inlines itself"));
     }
 
     #[test]
-    fn a_name_that_is_shown_twice_is_refused() {
+    fn duplicate_names_are_rejected() {
         let text = "message m\n1 a one string -\n2 . inline n -\nmessage n\n1 a one string -";
-        assert!(problem(text).contains("shows a twice"));
+        assert!(problem(text).contains("has a twice"));
     }
 }

@@ -1,7 +1,7 @@
-//! Transcoding: either encoding out of the other, by the tables, as Go does it.
+//! Transcoding between JSON and protobuf by the schema tables, as Go does it.
 //!
-//! From: the [`Encoded`] bodies of the store, or the body of a request.
-//! To:   the body of a response, in the encoding that was asked for.
+//! Input: the [`Encoded`] bodies of the store, or the body of a request.
+//! Output: the body of a response in the requested encoding.
 
 mod to_json;
 mod to_protobuf;
@@ -10,16 +10,16 @@ use watchkeeper_core::{Encoded, Encoding};
 
 use crate::{DecodeError, Kind};
 
-/// Whether an object says what it is.
+/// Whether to include the type of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Types {
-    /// With `apiVersion` and `kind`: an object on its own, or in a watch event.
+    /// Include `apiVersion` and `kind`: for a single object or a watch event.
     Named,
-    /// Without them: an item of a list.
+    /// Omit them: for an item of a list.
     Omitted,
 }
 
-/// Appends the JSON of a body. A body in JSON is spliced in as it is.
+/// Appends a body as JSON. A JSON body is copied.
 ///
 /// ```
 /// use watchkeeper_core::Encoded;
@@ -33,8 +33,7 @@ pub enum Types {
 /// ```
 ///
 /// # Errors
-/// Where the body is malformed protobuf, or protobuf of a kind that has no message. `out` is as it
-/// was then.
+/// If the body is malformed protobuf, or protobuf of a kind without a message. `out` is unchanged then.
 pub fn to_json(encoded: &Encoded, kind: &Kind, types: Types, out: &mut Vec<u8>) -> Result<(), DecodeError> {
     let start = out.len();
     let written = match encoded.encoding {
@@ -47,8 +46,8 @@ pub fn to_json(encoded: &Encoded, kind: &Kind, types: Types, out: &mut Vec<u8>) 
     written
 }
 
-/// The protobuf message of a body, without an envelope ([`wrap`](crate::protobuf::wrap) adds one).
-/// Fields that the kind does not have are left out, as Go does unless it is asked to be strict.
+/// Converts a body to a protobuf message, without an envelope ([`wrap`](crate::protobuf::wrap) adds one).
+/// Unknown fields are dropped, as by Go without strict field validation.
 ///
 /// ```
 /// use watchkeeper_core::Encoded;
@@ -61,7 +60,7 @@ pub fn to_json(encoded: &Encoded, kind: &Kind, types: Types, out: &mut Vec<u8>) 
 /// ```
 ///
 /// # Errors
-/// Where the body is malformed JSON or does not fit the kind, or where the kind has no message.
+/// If the body is malformed JSON or does not match the kind, or if the kind has no message.
 pub fn to_protobuf(encoded: &Encoded, kind: &Kind) -> Result<Vec<u8>, DecodeError> {
     match encoded.encoding {
         Encoding::Json => to_protobuf::write(&encoded.body, kind),

@@ -1,4 +1,4 @@
-//! Protobuf to JSON: whatever [`decode`](crate::decode()) shows to serde is written down.
+//! Protobuf to JSON, by serializing what [`decode`](crate::decode()) yields.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::decode::{Fields, RAW_JSON};
 use crate::json::Reader;
 use crate::{DecodeError, Kind, Limits, Malformed, Problem};
 
-/// Writes the JSON of a message.
+/// Writes a message as JSON.
 pub(super) fn write(message: &[u8], kind: &Kind, types: Types, out: &mut Vec<u8>) -> Result<(), DecodeError> {
     let fields = match types {
         Types::Named => Fields::of(message, kind)?,
@@ -18,8 +18,8 @@ pub(super) fn write(message: &[u8], kind: &Kind, types: Types, out: &mut Vec<u8>
     Writer { out }.visit_map(fields)
 }
 
-/// Copies a JSON object, with its type among its fields if that is asked for: Go writes the fields of a type in the
-/// order of the type, which begins with the kind, and those of a custom resource sorted.
+/// Copies a JSON object and adds its type if requested. Go writes the fields of a built-in type in the order of the
+/// type, starting with the kind, and those of a custom resource sorted.
 pub(super) fn splice(body: &[u8], kind: &Kind, types: Types, out: &mut Vec<u8>) -> Result<(), DecodeError> {
     let Some(rest) = body.trim_ascii_start().strip_prefix(b"{") else {
         return Err(Malformed::new(0, Problem::Expected("an object")).into());
@@ -44,8 +44,7 @@ pub(super) fn splice(body: &[u8], kind: &Kind, types: Types, out: &mut Vec<u8>) 
     Ok(())
 }
 
-/// Copies an object whose fields are sorted, with others among them, each before the first field that comes after it.
-/// Returns false where one of them would be the last.
+/// Copies an object with sorted fields, inserting `entries` in order. Returns false if one of them would come last.
 fn splice_sorted(body: &[u8], entries: [(&str, &str); 2], out: &mut Vec<u8>) -> Result<bool, DecodeError> {
     let mut reader = Reader::new(body, Limits::DEFAULT);
     let (mut entries, mut copied) = (entries.into_iter().peekable(), 0);
@@ -73,10 +72,10 @@ fn write_entry((name, value): (&str, &str), out: &mut Vec<u8>) {
 }
 
 fn write_text(text: &str, out: &mut Vec<u8>) {
-    serde_json::to_writer(out, text).expect("a text can be written to memory");
+    serde_json::to_writer(out, text).expect("writing to memory cannot fail");
 }
 
-/// Writes one value.
+/// Writes a value.
 struct Writer<'o> {
     out: &'o mut Vec<u8>,
 }
@@ -114,7 +113,7 @@ impl<'de> Visitor<'de> for Writer<'_> {
         if !number.is_finite() {
             return Err(E::custom(format_args!("{number} cannot be written as JSON")));
         }
-        // As Go writes it: no point where there is no fraction, an exponent only far from 1.
+        // As Go: no decimal point without a fraction, an exponent only far from 1.
         let text = match number.abs() {
             0.0 | 1e-6..1e21 => number.to_string(),
             1e21.. => format!("{number:e}").replace('e', "e+"),
@@ -129,7 +128,7 @@ impl<'de> Visitor<'de> for Writer<'_> {
         Ok(())
     }
 
-    /// Raw JSON goes out as it came in, once it is known to be JSON.
+    /// Copies raw JSON after validating it.
     fn visit_borrowed_bytes<E: Error>(self, raw: &'de [u8]) -> Result<(), E> {
         let mut reader = Reader::new(raw, Limits::DEFAULT);
         let json = reader.raw().map_err(E::custom)?;

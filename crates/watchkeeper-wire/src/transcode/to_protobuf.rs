@@ -1,8 +1,7 @@
 //! JSON to protobuf, byte for byte as Go writes it.
 //!
-//! Go writes the fields of a message by ascending number, plain fields even when they are zero,
-//! maps by ascending key. JSON comes in any order. So the fields of an object are encoded as they
-//! come, and then put in order.
+//! Go writes fields sorted by number, required fields even if zero, and maps sorted by key. JSON has
+//! any order, so fields are encoded as they are read and then sorted.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -18,13 +17,13 @@ use crate::protobuf::{Wire, put_bytes, put_tag, put_varint};
 use crate::schema::{self, Field, Form, Message, MessageId, Shape};
 use crate::{DecodeError, Kind, Limits, Malformed, Problem, quantity};
 
-/// Go's decoder does not mind bits that are left over.
+/// As Go's decoder, accepts trailing bits.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
-/// How much of an offending text an error quotes.
+/// Maximum length of a value in an error.
 const QUOTED: usize = 64;
 
 /// Encodes a JSON object as the message of a kind.
@@ -41,22 +40,22 @@ pub(super) fn write(body: &[u8], kind: &Kind) -> Result<Vec<u8>, DecodeError> {
 struct Encoder<'a> {
     reader: Reader<'a>,
     out: Vec<u8>,
-    /// A buffer to put things in order in.
+    /// A buffer for sorting.
     spare: Vec<u8>,
     depth: usize,
 }
 
-/// Where the encoded fields of a message stand in the output, by slot.
+/// The ranges of a message's encoded fields in the output, by slot.
 struct Parts {
     ranges: [Range<usize>; 64],
-    /// Slots that have had a key, be its value null.
+    /// Slots with a key, even if its value is null.
     seen: u64,
     /// Slots that have a value.
     present: u64,
 }
 
 impl Encoder<'_> {
-    /// Encodes the object that comes next, without a length before it.
+    /// Encodes the next object, without a length prefix.
     fn message(&mut self, message: &'static Message) -> Result<(), Malformed> {
         if self.depth == MESSAGE_DEPTH {
             return Err(self.reader.error(Problem::TooDeep { limit: MESSAGE_DEPTH }));
@@ -76,7 +75,7 @@ impl Encoder<'_> {
                 return Err(self.reader.error(Problem::DuplicateKey(key.into_owned())));
             }
             parts.seen |= 1 << slot;
-            if self.reader.null_comes()? {
+            if self.reader.take_null()? {
                 continue;
             }
             let from = self.out.len();
@@ -94,7 +93,7 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// Encodes the value of a field that is not null, with its tag.
+    /// Encodes a non-null field with its tag.
     fn field(&mut self, field: &Field) -> Result<(), Malformed> {
         let (number, form) = (field.number(), field.form());
         match field.shape() {
@@ -102,9 +101,10 @@ impl Encoder<'_> {
             Shape::List => {
                 self.reader.begin_array()?;
                 while self.reader.next_element()? {
-                    match self.reader.null_comes()? {
-                        true => put_zero(&mut self.out, number, form),
-                        false => self.value(number, form)?,
+                    if self.reader.take_null()? {
+                        put_zero(&mut self.out, number, form)
+                    } else {
+                        self.value(number, form)?
                     }
                 }
                 Ok(())
@@ -113,7 +113,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Encodes a map, whose entries go by ascending key.
+    /// Encodes a map, sorted by key.
     fn map(&mut self, number: u32, form: Form) -> Result<(), Malformed> {
         let start = self.out.len();
         let mut entries: Vec<(Cow<'_, str>, Range<usize>)> = Vec::new();
@@ -123,8 +123,8 @@ impl Encoder<'_> {
             put_tag(&mut self.out, number, Wire::Bytes);
             let entry = self.out.len();
             put_bytes(&mut self.out, 1, key.as_bytes());
-            match (self.reader.null_comes()?, form) {
-                (true, Form::Bytes) => {} // a nil slice is not written, where it is an entry's value
+            match (self.reader.take_null()?, form) {
+                (true, Form::Bytes) => {} // a nil slice is not written as the value of an entry
                 (true, _) => put_zero(&mut self.out, 2, form),
                 (false, _) => self.value(2, form)?,
             }
@@ -147,7 +147,7 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// Encodes one value that is not null, with its tag.
+    /// Encodes a non-null value with its tag.
     fn value(&mut self, number: u32, form: Form) -> Result<(), Malformed> {
         match form {
             Form::Bool => {
@@ -179,7 +179,7 @@ impl Encoder<'_> {
             Form::Bytes => {
                 let at = self.reader.offset();
                 let text = self.reader.string()?;
-                // Go passes over line breaks in base64.
+                // As Go, ignores line breaks in base64.
                 let plain: String =
                     text.chars().filter(|character| !matches!(character, '\r' | '\n')).collect();
                 let bytes = BASE64.decode(plain).map_err(|_| bad_value(at, "base64", &text))?;
@@ -195,7 +195,7 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// Encodes what a value has behind its tag and length.
+    /// Encodes the payload of a value, without tag and length.
     fn payload(&mut self, form: Form) -> Result<(), Malformed> {
         let at = self.reader.offset();
         match form {
@@ -217,7 +217,7 @@ impl Encoder<'_> {
                 }
             }
             Form::Quantity => {
-                // With or without quotes, and without a look at escapes.
+                // With or without quotes; escapes are not decoded.
                 let raw = String::from_utf8_lossy(self.reader.raw()?);
                 let text = raw.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(&raw);
                 let canonical = quantity::canonical(text.trim());
@@ -250,22 +250,23 @@ impl Encoder<'_> {
             Form::SchemaOrArray(id) => self.schema_or(id, |encoder| {
                 encoder.reader.begin_array()?;
                 while encoder.reader.next_element()? {
-                    match encoder.reader.null_comes()? {
-                        true => put_zero(&mut encoder.out, 2, Form::Message(id)),
-                        false => encoder.value(2, Form::Message(id))?,
+                    if encoder.reader.take_null()? {
+                        put_zero(&mut encoder.out, 2, Form::Message(id))
+                    } else {
+                        encoder.value(2, Form::Message(id))?
                     }
                 }
                 Ok(())
             })?,
             Form::SchemaOrStrings(id) => self.schema_or(id, |encoder| encoder.strings(2))?,
             Form::Bool | Form::Int32 | Form::Int64 | Form::Double | Form::String | Form::Bytes => {
-                unreachable!("scalars have no payload of their own")
+                unreachable!("scalars have no payload")
             }
         }
         Ok(())
     }
 
-    /// A schema in field 1, or an array. Go takes anything else for neither.
+    /// Encodes a schema in field 1, or an array. As Go, ignores other values.
     fn schema_or(
         &mut self,
         id: MessageId,
@@ -281,10 +282,7 @@ impl Encoder<'_> {
     fn strings(&mut self, number: u32) -> Result<(), Malformed> {
         self.reader.begin_array()?;
         while self.reader.next_element()? {
-            let text = match self.reader.null_comes()? {
-                true => Cow::Borrowed(""),
-                false => self.reader.string()?,
-            };
+            let text = if self.reader.take_null()? { Cow::Borrowed("") } else { self.reader.string()? };
             put_bytes(&mut self.out, number, text.as_bytes());
         }
         Ok(())
@@ -307,7 +305,7 @@ impl Encoder<'_> {
         self.put_varint(2, u64::from(time.nanos));
     }
 
-    /// Puts the length of all that follows `start` before it.
+    /// Inserts the length of everything after `start` at `start`.
     fn put_length_at(&mut self, start: usize) {
         put_length_at(&mut self.out, start);
     }
@@ -319,7 +317,7 @@ fn put_length_at(out: &mut Vec<u8>, start: usize) {
     out[start..].rotate_left(end - start);
 }
 
-/// Puts the fields of a message in order, and writes the zeros that Go writes.
+/// Sorts the fields of a message, and adds the zeros that Go writes.
 fn assemble(message: &Message, base: u8, parts: &Parts, encoded: &[u8], out: &mut Vec<u8>) {
     for field in message.fields() {
         let slot = base + field.slot();
@@ -340,7 +338,7 @@ fn assemble(message: &Message, base: u8, parts: &Parts, encoded: &[u8], out: &mu
     }
 }
 
-/// Writes a value that is zero.
+/// Writes a zero value.
 fn put_zero(out: &mut Vec<u8>, number: u32, form: Form) {
     match form {
         Form::Bool | Form::Int32 | Form::Int64 => {

@@ -1,20 +1,19 @@
 //! Expansion: a parsed YAML document with every alias replaced by the value it refers to.
 //!
 //! - `expand.E1`: Go's rule on aliases (`document contains excessive aliasing`) is checked before a value is
-//!   copied, so a refused document costs no more memory than an accepted one.
+//!   copied, so a rejected document costs no more memory than an accepted one.
 //! - `expand.E2`: aliases add at most [`YAML_ALIASED_BYTES`] of keys and scalars. Go shares the strings of an alias
 //!   and needs no such limit until it writes the document out again.
-//! - `expand.E3`: the result is nested at most [`DOCUMENT_DEPTH`] deep, however the anchors are chained.
+//! - `expand.E3`: the nesting depth of the result is at most [`DOCUMENT_DEPTH`], even with chained anchors.
 
 use std::collections::HashSet;
 
 use crate::document::{DOCUMENT_DEPTH, Document};
 
-/// How many bytes of keys and scalars the aliases of a document may add: the largest request body that
-/// kube-apiserver reads.
+/// Maximum bytes of keys and scalars added by aliases: the largest request body that kube-apiserver reads.
 pub const YAML_ALIASED_BYTES: usize = 3 << 20;
 
-/// Below these counts Go does not look at the share of aliased values.
+/// Below these counts Go does not limit the share of aliased values.
 const FEW_ALIASED: usize = 100;
 const FEW_DECODED: usize = 1000;
 
@@ -22,12 +21,12 @@ const FEW_DECODED: usize = 1000;
 const RATIO_LOW: usize = 400_000;
 const RATIO_HIGH: usize = 4_000_000;
 
-/// A parsed value whose aliases still are references.
+/// A parsed value with unexpanded aliases.
 pub(super) enum Node {
     Leaf(Document),
     List(Vec<Node>),
     Object(Vec<Entry>),
-    /// The value that carries this anchor, in its own place.
+    /// The value with this anchor, at its definition.
     Anchored(usize),
     Alias(usize),
 }
@@ -39,11 +38,11 @@ pub(super) enum Entry {
     Merge(Node),
 }
 
-/// The values that have an anchor, by the parser's numbers of the anchors. Values in here refer to each other by
-/// number, so dropping them never recurses deeper than one of them is nested.
+/// The anchored values, by the parser's anchor numbers. They refer to each other by number, so dropping them never
+/// recurses deeper than a single value.
 pub(super) type Anchors = std::collections::HashMap<usize, Node>;
 
-/// What has been expanded so far, counted as Go counts it.
+/// The expansion so far, counted as by Go.
 #[derive(Default)]
 pub(super) struct Budget {
     /// Values decoded, aliased or not.
@@ -55,23 +54,27 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Counts a value, before it is made.
+    /// Counts a value before it is created.
     fn count(&mut self, in_alias: bool) -> Result<(), String> {
         self.decoded += 1;
         self.aliased += usize::from(in_alias);
         let is_many = self.aliased > FEW_ALIASED && self.decoded > FEW_DECODED;
-        match is_many && self.aliased as f64 / self.decoded as f64 > allowed_ratio(self.decoded) {
-            true => Err(excessive()), // E1
-            false => Ok(()),
+        if is_many && self.aliased as f64 / self.decoded as f64 > allowed_ratio(self.decoded) {
+            // expand.E1
+            Err(excessive())
+        } else {
+            Ok(())
         }
     }
 
-    /// Counts the bytes of a key or a scalar that is about to be copied for an alias.
+    /// Counts the bytes of a key or scalar before it is copied for an alias.
     pub(super) fn copy(&mut self, text: &str) -> Result<(), String> {
         self.bytes = self.bytes.saturating_add(text.len());
-        match self.bytes > YAML_ALIASED_BYTES {
-            true => Err(excessive()), // E2
-            false => Ok(()),
+        if self.bytes > YAML_ALIASED_BYTES {
+            // expand.E2
+            Err(excessive())
+        } else {
+            Ok(())
         }
     }
 }
@@ -85,11 +88,11 @@ fn allowed_ratio(decoded: usize) -> f64 {
     0.99 - 0.89 * beyond.min(1.0)
 }
 
-/// Replaces aliases by what they refer to.
+/// Replaces aliases with their values.
 pub(super) struct Expander<'a> {
     pub(super) anchors: &'a Anchors,
     pub(super) budget: Budget,
-    /// The anchors of the aliases that are being replaced, the innermost last.
+    /// The anchors of the aliases being replaced, innermost last.
     open: Vec<usize>,
 }
 
@@ -98,7 +101,7 @@ impl<'a> Expander<'a> {
         Self { anchors, budget, open: Vec::new() }
     }
 
-    /// The document below a node that stands `depth` levels deep.
+    /// Expands a node at nesting level `depth`.
     pub(super) fn expand(&mut self, node: &Node, depth: usize) -> Result<Document, String> {
         if let Node::Anchored(anchor) = node {
             return match self.anchors.get(anchor) {
@@ -167,8 +170,8 @@ impl<'a> Expander<'a> {
         if !has_merges {
             return Ok(fields);
         }
-        // Fields that are written out win over merged ones, and earlier merges over later ones. Of two fields with
-        // one name the last one counts, so merged fields go in front.
+        // Explicit fields take precedence over merged ones, and earlier merges over later ones. The last of duplicate
+        // fields counts, so merged fields go first.
         let mut names: HashSet<String> = fields.iter().map(|(name, _)| name.clone()).collect();
         let mut merged = Vec::new();
         for entry in entries {
@@ -206,9 +209,11 @@ impl<'a> Expander<'a> {
 }
 
 fn check_depth(depth: usize) -> Result<(), String> {
-    match depth >= DOCUMENT_DEPTH {
-        true => Err(format!("yaml: exceeded max depth of {DOCUMENT_DEPTH}")), // E3
-        false => Ok(()),
+    if depth >= DOCUMENT_DEPTH {
+        // expand.E3
+        Err(format!("yaml: exceeded max depth of {DOCUMENT_DEPTH}"))
+    } else {
+        Ok(())
     }
 }
 

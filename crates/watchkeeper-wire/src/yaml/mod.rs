@@ -1,10 +1,10 @@
-//! YAML: read into a [`Document`] and written from JSON, both as Kubernetes does it.
+//! YAML: parsed into a [`Document`] and written from JSON, as Kubernetes does.
 //!
-//! Kubernetes reads YAML 1.1: `yes`, `on` and `y` are true, `010` is eight, and `<<` merges. Then it turns
-//! what it has read into JSON: a number that is a key becomes a text, and `1e3` becomes `1000`.
+//! Kubernetes reads YAML 1.1: `yes`, `on` and `y` are true, `010` is eight, and `<<` merges. It converts
+//! the result to JSON: numeric keys become strings, and `1e3` becomes `1000`.
 //!
-//! - Y1: aliases cannot make a document much larger than its text: see `expand`.
-//! - Y2: only the first document of a stream is read.
+//! - `yaml.Y1`: aliases cannot make a document much larger than its text: see `expand`.
+//! - `yaml.Y2`: only the first document of a stream is parsed.
 
 mod expand;
 mod text;
@@ -23,39 +23,39 @@ use expand::{Anchors, Budget, Entry, Expander, Node};
 pub use expand::YAML_ALIASED_BYTES;
 pub use write::write;
 
-/// How many repeated keys are told.
+/// Maximum number of duplicate keys to report.
 pub const REPEATED_KEYS: usize = 100;
 
-/// A document, and the keys that are in a mapping twice.
+/// A document and its duplicate keys.
 #[derive(Debug, PartialEq)]
 pub struct Yaml {
     /// The document.
     pub document: Document,
-    /// Line and key; no more than [`REPEATED_KEYS`].
+    /// Line and name of duplicate keys, at most [`REPEATED_KEYS`].
     pub repeated: Vec<(usize, String)>,
 }
 
-/// A list or a mapping that is not complete yet.
+/// An incomplete list or mapping.
 enum Open {
     List { items: Vec<Node>, anchor: usize },
     Object { mapping: Mapping, anchor: usize, key: Key },
 }
 
-/// The entries of a mapping, and the names of its fields once more, to find those that come again.
+/// The entries of a mapping, and the set of its keys to detect duplicates.
 #[derive(Default)]
 struct Mapping {
     entries: Vec<Entry>,
     names: HashSet<String>,
 }
 
-/// What a mapping waits for.
+/// The state of a mapping.
 enum Key {
     Due,
     Read {
         name: String,
         line: usize,
     },
-    /// The value will be merged into the mapping.
+    /// The next value is merged into the mapping.
     Merge,
 }
 
@@ -68,10 +68,10 @@ struct Builder {
     root: Option<Node>,
 }
 
-/// Reads the first document; an empty stream is null.
+/// Parses the first document; an empty stream is null.
 ///
 /// # Errors
-/// The text of the error, as near to Go's as it can be had.
+/// An approximation of Go's error message.
 pub fn read(text: &str) -> Result<Yaml, String> {
     let mut builder = Builder::default();
     if text.contains(is_control) {
@@ -104,20 +104,19 @@ pub fn read(text: &str) -> Result<Yaml, String> {
     }
     let Builder { anchors, budget, repeated, root, .. } = builder;
     let document = match root {
-        Some(root) => Expander::new(&anchors, budget).expand(&root, 0)?, // Y1
+        Some(root) => Expander::new(&anchors, budget).expand(&root, 0)?, // yaml.Y1
         None => Document::Null,
     };
     Ok(Yaml { document, repeated })
 }
 
-/// What YAML 1.1 does not take, not even in quotes.
+/// Returns whether YAML 1.1 forbids the character, even in quotes.
 fn is_control(c: char) -> bool {
     !matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// Whether the parser has ended the last line of a block text that the input ends in, where the input itself had
-/// not; Go leaves it as it is. The span of a text begins behind the indentation of its first line, and that of an
-/// empty one at its `|`.
+/// Returns whether the parser added a line break to a block scalar at the end of the input, which Go does not. The
+/// span of a scalar starts after the indentation of its first line, and that of an empty one at its `|`.
 fn gains_a_break(content: &str, style: ScalarStyle, span: Span) -> bool {
     let last_line_counts = match content.trim_end_matches('\n') {
         "" => span.end.line() == span.start.line() + 1,
@@ -127,11 +126,11 @@ fn gains_a_break(content: &str, style: ScalarStyle, span: Span) -> bool {
     is_block && content.ends_with('\n') && span.end.col() > 0 && last_line_counts
 }
 
-/// What a scalar is besides its value.
+/// The role of a scalar.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Plain {
     Not,
-    /// `<<`, which as a key is no key.
+    /// `<<`, which merges if used as a key.
     Merge,
 }
 
@@ -160,7 +159,7 @@ impl Builder {
     fn alias(&mut self, anchor: usize, line: usize) -> Result<(), String> {
         let value = self.anchors.get(&anchor);
         let value = value.ok_or_else(|| "yaml: anchor value contains itself".to_owned())?;
-        // A key is needed as a text at once.
+        // Keys are resolved to strings at once.
         let node = match (self.open.last(), value) {
             (Some(Open::Object { key: Key::Due, .. }), Node::Leaf(leaf)) => {
                 if let Document::Text(text) = leaf {
@@ -174,7 +173,7 @@ impl Builder {
     }
 
     fn add(&mut self, node: Node, plain: Plain, line: usize, anchor: usize) -> Result<(), String> {
-        // A key is read as a text before its anchor hides it.
+        // A key is resolved to a string before it becomes an anchor.
         let key = match self.open.last() {
             Some(Open::Object { key: Key::Due, .. }) => Some(match plain {
                 Plain::Merge => Key::Merge,
@@ -203,14 +202,14 @@ impl Builder {
                     mapping.entries.push(Entry::Field(name, node));
                 }
                 (None, Key::Merge) => mapping.entries.push(Entry::Merge(node)),
-                (None, Key::Due) => {} // a key that is due has been read above
+                (None, Key::Due) => {} // keys are handled above
             },
         }
         Ok(())
     }
 }
 
-/// A key becomes a text.
+/// Converts a key to a string.
 fn key_text(node: &Node) -> Result<String, String> {
     let Node::Leaf(leaf) = node else { return Err("yaml: invalid map key".to_owned()) };
     match leaf {
@@ -237,10 +236,10 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Document,
     }
 }
 
-/// What a plain scalar means in YAML 1.1 as Go reads it.
+/// Resolves a plain scalar by YAML 1.1, as Go does.
 fn resolve(text: &str) -> Result<Document, String> {
     let number = |number: f64| match number {
-        // Go writes a number without a fraction as if it had never had one.
+        // Go writes a float without a fraction as an integer.
         it if it.fract() == 0.0 && it.abs() < 9e15 => Document::Number((it as i64).into()),
         it => Number::from_f64(it).map_or(Document::Null, Document::Number),
     };
@@ -272,7 +271,7 @@ fn resolve(text: &str) -> Result<Document, String> {
     Ok(node)
 }
 
-/// Decimal, `0x`, `0o`, `0b`, and octal by a leading zero.
+/// Parses decimal, `0x`, `0o`, `0b`, and octal with a leading zero.
 fn integer(text: &str) -> Option<Number> {
     let (negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
@@ -289,13 +288,14 @@ fn integer(text: &str) -> Option<Number> {
     if digits.starts_with(['+', '-']) {
         return None;
     }
-    match negative {
-        false => u64::from_str_radix(digits, radix).ok().map(Number::from),
-        true => i64::from_str_radix(&format!("-{digits}"), radix).ok().map(Number::from),
+    if negative {
+        i64::from_str_radix(&format!("-{digits}"), radix).ok().map(Number::from)
+    } else {
+        u64::from_str_radix(digits, radix).ok().map(Number::from)
     }
 }
 
-/// `1.5`, `.5`, `1.`, `12e03`; not what Rust would take besides, and not what has no finite value.
+/// Parses `1.5`, `.5`, `1.` and `12e03`, but not the other forms that Rust accepts, nor infinite values.
 fn float(text: &str) -> Option<f64> {
     let is_digit = |c: char| c.is_ascii_digit();
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn scalars_mean_what_go_reads_in_them() {
+    fn scalars_resolve_as_in_go() {
         for (text, meaning) in [
             ("0x10", json!(16)),
             ("010", json!(8)),
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_become_texts_and_repetitions_are_told_with_their_lines() {
+    fn keys_become_strings_and_duplicates_are_reported_with_lines() {
         let yaml = read("1: a\ntrue: b\n1.5: c\nx:\n  k: 1\n  k: 2\n1: d\n").unwrap();
         assert_eq!(yaml.repeated, [(6, "k".to_owned()), (7, "1".to_owned())]);
         assert_eq!(Value::from(yaml.document), json!({"1": "d", "true": "b", "1.5": "c", "x": {"k": 2}}));
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_text_ends_as_the_input_does() {
+    fn a_block_scalar_ends_as_the_input_does() {
         for (text, meaning) in [
             ("|\n  x\n", "x\n"),
             ("|\n  x", "x"),
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_lines_does_not_end_the_document_that_it_is() {
+    fn a_multi_line_root_string_does_not_end_the_document() {
         for (text, written) in [
             ("...\n", "|\n  ...\n"),
             ("---\nx", "|-\n  ---\n  x\n"),
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn long_keys_and_keys_of_lines_are_written_as_go_writes_them() {
+    fn long_and_multi_line_keys_are_written_as_in_go() {
         let long = "k".repeat(129);
         let fields = json!({"a\nb\n": 1, &long[1..]: "x", "o": {&long: {"c": "d", "e": [1, {"f": 2}]}}});
         let written = format!(
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_is_escaped() {
+    fn unprintable_characters_are_escaped() {
         let text = "a\u{1}\u{7f}\u{85}\u{2028}\u{feff}\u{ffff}\u{e0001}\"\\\t\n";
         let written = "\"a\\x01\\x7F\\N\\L\\uFEFF\\uFFFF\\U000E0001\\\"\\\\\\t\\n\"\n";
         assert_eq!(write(&json!(text)), written);
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_of_aliases_is_refused() {
+    fn alias_bombs_are_rejected() {
         let mut text = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
         for level in 1..20 {
             let before = format!("*a{}", level - 1);
@@ -467,7 +467,7 @@ mod tests {
         assert_eq!(read(&text).unwrap_err(), "yaml: document contains excessive aliasing");
     }
 
-    /// Nine anchors of nine aliases each, in 463 bytes.
+    /// Nine anchors with nine aliases each, in 463 bytes.
     fn small_bomb() -> String {
         let mut text = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned();
         for level in 1..9 {
@@ -478,14 +478,14 @@ mod tests {
     }
 
     #[test]
-    fn a_small_bomb_of_aliases_is_refused_before_it_is_expanded() {
+    fn small_alias_bombs_are_rejected_before_expansion() {
         let text = small_bomb();
         assert!(text.len() < 500, "{}", text.len());
         assert_eq!(read(&text).unwrap_err(), "yaml: document contains excessive aliasing");
     }
 
     #[test]
-    fn aliases_of_a_long_text_are_bounded_by_bytes() {
+    fn aliases_of_a_long_string_are_limited_by_bytes() {
         let long = "x".repeat(YAML_ALIASED_BYTES / 10);
         let document = |aliases: usize| format!("a: &a {long}\nb: [{}]\n", vec!["*a"; aliases].join(","));
         assert!(read(&document(10)).is_ok());
@@ -497,7 +497,7 @@ mod tests {
 
     #[test]
     fn aliases_are_allowed_as_far_as_go_allows_them() {
-        // 100 values and their aliases: below 1,000 values nothing is counted, beyond it 99% may be aliased.
+        // 100 values and their aliases: no limit below 1,000 values, and up to 99% aliased beyond.
         let list = |aliases: usize| {
             let values = vec!["x"; 100].join(",");
             format!("a: &a [{values}]\nb: [{}]\n", vec!["*a"; aliases].join(","))
@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn chained_anchors_are_no_deeper_than_a_document_may_be() {
+    fn chained_anchors_are_limited_in_depth() {
         let mut text = "- &a0 [x]\n".to_owned();
         for level in 1..30_000 {
             text.push_str(&format!("- &a{level} [*a{}]\n", level - 1));
@@ -526,13 +526,13 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_document_is_refused() {
+    fn deep_documents_are_rejected() {
         assert!(read(&"[".repeat(DOCUMENT_DEPTH + 1)).unwrap_err().contains("max depth"));
         assert!(read(&"- ".repeat(DOCUMENT_DEPTH + 1)).unwrap_err().contains("max depth"));
     }
 
     #[test]
-    fn broken_text_is_refused() {
+    fn malformed_text_is_rejected() {
         assert_eq!(read("a: b: c").unwrap_err(), "yaml: mapping values are not allowed in this context");
         for text in ["a: b\0c", "a: 1\n\0", "a: \"\u{1}\"", "a: \u{7f}", "a: '\u{81}'", "a: \u{ffff}"] {
             assert_eq!(read(text).unwrap_err(), "yaml: control characters are not allowed", "{text:?}");
@@ -543,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_written_as_go_writes_it() {
+    fn a_status_is_written_as_in_go() {
         let status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 404,
             "message": "configmaps \"nope\" not found", "reason": "NotFound",
@@ -577,14 +577,14 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_is_written_reads_back(value in any_json()) {
+        fn documents_round_trip(value in any_json()) {
             let text = write(&value);
             let read = read(&text).map(|yaml| Value::from(yaml.document));
             proptest::prop_assert_eq!(read, Ok(value), "{}", text);
         }
 
         #[test]
-        fn no_text_makes_it_panic(text in "[-a:&*{}\\[\\],#|>'\"!%@?<~. \n0x]{0,40}") {
+        fn parsing_never_panics(text in "[-a:&*{}\\[\\],#|>'\"!%@?<~. \n0x]{0,40}") {
             let _ = read(&text);
         }
     }

@@ -1,26 +1,26 @@
-//! Texts: plain, in quotes, or as a block of lines, as Go chooses.
+//! Writes strings plain, quoted or as block scalars, as Go does.
 
 use super::resolve;
 use super::write::column_of;
 use crate::document::Document;
 
-/// A line that is longer is folded at the next space.
+/// Longer lines are folded at the next space.
 const WIDTH: usize = 80;
 
-/// What matters of a text for how it can be written.
+/// The properties of a string that determine its style.
 #[derive(Debug, Default)]
 struct Traits {
-    /// Without quotes it would be, or have, something else.
+    /// A plain scalar would be parsed differently.
     has_indicator: bool,
-    /// There is a space, or a break, at an end.
+    /// Starts or ends with a space or line break.
     is_ragged: bool,
     ends_in_space: bool,
     has_space_break: bool,
-    /// There is something that is only written with a backslash.
+    /// Has characters that must be escaped.
     is_special: bool,
 }
 
-/// How a text is written.
+/// The style of a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
     Plain,
@@ -29,7 +29,7 @@ enum Style {
     Block,
 }
 
-/// Writes a text; with an indentation, folded or as a block where that is proper.
+/// Writes a string. With an indentation it may be folded or written as a block.
 pub(super) fn write_text(text: &str, indent: Option<usize>, out: &mut String) {
     match style(text, indent.is_none()) {
         Style::Plain => write_folded(text, indent, None, out),
@@ -50,17 +50,17 @@ fn style(text: &str, is_key: bool) -> Style {
         return if is_block { Style::Block } else { Style::Double };
     }
     match () {
-        () if traits.is_special || !means_itself(text, is_key) => Style::Double,
+        () if traits.is_special || !resolves_to_string(text, is_key) => Style::Double,
         () if traits.is_ragged || traits.has_indicator => Style::Single,
         () => Style::Plain,
     }
 }
 
-/// Whether a reader takes the bare text for itself, and not for a number, a truth, a moment or, as a key, a merge.
-fn means_itself(text: &str, is_key: bool) -> bool {
+/// Returns whether a plain scalar resolves to this string, not to a number, boolean, timestamp or, as a key, merge.
+fn resolves_to_string(text: &str, is_key: bool) -> bool {
     let is_text = resolve(text).is_ok_and(|node| node == Document::Text(text.to_owned()));
     let is_merge = is_key && text == "<<";
-    is_text && !is_merge && !is_moment(text) && !is_base_60(text)
+    is_text && !is_merge && !is_timestamp(text) && !is_base_60(text)
 }
 
 impl Traits {
@@ -90,13 +90,13 @@ impl Traits {
     }
 }
 
-/// What YAML takes as it is. Breaks other than `\n` are not: nobody would see that they are there.
+/// Returns whether a character is written unescaped. Line breaks other than `\n` are not.
 fn is_printable(c: char) -> bool {
     let is_known = matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}');
     is_known && !['\u{2028}', '\u{2029}', '\u{feff}'].contains(&c)
 }
 
-/// Writes a text that needs no backslashes; a quote in quotes is written twice.
+/// Writes a string without escapes. Quotes are doubled.
 fn write_folded(text: &str, indent: Option<usize>, quote: Option<char>, out: &mut String) {
     let mut column = column_of(out);
     let mut is_after_space = false;
@@ -115,7 +115,7 @@ fn write_folded(text: &str, indent: Option<usize>, quote: Option<char>, out: &mu
     }
 }
 
-/// Goes on in the next line; returns the column.
+/// Starts a new line, and returns the column.
 fn fold(indent: usize, out: &mut String) -> usize {
     out.push('\n');
     out.extend(std::iter::repeat_n(' ', indent));
@@ -139,7 +139,7 @@ fn write_double(text: &str, indent: Option<usize>, out: &mut String) {
             Some(indent) if c == ' ' && column > WIDTH && is_between => {
                 column = fold(indent, out);
                 if next == Some(' ') {
-                    out.push('\\'); // or the space after it would be of the indentation
+                    out.push('\\'); // keeps the following space out of the indentation
                     column += 1;
                 }
             }
@@ -182,7 +182,7 @@ fn escaped(c: char) -> String {
 fn write_block(text: &str, indent: usize, out: &mut String) {
     out.push('|');
     if text.starts_with([' ', '\n']) {
-        out.push('2'); // how far it is indented, which its first line does not show
+        out.push('2'); // the indentation, which the first line does not show
     }
     match text.strip_suffix('\n') {
         None => out.push('-'),
@@ -198,7 +198,7 @@ fn write_block(text: &str, indent: usize, out: &mut String) {
     }
 }
 
-/// `1:30` is ninety in YAML 1.1.
+/// Returns whether the text is a sexagesimal number, such as `1:30`, in YAML 1.1.
 fn is_base_60(text: &str) -> bool {
     let is_digits = |part: &str| part.chars().all(|c| c.is_ascii_digit() || c == '_');
     let is_sixtieth = |part: &str| match part.as_bytes() {
@@ -215,8 +215,8 @@ fn is_base_60(text: &str) -> bool {
         && is_digits(fraction)
 }
 
-/// A day, or a moment of it: `2020-1-2`, `2020-01-02T03:04:05.6Z`, `2020-01-02 03:04:05`.
-fn is_moment(text: &str) -> bool {
+/// Returns whether the text is a date or timestamp: `2020-1-2`, `2020-01-02T03:04:05.6Z`, `2020-01-02 03:04:05`.
+fn is_timestamp(text: &str) -> bool {
     let (day, rest) = text.split_at(text.find(['T', 't', ' ']).unwrap_or(text.len()));
     let parts: Vec<&str> = day.split('-').collect();
     let [year, month, day] = parts.as_slice() else { return false };
@@ -227,18 +227,18 @@ fn is_moment(text: &str) -> bool {
     let is_time = match rest.as_bytes() {
         [] => true,
         [b' ', ..] => is_time(&rest[1..]),
-        _ => unzoned(&rest[1..]).is_some_and(is_time),
+        _ => strip_zone(&rest[1..]).is_some_and(is_time),
     };
     is_day && is_time
 }
 
-/// A number of at most four digits.
+/// Parses a number of at most four digits.
 fn number(text: &str) -> Option<u32> {
     let is_one = (1..=4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_one)
 }
 
-/// `3:4:5`, `03:04:05.678`.
+/// Returns whether the text is a time: `3:4:5`, `03:04:05.678`.
 fn is_time(text: &str) -> bool {
     let (text, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let parts: Vec<Option<u32>> =
@@ -247,8 +247,8 @@ fn is_time(text: &str) -> bool {
     matches!(parts.as_slice(), [Some(..24), Some(..60), Some(..60)]) && is_fraction
 }
 
-/// A time without `Z` or `+01:00`; `None` if it has neither.
-fn unzoned(text: &str) -> Option<&str> {
+/// Strips `Z` or `+01:00`; `None` if there is neither.
+fn strip_zone(text: &str) -> Option<&str> {
     if let Some(text) = text.strip_suffix('Z') {
         return Some(text);
     }
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_and_sixtieths_are_not_taken_for_texts() {
+    fn timestamps_and_sexagesimals_are_not_plain_strings() {
         for text in [
             "2020-01-02",
             "2020-1-2",
@@ -270,7 +270,7 @@ mod tests {
             "2020-01-02t3:4:5.6+01:00",
             "2020-01-02 03:04:05",
         ] {
-            assert!(is_moment(text), "{text}");
+            assert!(is_timestamp(text), "{text}");
         }
         for text in [
             "2020-13-01",
@@ -282,7 +282,7 @@ mod tests {
             "2020-01-02Z",
             "2020-01-02T\u{e4}\u{e4}\u{e4}\u{e4}",
         ] {
-            assert!(!is_moment(text), "{text}");
+            assert!(!is_timestamp(text), "{text}");
         }
         for text in ["1:30", "-12:5:59.5", "1_0:00"] {
             assert!(is_base_60(text), "{text}");
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_written_as_go_writes_it() {
+    fn strings_are_written_as_in_go() {
         for (text, expected) in [
             ("a b", "a b"),
             ("a: b", "'a: b'"),

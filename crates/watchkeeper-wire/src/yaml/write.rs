@@ -1,23 +1,21 @@
-//! Writing: JSON as the YAML that Go writes for it, to the byte.
+//! Writes JSON as YAML, byte for byte as Go does.
 
 use serde_json::{Number, Value};
 
 use super::text::write_text;
 
-/// A key that is longer, or has lines, is written behind a `?`: Go does it, and no reader need look
-/// further than 1024 characters for the colon of one that is not.
+/// Longer and multi-line keys are written with `?`, as Go does.
 const SIMPLE_KEY: usize = 128;
 
-/// Writes JSON as YAML: names in order, lists not indented, texts in quotes where they would mean
-/// something else without.
-/// Long texts are folded, as Go folds them.
+/// Writes JSON as YAML, with sorted keys, unindented lists, and strings quoted where a plain scalar would be
+/// parsed differently. Long strings are folded as by Go.
 pub fn write(value: &Value) -> String {
     let mut out = String::new();
     match value {
         Value::Object(fields) if !fields.is_empty() => write_fields(fields, 0, &mut out),
         Value::Array(items) if !items.is_empty() => write_items(items, 0, &mut out),
         value => {
-            write_scalar(value, 2, &mut out); // a line that begins with `...` would end the document
+            write_scalar(value, 2, &mut out); // indented: a line starting with `...` would end the document
             out.push('\n');
         }
     }
@@ -26,7 +24,7 @@ pub fn write(value: &Value) -> String {
 
 fn write_fields(fields: &serde_json::Map<String, Value>, indent: usize, out: &mut String) {
     let mut names: Vec<&String> = fields.keys().collect();
-    names.sort(); // already so, unless somebody turns on serde_json's `preserve_order`
+    names.sort(); // already sorted without serde_json's `preserve_order`
     for (position, name) in names.into_iter().enumerate() {
         if position > 0 {
             out.extend(std::iter::repeat_n(' ', indent));
@@ -62,7 +60,7 @@ fn write_fields(fields: &serde_json::Map<String, Value>, indent: usize, out: &mu
     }
 }
 
-/// Every line but the first is indented here; the first was by the caller.
+/// The caller has indented the first line.
 fn write_items(items: &[Value], indent: usize, out: &mut String) {
     for (position, item) in items.iter().enumerate() {
         if position > 0 {
@@ -73,7 +71,7 @@ fn write_items(items: &[Value], indent: usize, out: &mut String) {
     }
 }
 
-/// Writes what stands behind `- ` or `: `, and begins on that line.
+/// Writes the value after `- ` or `: `.
 fn write_entry(value: &Value, indent: usize, out: &mut String) {
     match value {
         Value::Object(fields) if !fields.is_empty() => write_fields(fields, indent, out),
@@ -96,12 +94,12 @@ fn write_scalar(value: &Value, indent: usize, out: &mut String) {
     }
 }
 
-/// How many characters the line that is being written has.
+/// Returns the number of characters in the current line.
 pub(super) fn column_of(out: &str) -> usize {
     out.rsplit('\n').next().unwrap_or_default().chars().count()
 }
 
-/// A fraction has an exponent where it is smaller than a ten-thousandth, or larger than a million: Go's `%g`.
+/// Formats a number as Go's `%g`: floats below 1e-4 or above 1e6 have an exponent.
 fn number_text(number: &Number) -> String {
     let Some(float) = number.as_f64().filter(|_| number.is_f64()) else { return number.to_string() };
     let is_whole = float.fract() == 0.0 && float.abs() < 1e21;
@@ -122,7 +120,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn numbers_are_written_as_go_writes_them() {
+    fn numbers_are_written_as_in_go() {
         let numbers = [
             (json!(1.5), "1.5"),
             (json!(1.0), "1"),
@@ -139,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_folded_where_go_folds_them() {
+    fn long_strings_are_folded_as_in_go() {
         let words = "word ".repeat(20);
         let first = "word ".repeat(16);
         let first = first.trim_end();

@@ -1,4 +1,4 @@
-//! Arbitrary documents and chunks for property tests, of this crate's units too.
+//! Strategies for documents and chunks, shared with unit tests.
 #![allow(dead_code, unreachable_pub, reason = "every test takes what it needs")]
 
 use bytes::Bytes;
@@ -6,20 +6,17 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Map, Value};
 
-/// The text of any JSON value, compact or spread out.
+/// Any JSON text, compact or pretty-printed.
 pub fn document() -> impl Strategy<Value = String> {
     (value(), any::<bool>()).prop_map(|(value, pretty)| text(&value, pretty))
 }
 
-/// A value as text.
+/// A value as JSON text.
 pub fn text(value: &Value, pretty: bool) -> String {
-    match pretty {
-        true => serde_json::to_string_pretty(value).unwrap(),
-        false => value.to_string(),
-    }
+    if pretty { serde_json::to_string_pretty(value).unwrap() } else { value.to_string() }
 }
 
-/// Any JSON value, with strings that look like structure.
+/// Any JSON value, with strings that contain structural characters.
 pub fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -42,12 +39,12 @@ pub fn object() -> impl Strategy<Value = Map<String, Value>> {
     prop::collection::vec((key(), value()), 0..5).prop_map(|pairs| pairs.into_iter().collect())
 }
 
-/// A key: often one of a few, so that paths meet it.
+/// A key, often one of a few that paths match.
 pub fn key() -> impl Strategy<Value = String> {
     prop_oneof![3 => "[abc]", 1 => string()]
 }
 
-/// A string that may hold quotes, backslashes, brackets and characters of every width.
+/// A string with quotes, backslashes, brackets and characters of every width.
 pub fn string() -> impl Strategy<Value = String> {
     prop_oneof![r#"["\\\\\[\]{},: a]{0,12}"#, "\\PC{0,8}", "[\\x00-\\x1f]{0,3}", "[a-z]{0,90}"]
 }
@@ -57,7 +54,7 @@ pub fn nasty_byte() -> impl Strategy<Value = u8> {
     prop_oneof![any::<u8>(), prop::sample::select(b"\"\\[]{},: \n0".to_vec())]
 }
 
-/// Members in the order given, as the text of one object.
+/// Returns an object with its members in the given order.
 pub fn object_text(members: &[(String, Value)], pretty: bool) -> String {
     let members: Vec<String> = members
         .iter()
@@ -67,7 +64,7 @@ pub fn object_text(members: &[(String, Value)], pretty: bool) -> String {
     format!("{open}{}{close}", members.join(comma))
 }
 
-/// The bytes in chunks that end at the given places.
+/// Splits bytes into chunks at the given positions.
 pub fn chunks(bytes: &[u8], cuts: &[Index]) -> Vec<Bytes> {
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
     cuts.extend([0, bytes.len()]);
@@ -75,7 +72,7 @@ pub fn chunks(bytes: &[u8], cuts: &[Index]) -> Vec<Bytes> {
     cuts.windows(2).map(|cut| Bytes::copy_from_slice(&bytes[cut[0]..cut[1]])).collect()
 }
 
-/// The bytes one by one.
+/// Splits bytes into single bytes.
 pub fn single_bytes(bytes: &[u8]) -> Vec<Bytes> {
     bytes.chunks(1).map(Bytes::copy_from_slice).collect()
 }
