@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../../crates/watchkeeper-kinds/tests/clientset/access.rs"]
+mod access;
 #[path = "../../crates/watchkeeper-kinds/tests/clientset/applied.rs"]
 mod applied;
 #[path = "../../crates/watchkeeper-kinds/tests/clientset/every_method.rs"]
@@ -13,8 +15,6 @@ mod methods;
 mod subresources;
 #[path = "../../crates/watchkeeper-kinds/tests/clientset/verbs.rs"]
 mod verbs;
-#[path = "../../crates/watchkeeper-kinds/tests/clientset/way.rs"]
-mod way;
 
 use base64::Engine as _;
 use serde_json::{Value, json};
@@ -24,33 +24,33 @@ use watchkeeper_client::rest::PatchKind;
 use watchkeeper_oracle::Cluster;
 use watchkeeper_testkit::TestCluster;
 
-use way::{Place, Transcript, Way, object};
+use access::{Access, Target, Transcript, object};
 
-/// The real server with a namespace of its own for a way.
-async fn real_place(real: &Cluster, way: Way) -> Place {
-    let place = Place::new(real.kubeconfig(), &format!("test-{way:?}").to_lowercase());
-    let namespace = DynamicObject::new("v1", "Namespace", &place.namespace);
-    let namespaces = place.client.dynamic(&"v1".parse().unwrap(), "namespaces");
+/// The real server with a separate namespace per access method.
+async fn real_place(real: &Cluster, access: Access) -> Target {
+    let target = Target::new(real.kubeconfig(), &format!("test-{access:?}").to_lowercase());
+    let namespace = DynamicObject::new("v1", "Namespace", &target.namespace);
+    let namespaces = target.client.dynamic(&"v1".parse().unwrap(), "namespaces");
     namespaces.create(&namespace, &WriteOptions::default()).await.unwrap();
-    place
+    target
 }
 
-/// Plays a scenario on both servers in every way. Those of a server are to be the same.
-async fn real_and_ours(play: impl AsyncFn(Way, &Place) -> Transcript) -> [Transcript; 2] {
+/// Plays a scenario on both servers with every access method. The transcripts of one server must be equal.
+async fn real_and_ours(play: impl AsyncFn(Access, &Target) -> Transcript) -> [Transcript; 2] {
     let real = Cluster::start().await.unwrap();
     let (mut of_real, mut of_ours) = (Vec::new(), Vec::new());
-    for way in Way::ALL {
-        of_real.push(play(way, &real_place(&real, way).await).await);
+    for access in Access::ALL {
+        of_real.push(play(access, &real_place(&real, access).await).await);
         let ours = TestCluster::start().await.unwrap();
-        let place = Place::new(ours.kubeconfig_path(), ours.namespace());
-        of_ours.push(play(way, &place).await);
+        let target = Target::new(ours.kubeconfig_path(), ours.namespace());
+        of_ours.push(play(access, &target).await);
         ours.stop().await;
     }
     [(of_real, "the real server"), (of_ours, "ours")].map(|(transcripts, server)| {
         let mut transcripts = transcripts.into_iter();
         let protobuf = transcripts.next().unwrap();
-        for (way, transcript) in Way::ALL[1..].iter().zip(transcripts) {
-            protobuf.assert_same(&transcript, &format!("{server}: protobuf, {way:?}"));
+        for (access, transcript) in Access::ALL[1..].iter().zip(transcripts) {
+            protobuf.assert_same(&transcript, &format!("{server}: protobuf, {access:?}"));
         }
         protobuf
     })
@@ -91,7 +91,8 @@ const EXPLAINED: &[(&str, &str)] = &[
 #[tokio::test]
 async fn every_method_answers_the_same_as_on_the_real_server() {
     let dry = WriteOptions { dry_run: true, ..Default::default() };
-    let [real, ours] = real_and_ours(async |way, place| every_method::play(way, place, &dry).await).await;
+    let [real, ours] =
+        real_and_ours(async |access, target| every_method::play(access, target, &dry).await).await;
     every_method::check_embedded(&ours);
     let of_real =
         |step: &str| every_method::ROWS.iter().any(|row| !row.embedded && step.starts_with(&row.what()));
@@ -112,9 +113,9 @@ async fn every_method_answers_the_same_as_on_the_real_server() {
 #[tokio::test]
 async fn what_is_applied_to_the_real_server_is_extracted_again() {
     let real = Cluster::start().await.unwrap();
-    for way in [Way::Protobuf, Way::Json] {
-        let place = real_place(&real, way).await;
-        Box::pin(applied::play(way, &place)).await;
+    for access in [Access::Protobuf, Access::Json] {
+        let target = real_place(&real, access).await;
+        Box::pin(applied::play(access, &target)).await;
     }
 }
 
@@ -145,12 +146,12 @@ async fn an_approval_is_the_same_however_it_is_asked() {
     let (request, write) = (signing_request(), WriteOptions::default());
     let patch = json!({"metadata": {"labels": {"seen": "true"}}});
     let mut transcripts = Vec::new();
-    for way in Way::ALL {
-        let client = Place::new(real.kubeconfig(), "").client;
+    for access in Access::ALL {
+        let client = Target::new(real.kubeconfig(), "").client;
         let mut transcript = Transcript::default();
         let note = &mut transcript;
-        match way {
-            Way::Dynamic => {
+        match access {
+            Access::Dynamic => {
                 let requests =
                     client.dynamic(&"certificates.k8s.io/v1".parse().unwrap(), "certificatesigningrequests");
                 note.note("create", &requests.create(&object(request.clone()), &write).await.unwrap());
@@ -164,7 +165,7 @@ async fn an_approval_is_the_same_however_it_is_asked() {
                 requests.delete("a", &Default::default()).await.unwrap();
             }
             _ => {
-                let requests = way.typed(client.certificates_v1().certificate_signing_requests());
+                let requests = access.typed(client.certificates_v1().certificate_signing_requests());
                 note.note("create", &requests.create(&object(request.clone()), &write).await.unwrap());
                 let mut read = requests.get_approval("a").await.unwrap();
                 note.note("get", &read);

@@ -1,4 +1,4 @@
-//! Prints every Deployment that comes, is rolled out or goes, until Ctrl-C.
+//! Prints every Deployment that is created, rolled out or deleted, until Ctrl-C.
 //!
 //! ```sh
 //! cargo run -p watchkeeper-kinds --example deployments
@@ -46,7 +46,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How many replicas are ready, and how many are wanted.
+/// Returns the number of ready and desired replicas.
 fn ready(deployment: &Deployment) -> (i32, i32) {
     let ready = deployment.status.as_ref().and_then(|status| status.ready_replicas);
     let wanted = deployment.spec.replicas;

@@ -1,4 +1,4 @@
-//! One factory with five typed informers: waits until all are synced, then says which node runs which pods.
+//! Runs a factory with five typed informers, and prints the pods of each node once all are ready.
 //!
 //! ```sh
 //! cargo run -p watchkeeper-kinds --example typed_factory
@@ -30,7 +30,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let nodes = factory.core_v1().nodes().lister();
     let services = factory.core_v1().services().lister();
     let deployments = factory.apps_v1().deployments().lister();
-    let heads = factory.core_v1().secrets().metadata_only().lister(); // what is secret is not sent
+    let heads = factory.core_v1().secrets().metadata_only().lister(); // the server does not send the data
     factory.start();
     factory.synced(Duration::from_secs(60)).await?;
 

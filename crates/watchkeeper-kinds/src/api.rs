@@ -1,4 +1,4 @@
-//! Api: the objects of one kind.
+//! The typed client of one kind.
 
 use std::fmt;
 use std::ops::Deref;
@@ -12,11 +12,11 @@ use watchkeeper_client::rest::Content;
 use watchkeeper_client::source::RestSource;
 use watchkeeper_wire::Kind;
 
-/// The objects of a kind, in one namespace or in all, with all the verbs of a [`ResourceClient`]. Clones
-/// are cheap.
+/// A typed client for the objects of a kind in one namespace or all, with the verbs of [`ResourceClient`].
+/// Clones are cheap.
 ///
-/// `K` is a type of [`k8s_openapi`], or one of one's own with `#[derive(CustomResource)]` or an
-/// implementation of [`Resource`] by hand.
+/// `K` is a type of [`k8s_openapi`], or your own type with `#[derive(CustomResource)]` or a manual
+/// implementation of [`Resource`].
 ///
 /// ```no_run
 /// # async fn example(client: watchkeeper_client::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -36,13 +36,13 @@ pub struct Api<K> {
 }
 
 impl<K: Resource<DynamicType = ()>> Api<K> {
-    /// Those of all namespaces, or those of a kind that is in none.
+    /// Creates a client for all namespaces, or for a cluster-scoped kind.
     pub fn all(client: &Client) -> Self {
         let kind = Kind::new(&K::group(&()), &K::version(&()), &K::kind(&()));
         Self { objects: client.resource(&K::plural(&()), &kind) }
     }
 
-    /// Those of one namespace; an empty one stands for all of them.
+    /// Creates a client for one namespace; an empty one stands for all namespaces.
     pub fn namespaced(client: &Client, namespace: &str) -> Self
     where
         K: Resource<Scope = NamespaceResourceScope>,
@@ -50,7 +50,7 @@ impl<K: Resource<DynamicType = ()>> Api<K> {
         Self { objects: Self::all(client).objects.namespace(namespace) }
     }
 
-    /// Those of the namespace that the client has by default.
+    /// Creates a client for the default namespace.
     pub fn default_namespaced(client: &Client) -> Self
     where
         K: Resource<Scope = NamespaceResourceScope>,
@@ -58,7 +58,7 @@ impl<K: Resource<DynamicType = ()>> Api<K> {
         Self::namespaced(client, client.default_namespace())
     }
 
-    /// Those of a kind that is in no namespace.
+    /// Creates a client for a cluster-scoped kind.
     pub fn cluster(client: &Client) -> Self
     where
         K: Resource<Scope = ClusterResourceScope>,
@@ -66,19 +66,19 @@ impl<K: Resource<DynamicType = ()>> Api<K> {
         Self::all(client)
     }
 
-    /// Only the metadata of the same objects: the server sends nothing else.
+    /// Returns a client that requests only the objects' metadata from the server.
     pub fn metadata_only(&self) -> ResourceClient<PartialObjectMeta<K>> {
         self.objects.metadata()
     }
 
-    /// The collection as a cache wants it.
+    /// Returns the collection as a source for an informer.
     pub fn source(&self) -> RestSource {
         self.objects.source(&K::kind(&()))
     }
 }
 
 impl<K> Api<K> {
-    /// The same objects in another encoding. By default, built-in kinds travel in protobuf and others in JSON.
+    /// Sets the content type. The default is protobuf for built-in kinds, and JSON for others.
     #[must_use]
     pub fn content(self, content: Content) -> Self {
         Self { objects: self.objects.content(content) }

@@ -1,11 +1,11 @@
-//! kube-rs over our transport: what is written for kube-rs runs on with our credentials and connections.
+//! A kube-rs client over our transport, with our credentials and connections.
 //!
-//! From: a [`Client`].
-//! To:   a [`kube_client::Client`], for kube-rs's `Api`, `watcher`, `reflector` and `Controller`.
+//! Input: a [`Client`].
+//! Output: a [`kube_client::Client`], for kube-rs's `Api`, `watcher`, `reflector` and `Controller`.
 //!
-//! - A1: bodies are not collected on the way, neither to the server nor back.
-//! - A2: a request that asks for another protocol (`exec`, `attach`, `portforward`) gets an HTTP/1.1 connection
-//!   of its own, and kube-rs finds that connection in the answer. All others share connections.
+//! - `kube.A1`: request and response bodies are streamed.
+//! - `kube.A2`: an upgrade request (`exec`, `attach`, `portforward`) gets its own HTTP/1.1 connection, which kube-rs
+//!   takes over from the response. All other requests share connections.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -19,8 +19,8 @@ use watchkeeper_client::transport::{Body, BodyError, Transport, TransportError};
 
 use crate::Client;
 
-/// A kube-rs client that goes to the same server in the same name over the same connections, and has the same
-/// namespace by default. It must be made within a Tokio runtime, as every kube-rs client.
+/// Creates a kube-rs client with the server, credentials, connections and default namespace of `client`. As every
+/// kube-rs client, it must be created within a Tokio runtime.
 ///
 /// ```no_run
 /// # async fn example(client: watchkeeper_client::Client) -> Result<(), kube_client::Error> {
@@ -36,18 +36,18 @@ use crate::Client;
 /// # }
 /// ```
 ///
-/// Of kube-rs's own configuration nothing counts: no timeouts, no retries of its own, no `Config`.
+/// kube-rs's `Config`, timeouts and retries do not apply.
 pub fn kube_client(client: &Client) -> kube_client::Client {
-    let service = OverTransport { transport: client.transport().clone() };
+    let service = TransportService { transport: client.transport().clone() };
     kube_client::Client::new(service, client.default_namespace())
 }
 
-/// The transport as kube-rs wants it.
-struct OverTransport {
+/// A tower service over our transport.
+struct TransportService {
     transport: Transport,
 }
 
-impl Service<Request<kube_client::client::Body>> for OverTransport {
+impl Service<Request<kube_client::client::Body>> for TransportService {
     type Response = Response<Body>;
     type Error = TransportError;
     type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, TransportError>> + Send>>;
@@ -60,9 +60,9 @@ impl Service<Request<kube_client::client::Body>> for OverTransport {
         let transport = self.transport.clone();
         Box::pin(async move {
             let (head, body) = request.into_parts();
-            let request = Request::from_parts(head, sent(body).await);
+            let request = Request::from_parts(head, convert_body(body).await);
             if request.headers().contains_key(UPGRADE) {
-                // A2
+                // kube.A2
                 transport.send_alone(request).await
             } else {
                 transport.send(request).await
@@ -71,16 +71,16 @@ impl Service<Request<kube_client::client::Body>> for OverTransport {
     }
 }
 
-/// What is in memory stays there as it is, so that it can go over another connection if the first is lost
-/// before anything was sent; all else is streamed (A1).
-async fn sent(body: kube_client::client::Body) -> Body {
-    let refused = |error: kube_client::Error| BodyError::Request(error.into());
+/// Converts a request body. One in memory stays there, so that it can be retried on another connection; others are
+/// streamed (`kube.A1`).
+async fn convert_body(body: kube_client::client::Body) -> Body {
+    let request_error = |error: kube_client::Error| BodyError::Request(error.into());
     match body.try_clone() {
-        None => Body::stream(body.map_err(refused)),
+        None => Body::stream(body.map_err(request_error)),
         Some(whole) => match whole.collect_bytes().await {
             Ok(bytes) if bytes.is_empty() => Body::empty(),
             Ok(bytes) => Body::from(bytes),
-            Err(_) => Body::stream(body.map_err(refused)),
+            Err(_) => Body::stream(body.map_err(request_error)),
         },
     }
 }

@@ -1,11 +1,11 @@
-//! The typed edge: every built-in kind, and one's own, as Rust types.
+//! Typed clients and informers for built-in kinds and custom resources.
 //!
-//! From: a [`Client`], which knows no kind.
-//! To:   programs that want a [`Pod`](k8s_openapi::api::core::v1::Pod) and not a tree of values.
+//! Input: an untyped [`Client`].
+//! Output: typed objects such as [`Pod`](k8s_openapi::api::core::v1::Pod).
 //!
-//! A [`ClientSet`] has every built-in resource by its name, an [`Api`] the objects of any type; a
-//! [`TypedFactory`] has the informers of either. Of a
-//! [`DynamicObject`](watchkeeper_client::dynamic::DynamicObject) a type can be made, and back:
+//! [`ClientSet`] has a method for every built-in resource, [`Api`] works with any type, and
+//! [`TypedFactory`] has the informers for both.
+//! [`DynamicObject`](watchkeeper_client::dynamic::DynamicObject) converts to and from a type:
 //!
 //! ```
 //! use watchkeeper_client::dynamic::DynamicObject;
@@ -15,7 +15,7 @@
 //! object.set(&["spec"], serde_json::json!({"containers": [{"name": "web", "image": "nginx"}]}));
 //!
 //! let mut pod: Pod = object.to_typed()?;
-//! let containers = &mut pod.spec.as_mut().expect("it has one").containers;
+//! let containers = &mut pod.spec.as_mut().expect("set above").containers;
 //! assert_eq!(containers[0].image.as_deref(), Some("nginx"));
 //! containers[0].image = Some("nginx:1.29".to_owned());
 //!
@@ -42,7 +42,7 @@ pub use kube_core;
 pub use subresources::Scaled;
 pub use watchkeeper_client::Client;
 
-/// The snippets of the guides compile.
+/// Compiles the examples of the guides.
 #[cfg(all(doctest, feature = "kube"))]
 #[doc = include_str!("../../../docs/from-kube-rs.md")]
 #[doc = include_str!("../../../docs/from-client-go.md")]

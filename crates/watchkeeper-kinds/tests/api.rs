@@ -10,7 +10,7 @@ use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
 use watchkeeper_testkit::TestCluster;
 
 #[tokio::test]
-async fn an_object_is_written_and_read_as_its_type() {
+async fn typed_objects_round_trip() {
     let cluster = TestCluster::start().await.unwrap();
     let config =
         Config::load(&Sources::File(cluster.kubeconfig_path().to_owned()), &Overrides::default()).unwrap();

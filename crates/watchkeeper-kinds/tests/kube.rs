@@ -50,17 +50,19 @@ async fn kube_writes_reads_and_watches_over_one_connection() {
     let patched = maps.patch("a", &PatchParams::default(), &patch).await.unwrap();
     maps.delete("a", &DeleteParams::default()).await.unwrap();
     let Some(WatchEvent::Modified(seen)) = changes.try_next().await.unwrap() else {
-        panic!("it was patched")
+        panic!("expected a modification")
     };
     assert_eq!(seen, patched);
-    let Some(WatchEvent::Deleted(seen)) = changes.try_next().await.unwrap() else { panic!("it was deleted") };
+    let Some(WatchEvent::Deleted(seen)) = changes.try_next().await.unwrap() else {
+        panic!("expected a deletion")
+    };
     assert_eq!(seen.metadata.name.as_deref(), Some("a"));
     assert_eq!(client.transport().connections(), 1);
     cluster.stop().await;
 }
 
 #[tokio::test]
-async fn a_kube_watcher_follows_its_objects_over_the_same_connection() {
+async fn a_kube_watcher_shares_the_connection() {
     let cluster = TestCluster::start().await.unwrap();
     let client = client_of(&cluster);
     let maps: Api<ConfigMap> = Api::default_namespaced(watchkeeper_kinds::kube_client(&client));
@@ -89,7 +91,7 @@ async fn a_kube_watcher_follows_its_objects_over_the_same_connection() {
     cluster.stop().await;
 }
 
-/// A server that changes to a protocol in which it says back what it hears, as kube-rs's `exec` has it.
+/// An echo server over the upgrade protocol of kube-rs's `exec`.
 async fn echo_server() -> std::net::SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -101,9 +103,9 @@ async fn echo_server() -> std::net::SocketAddr {
                 let upgrade = hyper::upgrade::on(&mut request);
                 tokio::spawn(async move {
                     let mut stream = TokioIo::new(upgrade.await.unwrap());
-                    let mut heard = [0; 5];
-                    stream.read_exact(&mut heard).await.unwrap();
-                    stream.write_all(&heard).await.unwrap();
+                    let mut received = [0; 5];
+                    stream.read_exact(&mut received).await.unwrap();
+                    stream.write_all(&received).await.unwrap();
                 });
                 http::Response::builder()
                     .status(101)
@@ -119,7 +121,7 @@ async fn echo_server() -> std::net::SocketAddr {
 }
 
 #[tokio::test]
-async fn kube_gets_the_connection_of_another_protocol() {
+async fn kube_takes_over_upgraded_connections() {
     let address = echo_server().await;
     let config = Config::new(format!("http://{address}").parse().unwrap());
     let kube = watchkeeper_kinds::kube_client(&Client::new(&config).unwrap());
@@ -132,14 +134,14 @@ async fn kube_gets_the_connection_of_another_protocol() {
     assert_eq!(response.status(), 101);
     let mut stream = TokioIo::new(hyper::upgrade::on(response).await.unwrap());
     stream.write_all(b"hello").await.unwrap();
-    let mut heard = [0; 5];
-    stream.read_exact(&mut heard).await.unwrap();
-    assert_eq!(&heard, b"hello");
+    let mut received = [0; 5];
+    stream.read_exact(&mut received).await.unwrap();
+    assert_eq!(&received, b"hello");
 }
 
-/// What is logged or watched comes as it is written, not when it has ended.
+/// Logs and watches are delivered as they are written.
 #[tokio::test]
-async fn bodies_are_not_collected() {
+async fn bodies_are_streamed() {
     let cluster = TestCluster::start().await.unwrap();
     let client = client_of(&cluster);
     let kube = watchkeeper_kinds::kube_client(&client);

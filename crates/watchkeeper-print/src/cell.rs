@@ -1,20 +1,20 @@
-//! Cell: what stands in a column, as a small expression over an object.
+//! Cells: small expressions over an object.
 //!
 //! | expression | prints |
 //! |---|---|
-//! | `name`, `age`, `created` | the metadata that nearly every table shows |
-//! | `text P [or W]` | the text at a path, or W where there is none |
-//! | `filled P or W` | the same, and an empty text is as good as none |
-//! | `number P or W` | a number or text at a path, as text |
-//! | `int P`, `bool P [or true]` | a number, a truth |
-//! | `count P...` | how many items or entries there are, together |
+//! | `name`, `age`, `created` | common metadata |
+//! | `text P [or W]` | the string at a path, or W if absent |
+//! | `filled P or W` | the string at a path, or W if absent or empty |
+//! | `number P or W` | a number or string at a path, as text |
+//! | `int P`, `bool P [or true]` | an integer, a boolean |
+//! | `count P...` | the number of items or entries, in total |
 //! | `ratio P P` | two numbers: `1/3` |
-//! | `since P or W` | the time since a moment |
-//! | `join P [or W]` | the texts of a list, with commas |
-//! | `containers P`, `images P` | the names or images of containers, with commas |
+//! | `since P or W` | the time since a timestamp |
+//! | `join P [or W]` | the strings of a list, joined by commas |
+//! | `containers P`, `images P` | the names or images of containers, joined by commas |
 //! | `labels P`, `selector P` | labels, a label selector |
-//! | `quantity P`, `modes P` | an amount, the short names of access modes |
-//! | `kind.word [argument]` | what takes more than a path: see [`crate::cells`] |
+//! | `quantity P`, `modes P` | a quantity, the short names of access modes |
+//! | `kind.word [argument]` | a special cell: see [`crate::cells`] |
 
 use std::cell::OnceCell;
 
@@ -26,16 +26,18 @@ use crate::cells;
 use crate::custom::CustomCell;
 use crate::pod::Pod;
 use crate::times::Times;
-use crate::value::{amount, count, filled, int, labels, list, modes, moment, number, selector, text};
+use crate::value::{
+    amount, count, int, labels, list, modes, number, or_placeholder, selector, text, timestamp,
+};
 
-/// An object that is being printed.
+/// An object to print.
 #[derive(Debug)]
 pub(crate) struct Subject<'a> {
     pub(crate) object: &'a Value,
     pub(crate) times: Times,
-    /// The storage class that is the default of the list being printed.
+    /// The default storage class of the list.
     pub(crate) default_class: Option<&'a str>,
-    /// Read once for the three cells that need it.
+    /// Computed once for three cells.
     pod: OnceCell<Pod>,
 }
 
@@ -48,13 +50,13 @@ impl<'a> Subject<'a> {
         self.pod.get_or_init(|| Pod::read(self.object))
     }
 
-    /// The time since the moment at a path, or that moment, if there is one.
+    /// Formats the timestamp at a path, if there is one.
     pub(crate) fn since(&self, path: &str) -> Option<String> {
-        Some(self.times.show(moment(at(self.object, path)?)?))
+        Some(self.times.format(timestamp(at(self.object, path)?)?))
     }
 }
 
-/// How a cell is computed from an object.
+/// The expression of a cell.
 #[derive(Debug, Clone)]
 pub(crate) enum Cell {
     Custom(CustomCell),
@@ -73,14 +75,14 @@ pub(crate) enum Cell {
     Selector { path: &'static str },
     Quantity { path: &'static str },
     Modes { path: &'static str },
-    Moment(Special),
+    Timestamp(Special),
     Special(Special),
     SpecialOf(SpecialOf, &'static str),
 }
 
-/// A cell of its own.
+/// A special cell.
 pub(crate) type Special = fn(&Subject<'_>) -> Value;
-/// A cell of its own, with an argument.
+/// A special cell with an argument.
 pub(crate) type SpecialOf = fn(&Subject<'_>, &'static str) -> Value;
 
 impl Cell {
@@ -112,8 +114,8 @@ impl Cell {
             "selector" => Self::Selector { path },
             "quantity" => Self::Quantity { path },
             "modes" => Self::Modes { path },
-            _ => match (cells::moment(word), cells::special(word), cells::special_of(word)) {
-                (Some(moment), ..) if path.is_empty() => Self::Moment(moment),
+            _ => match (cells::timestamp(word), cells::special(word), cells::special_of(word)) {
+                (Some(cell), ..) if path.is_empty() => Self::Timestamp(cell),
                 (_, Some(special), _) if path.is_empty() => Self::Special(special),
                 (.., Some(special)) if !path.is_empty() => Self::SpecialOf(special, path),
                 _ => return Err(format!("unknown cell {text:?}")),
@@ -121,11 +123,11 @@ impl Cell {
         })
     }
 
-    /// Whether it can be a moment and nothing else.
-    pub(crate) fn is_moment(&self) -> bool {
+    /// Returns whether the cell is a timestamp.
+    pub(crate) fn is_timestamp(&self) -> bool {
         match self {
             Self::Custom(cell) => cell.is_date(),
-            Self::Created | Self::Since { .. } | Self::Moment(_) => true,
+            Self::Created | Self::Since { .. } | Self::Timestamp(_) => true,
             _ => false,
         }
     }
@@ -135,7 +137,7 @@ impl Cell {
         match *self {
             Self::Custom(ref cell) => cell.value(object, subject.times),
             Self::Created => {
-                let created = at(object, "metadata.creationTimestamp").and_then(moment);
+                let created = at(object, "metadata.creationTimestamp").and_then(timestamp);
                 Value::from(created.unwrap_or(Timestamp::GO_ZERO).to_string())
             }
             Self::Text { path, or } => Value::from(text(object, path).unwrap_or(or)),
@@ -152,7 +154,7 @@ impl Cell {
             Self::Since { path, or } => Value::from(subject.since(path).unwrap_or_else(|| or.to_owned())),
             Self::Join { path, or } => {
                 let texts: Vec<&str> = list(object, path).iter().filter_map(Value::as_str).collect();
-                Value::from(filled(texts.join(","), or))
+                Value::from(or_placeholder(texts.join(","), or))
             }
             Self::Each { path, field } => {
                 let texts: Vec<&str> =
@@ -161,12 +163,12 @@ impl Cell {
             }
             Self::Labels { path } => Value::from(labels(at(object, path))),
             Self::Selector { path } => Value::from(match selector(at(object, path)) {
-                Some(selector) => filled(selector, "<none>"),
+                Some(selector) => or_placeholder(selector, "<none>"),
                 None => "<error>".to_owned(),
             }),
             Self::Quantity { path } => Value::from(amount(at(object, path))),
             Self::Modes { path } => Value::from(modes(list(object, path))),
-            Self::Moment(special) | Self::Special(special) => special(subject),
+            Self::Timestamp(special) | Self::Special(special) => special(subject),
             Self::SpecialOf(special, argument) => special(subject, argument),
         }
     }
@@ -183,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_prints_as_its_placeholder() {
+    fn absent_values_print_as_placeholders() {
         let nothing = json!({});
         let cases = [
             ("name", json!("")),
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_prints_in_its_form() {
+    fn values_print_in_their_format() {
         let object = json!({
             "metadata": {"name": "n", "creationTimestamp": "2026-11-15T09:00:00Z"},
             "empty": "", "i": 3, "s": "50%", "list": ["a", "b"], "map": {"b": "2", "a": "1"},
@@ -245,9 +247,9 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_cell_is_refused() {
+    fn unknown_cells_are_rejected() {
         for text in ["guess", "pod.guess", "pod.ready x", "node.address", "ratio a"] {
-            assert!(Cell::parse(text).is_err(), "{text:?} was taken");
+            assert!(Cell::parse(text).is_err(), "{text:?} was accepted");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Columns: what a resource is printed as, read from the committed tables.
+//! The columns of built-in resources, from the committed table.
 //!
 //! ```text
 //! table <group or -> <version> <plural>
 //! <column> | <type> | <format or -> | <priority> | <cell>
 //! ```
 //!
-//! Columns have no descriptions: no client shows them.
+//! Columns have no descriptions, which clients do not show.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,31 +21,31 @@ use crate::times::Times;
 
 type Text = Cow<'static, str>;
 
-/// A column, as its definition is sent.
+/// A column definition, as sent to clients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Column {
-    /// Its heading: `Up-to-date`.
+    /// The heading: `Up-to-date`.
     pub name: Text,
     /// `string`, `integer`, `boolean`, `date`.
     #[serde(rename = "type")]
     pub value_type: Text,
-    /// `name` where it names the object; mostly empty.
+    /// `name` for the object's name; mostly empty.
     pub format: Text,
-    /// What it means; empty here, but clients expect the field.
+    /// The description; empty for built-in resources.
     pub description: Text,
-    /// 0 where it is always shown; more where only `-o wide` does.
+    /// 0 for columns that are always shown; greater for `-o wide`.
     pub priority: i32,
 }
 
-/// The columns of a resource and what stands in their cells.
+/// The columns of a resource, and how to compute their cells.
 #[derive(Debug)]
 pub struct Columns {
     definitions: Vec<Column>,
-    /// As many as there are definitions, or more: see the table.
+    /// At least as many as definitions: see the table.
     cells: Vec<Cell>,
 }
 
-/// What a built-in resource is printed as: its own columns, or name and time of creation.
+/// Returns the columns of a resource: those in the table, or name and creation timestamp.
 ///
 /// ```
 /// use serde_json::json;
@@ -61,25 +61,25 @@ pub fn columns(group: &str, version: &str, plural: &str) -> &'static Columns {
     find(group, version, plural).unwrap_or(&BUILTIN.others)
 }
 
-/// What a subresource is printed as, of whichever resource, if it has columns of its own: a scale has.
+/// Returns the columns of a subresource of any resource, if it has its own, as `scale` does.
 pub fn subresource_columns(name: &str) -> Option<&'static Columns> {
     find("*", "*", &format!("/{name}"))
 }
 
-/// What has columns of its own: group, version and plural, or `*`, `*` and `/name` for a subresource.
+/// Returns everything with its own columns: group, version and plural, or `*`, `*` and `/name` for a subresource.
 pub fn tables() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     BUILTIN.index.keys().copied()
 }
 
 fn find(group: &str, version: &str, plural: &str) -> Option<&'static Columns> {
-    // The map's keys are `'static`; a lookup by shorter-lived parts needs them to be covariant.
+    // Shortens the `'static` lifetime of the keys, for a lookup with borrowed parts.
     let index: &HashMap<(&str, &str, &str), usize> = &BUILTIN.index;
     let position = index.get(&(group, version, plural))?;
     Some(&BUILTIN.tables[*position])
 }
 
 impl Columns {
-    /// The columns that a definition asks for after the name; the age, if it asks for none.
+    /// Creates the columns of a custom resource: the name, followed by the given columns, or by the age if there are none.
     pub fn custom(columns: &[PrinterColumn]) -> Self {
         let age = [PrinterColumn {
             name: "Age".to_owned(),
@@ -101,7 +101,7 @@ impl Columns {
             "" => {
                 format!("Custom resource definition column (in JSONPath format): {}", column.json_path).into()
             }
-            said => said.to_owned().into(),
+            description => description.to_owned().into(),
         };
         let definitions = columns.iter().map(|column| Column {
             name: column.name.clone().into(),
@@ -117,40 +117,40 @@ impl Columns {
         }
     }
 
-    /// The columns, as the API server sends them.
+    /// Returns the column definitions.
     pub fn definitions(&self) -> &[Column] {
         &self.definitions
     }
 
-    /// The columns, where those whose cells can be a moment are of type `date`: what goes with [`Times::Moments`]. A
-    /// cell of such a column that is not a moment (`<none>`, the duration of a finished job) is shown as it is.
+    /// Returns the column definitions for [`Times::Moments`]: columns with timestamps have type `date`. Cells of such a
+    /// column may also be other text (`<none>`, the duration of a finished job).
     pub fn dated(&self) -> Vec<Column> {
         let mut columns = self.definitions.clone();
         for (column, cell) in columns.iter_mut().zip(&self.cells) {
-            if cell.is_moment() {
+            if cell.is_timestamp() {
                 column.value_type = Text::Borrowed("date");
             }
         }
         columns
     }
 
-    /// Whether these are the columns of resources without a table.
+    /// Returns whether these are the columns of resources without a table.
     pub fn are_of_others(&self) -> bool {
         std::ptr::eq(self, &BUILTIN.others)
     }
 
-    /// The cells of one object. There may be more of them than columns: some tables have cells that nobody shows.
+    /// Returns the cells of an object. There may be more cells than columns.
     pub fn row(&self, object: &Value, times: Times) -> Vec<Value> {
         self.row_among(object, times, None)
     }
 
-    /// The cells of each object of a list.
+    /// Returns the cells of each object of a list.
     pub fn rows(&self, items: &[Value], times: Times) -> Vec<Vec<Value>> {
         let default_class = default_storage_class(items);
         items.iter().map(|item| self.row_among(item, times, default_class)).collect()
     }
 
-    /// The cells of one object of a list, for a caller that does not hold all of them at once. `default_class` is the
+    /// Returns the cells of one object of a list, for callers that do not hold the whole list. `default_class` is the
     /// [default storage class](crate::default_storage_class) of the list.
     pub fn row_among(&self, object: &Value, times: Times, default_class: Option<&str>) -> Vec<Value> {
         let subject = Subject::new(object, times, default_class);
@@ -160,18 +160,18 @@ impl Columns {
 
 struct Tables {
     tables: Vec<Columns>,
-    /// Group, version and plural, and where their table stands.
+    /// Positions in `tables`, by group, version and plural.
     index: HashMap<(&'static str, &'static str, &'static str), usize>,
-    /// For resources without a table.
+    /// The columns of resources without a table.
     others: Columns,
 }
 
 static BUILTIN: LazyLock<Tables> = LazyLock::new(|| {
     read(include_str!("../tables/columns.txt"))
-        .unwrap_or_else(|error| panic!("the committed table of columns cannot be read: {error}"))
+        .unwrap_or_else(|error| panic!("invalid table of columns: {error}"))
 });
 
-/// Why the table cannot be read: only a wrong table in the repository can cause it.
+/// An error in a table, which only a wrong table in the repository can cause.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 struct TableError {
@@ -188,14 +188,14 @@ fn read(text: &'static str) -> Result<Tables, TableError> {
         }
         if let Some(names) = line.strip_prefix("table ") {
             let [group, version, plural] = names.split(' ').collect::<Vec<_>>()[..] else {
-                return Err(fail(format!("cannot read {line:?}")));
+                return Err(fail(format!("invalid line {line:?}")));
             };
             let empty = Columns { definitions: Vec::new(), cells: Vec::new() };
             read.push(((undashed(group), version, plural), empty));
             continue;
         }
         let [name, value_type, format, priority, cell] = line.split(" | ").collect::<Vec<_>>()[..] else {
-            return Err(fail(format!("cannot read {line:?}")));
+            return Err(fail(format!("invalid line {line:?}")));
         };
         let (_, columns) = read.last_mut().ok_or_else(|| fail("no table yet".to_owned()))?;
         columns.cells.push(Cell::parse(cell).map_err(fail)?);
@@ -205,7 +205,7 @@ fn read(text: &'static str) -> Result<Tables, TableError> {
                 value_type: Text::Borrowed(value_type),
                 format: Text::Borrowed(undashed(format)),
                 description: Text::default(),
-                priority: priority.parse().map_err(|_| fail(format!("bad priority {priority:?}")))?,
+                priority: priority.parse().map_err(|_| fail(format!("invalid priority {priority:?}")))?,
             });
         }
     }
@@ -225,7 +225,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn moments_are_in_columns_of_dates() {
+    fn timestamps_are_in_date_columns() {
         let types = |columns: &Columns| -> Vec<(String, String)> {
             columns.dated().into_iter().map(|it| (it.name.into(), it.value_type.into())).collect()
         };
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_shown_as_it_is_to_who_counts_the_time_since() {
+    fn timestamps_can_be_absolute() {
         let now = "2026-11-15T10:00:00Z".parse().unwrap();
         let pod = json!({"metadata": {"name": "a", "creationTimestamp": "2026-11-15T09:00:00Z"},
             "status": {"containerStatuses": [{"restartCount": 3,
@@ -270,13 +270,13 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_table_is_refused_with_its_line() {
+    fn invalid_tables_are_rejected_with_a_line_number() {
         let problem = |text| read(text).err().expect("the table is wrong").to_string();
         assert_eq!(problem("Name | string | name | 0 | name"), "line 1: no table yet");
-        assert_eq!(problem("table - pods"), "line 1: cannot read \"table - pods\"");
-        assert_eq!(problem("table - v1 pods\nName | x"), "line 2: cannot read \"Name | x\"");
+        assert_eq!(problem("table - pods"), "line 1: invalid line \"table - pods\"");
+        assert_eq!(problem("table - v1 pods\nName | x"), "line 2: invalid line \"Name | x\"");
         assert_eq!(problem("table - v1 pods\nA | string | - | 0 | guess"), "line 2: unknown cell \"guess\"");
-        assert_eq!(problem("table - v1 pods\nA | string | - | x | name"), "line 2: bad priority \"x\"");
+        assert_eq!(problem("table - v1 pods\nA | string | - | x | name"), "line 2: invalid priority \"x\"");
         assert_eq!(problem(""), "line 0: no table for all others");
     }
 }

@@ -1,4 +1,4 @@
-//! Custom cells: what a definition shows of its objects.
+//! Cells of custom resources.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,29 +7,29 @@ use watchkeeper_wire::json_path::{JsonPath, go_value};
 
 use crate::times::Times;
 
-/// A column that a definition asks for: one of its `additionalPrinterColumns`.
+/// One of a CustomResourceDefinition's `additionalPrinterColumns`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PrinterColumn {
-    /// Its heading.
+    /// The heading.
     pub name: String,
     /// `integer`, `number`, `boolean`, `string` or `date`.
     #[serde(rename = "type")]
     pub value_type: String,
-    /// How a client is to show it; mostly empty.
+    /// A format hint for clients; mostly empty.
     pub format: String,
-    /// What it means.
+    /// The description.
     pub description: String,
-    /// 0 where it is always shown; more where only `-o wide` does.
+    /// 0 for columns that are always shown; greater for `-o wide`.
     pub priority: i32,
-    /// Where in an object it is.
+    /// The JSONPath of the value.
     pub json_path: String,
 }
 
-/// A cell that a definition asks for.
+/// A cell of a custom column.
 #[derive(Debug, Clone)]
 pub(crate) struct CustomCell {
-    /// Nowhere, if what the definition says is no path.
+    /// `None` if the path is invalid.
     path: Option<JsonPath>,
     form: Form,
 }
@@ -61,7 +61,7 @@ impl CustomCell {
         matches!(self.form, Form::Date)
     }
 
-    /// Null where the object has nothing there that is of the form.
+    /// Returns the value; null if it is absent or of another type.
     pub(crate) fn value(&self, object: &Value, times: Times) -> Value {
         let found = self.path.as_ref().and_then(|path| path.find(object).ok()?.into_iter().next());
         let Some(value) = found else { return Value::Null };
@@ -69,7 +69,7 @@ impl CustomCell {
             (Form::Text, Value::Null) => "<no value>".into(),
             (Form::Text, Value::String(text)) => text.as_str().into(),
             (Form::Text, Value::Array(_) | Value::Object(_)) => value.to_string().into(),
-            // What fits no `int64` is a `float64` to Go.
+            // In Go, numbers beyond `int64` are `float64`.
             (Form::Text, Value::Number(number)) if number.as_i64().is_none() => {
                 go_value(&number.as_f64().into()).to_string().into()
             }
@@ -82,8 +82,8 @@ impl CustomCell {
             (Form::Number, Value::Number(_)) | (Form::Boolean, Value::Bool(_)) => value,
             (Form::Date, Value::String(text)) => match text.parse::<Timestamp>() {
                 _ if text.is_empty() => "<unknown>".into(),
-                Ok(moment) if moment == Timestamp::GO_ZERO => "<unknown>".into(),
-                Ok(moment) => times.show(moment).into(),
+                Ok(time) if time == Timestamp::GO_ZERO => "<unknown>".into(),
+                Ok(time) => times.format(time).into(),
                 Err(_) => "<invalid>".into(),
             },
             _ => Value::Null,
@@ -97,7 +97,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_cell_shows_what_is_of_its_form() {
+    fn cells_have_values_of_their_type() {
         let object = json!({"s": "x", "i": 3, "f": 2.5, "u": 18446744073709551615u64, "b": true, "l": [1, "a"], "n": null,
                             "t": "2026-11-15T09:00:00Z", "e": ""});
         let now = "2026-11-15T10:00:00Z".parse().unwrap();

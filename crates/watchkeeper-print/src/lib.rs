@@ -1,12 +1,11 @@
-//! The tables that `kubectl get` shows: what columns a resource has, and what stands in the cells of an object.
+//! The tables of `kubectl get`: the columns of a resource and the cells of an object.
 //!
-//! From: objects as JSON, and the rows of `tables/columns.txt`, which say for each built-in resource what columns there
-//!       are and what stands in their cells; for others, what their definition says.
-//! To:   the API server, which sends tables, and whoever shows objects as it would.
+//! Input: objects as JSON. The columns of built-in resources are in `tables/columns.txt`; those of custom resources
+//! in their definition.
+//! Output: tables for the API server and the page.
 //!
-//! - P1: no object makes this fail: what is missing or malformed prints as the zero value that Go
-//!   would have read, or as a placeholder.
-//! - P2: the same objects and the same [`Times`] give the same cells.
+//! - `print.P1`: printing never fails: absent or malformed fields print as Go's zero value or as a placeholder.
+//! - `print.P2`: the same objects and [`Times`] yield the same cells.
 
 mod cell;
 mod cells;
@@ -27,7 +26,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    /// JSON of any shape, made of the names that the cells look at and of others.
+    /// Arbitrary JSON with field names that the cells use.
     fn any_json() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
@@ -89,8 +88,9 @@ mod tests {
     }
 
     proptest! {
+        /// `print.P1`
         #[test]
-        fn p1_no_object_makes_printing_fail(object in any_json()) {
+        fn printing_never_fails(object in any_json()) {
             let now = "2026-11-15T10:00:00Z".parse().unwrap();
             let items = [object];
             for (group, version, plural) in tables().chain([("example.com", "v1", "widgets")]) {

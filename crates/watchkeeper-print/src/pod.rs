@@ -1,27 +1,27 @@
-//! Pod: how far a pod has come, in one word and two numbers.
+//! The status and readiness of a pod.
 //!
-//! A pod's phase says little, so what is printed is read from its containers: the first init
-//! container that is not done, or else the last word of the ordinary ones.
+//! The printed status is derived from the containers: from the first init container that has not
+//! completed, otherwise from the regular containers.
 
 use serde_json::Value;
 use watchkeeper_core::Timestamp;
 use watchkeeper_wire::json_path::at;
 
-use crate::value::{int, list, moment, text, text_or_empty};
+use crate::value::{int, list, text, text_or_empty, timestamp};
 
-/// What is printed of a pod.
+/// The printed state of a pod.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Pod {
-    /// How many containers are ready.
+    /// The number of ready containers.
     pub(crate) ready: usize,
-    /// How many should be: init containers that go on running count, others do not.
+    /// The number of containers, including sidecars but no other init containers.
     pub(crate) total: usize,
     /// `Running`, `CrashLoopBackOff`, `Init:0/2`.
     pub(crate) status: String,
     pub(crate) restarts: Restarts,
 }
 
-/// How often containers were restarted, and when the last of them had ended.
+/// The number of restarts, and the time of the last termination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Restarts {
     pub(crate) count: i64,
@@ -31,17 +31,17 @@ pub(crate) struct Restarts {
 impl Restarts {
     fn add(&mut self, container: &Value) {
         self.count = self.count.saturating_add(int(container, "restartCount"));
-        let ended = at(container, "lastState.terminated.finishedAt").and_then(moment);
+        let ended = at(container, "lastState.terminated.finishedAt").and_then(timestamp);
         self.last = self.last.max(ended);
     }
 }
 
-/// What the init containers have come to.
+/// The state of the init containers.
 struct Init {
-    /// Why the pod waits for them; `None` once all are done or running along.
+    /// The status while the pod waits for them; `None` once all have completed or are running sidecars.
     waits: Option<String>,
     restarts: Restarts,
-    /// Of those that run along.
+    /// Restarts of sidecars.
     sidecar_restarts: Restarts,
     ready_sidecars: usize,
 }
@@ -54,7 +54,7 @@ impl Pod {
         let mut read = Self {
             ready: init.ready_sidecars,
             total: list(pod, "spec.containers").len() + sidecars,
-            status: first_word(pod).to_owned(),
+            status: reason_or_phase(pod).to_owned(),
             restarts: init.restarts,
         };
         let is_initialized = init.waits.is_none() || condition(pod, "Initialized") == Some("True");
@@ -75,7 +75,7 @@ impl Pod {
         read
     }
 
-    /// Goes through the ordinary containers, the first having the last word.
+    /// Processes the regular containers. The first one determines the status.
     fn containers(&mut self, pod: &Value) {
         let mut runs = false;
         let mut failure = None;
@@ -85,7 +85,7 @@ impl Pod {
             if !waiting.is_empty() {
                 self.status = waiting.to_owned();
             } else if let Some(ended) = at(container, "state.terminated") {
-                self.status = how_it_ended(ended);
+                self.status = termination_reason(ended);
                 if int(ended, "exitCode") != 0 {
                     failure = Some(self.status.clone());
                 }
@@ -115,7 +115,7 @@ impl Init {
             ready_sidecars: 0,
         };
         for (position, container) in list(pod, "status.initContainerStatuses").iter().enumerate() {
-            // If two have the same name, the last is meant.
+            // The last of several with the same name counts.
             let spec = specs.iter().rfind(|spec| text(spec, "name") == text(container, "name"));
             let is_sidecar = spec.is_some_and(is_sidecar);
             read.restarts.add(container);
@@ -130,7 +130,7 @@ impl Init {
                     read.ready_sidecars += usize::from(is_true(container, "ready"));
                     continue;
                 }
-                Some(ended) => format!("Init:{}", how_it_ended(ended)),
+                Some(ended) => format!("Init:{}", termination_reason(ended)),
                 None if !matches!(waiting, "" | "PodInitializing") => format!("Init:{waiting}"),
                 None => format!("Init:{position}/{}", specs.len()),
             };
@@ -141,8 +141,8 @@ impl Init {
     }
 }
 
-/// What a pod says of itself.
-fn first_word(pod: &Value) -> &str {
+/// Returns the reason or phase of a pod.
+fn reason_or_phase(pod: &Value) -> &str {
     let gated = |condition: &&Value| {
         text(condition, "type") == Some("PodScheduled")
             && text(condition, "reason") == Some("SchedulingGated")
@@ -156,8 +156,8 @@ fn first_word(pod: &Value) -> &str {
     }
 }
 
-/// Its reason, or else the signal or the exit code.
-fn how_it_ended(ended: &Value) -> String {
+/// Returns the reason of a termination, or the signal or exit code.
+fn termination_reason(ended: &Value) -> String {
     match (text_or_empty(ended, "reason"), int(ended, "signal")) {
         ("", 0) => format!("ExitCode:{}", int(ended, "exitCode")),
         ("", signal) => format!("Signal:{signal}"),
@@ -165,7 +165,7 @@ fn how_it_ended(ended: &Value) -> String {
     }
 }
 
-/// An init container that goes on running beside the ordinary ones.
+/// Returns whether an init container is a sidecar.
 fn is_sidecar(container: &Value) -> bool {
     text(container, "restartPolicy") == Some("Always")
 }
@@ -174,7 +174,7 @@ fn is_true(object: &Value, path: &str) -> bool {
     at(object, path).and_then(Value::as_bool).unwrap_or_default()
 }
 
-/// The status of the first condition of a type.
+/// Returns the status of the first condition of a type.
 pub(crate) fn condition<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
     let conditions = list(object, "status.conditions");
     text(conditions.iter().find(|condition| text(condition, "type") == Some(name))?, "status")
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(status: &Value) -> (usize, usize, String, i64) {
+    fn print(status: &Value) -> (usize, usize, String, i64) {
         let spec = json!({
             "initContainers": [{"name": "i"}, {"name": "s", "restartPolicy": "Always"}],
             "containers": [{"name": "a"}, {"name": "b"}],
@@ -200,7 +200,7 @@ mod tests {
         (pod.ready, pod.total, pod.status, pod.restarts.count)
     }
 
-    fn tell(ready: usize, status: &str, restarts: i64) -> (usize, usize, String, i64) {
+    fn expected(ready: usize, status: &str, restarts: i64) -> (usize, usize, String, i64) {
         (ready, 3, status.to_owned(), restarts)
     }
 
@@ -210,22 +210,25 @@ mod tests {
             json!({"phase": "Pending", "initContainerStatuses": [
             {"name": "i", "restartCount": 2, "state": state}]})
         };
-        assert_eq!(told(&init(json!({"running": {}}))), tell(0, "Init:0/2", 2));
-        assert_eq!(told(&init(json!({"waiting": {"reason": "PodInitializing"}}))), tell(0, "Init:0/2", 2));
+        assert_eq!(print(&init(json!({"running": {}}))), expected(0, "Init:0/2", 2));
         assert_eq!(
-            told(&init(json!({"waiting": {"reason": "CrashLoopBackOff"}}))),
-            tell(0, "Init:CrashLoopBackOff", 2)
+            print(&init(json!({"waiting": {"reason": "PodInitializing"}}))),
+            expected(0, "Init:0/2", 2)
         );
-        assert_eq!(told(&init(json!({"terminated": {"exitCode": 3}}))), tell(0, "Init:ExitCode:3", 2));
         assert_eq!(
-            told(&init(json!({"terminated": {"exitCode": 3, "signal": 9}}))),
-            tell(0, "Init:Signal:9", 2)
+            print(&init(json!({"waiting": {"reason": "CrashLoopBackOff"}}))),
+            expected(0, "Init:CrashLoopBackOff", 2)
         );
-        assert_eq!(told(&init(json!({"terminated": {"exitCode": 0}}))), tell(0, "Pending", 0));
+        assert_eq!(print(&init(json!({"terminated": {"exitCode": 3}}))), expected(0, "Init:ExitCode:3", 2));
+        assert_eq!(
+            print(&init(json!({"terminated": {"exitCode": 3, "signal": 9}}))),
+            expected(0, "Init:Signal:9", 2)
+        );
+        assert_eq!(print(&init(json!({"terminated": {"exitCode": 0}}))), expected(0, "Pending", 0));
     }
 
     #[test]
-    fn a_sidecar_is_ready_and_restarts_like_an_ordinary_container() {
+    fn sidecars_count_as_regular_containers() {
         let status = json!({"phase": "Running",
             "initContainerStatuses": [
                 {"name": "i", "restartCount": 5, "state": {"terminated": {"exitCode": 0}}},
@@ -233,19 +236,19 @@ mod tests {
             "containerStatuses": [
                 {"name": "a", "restartCount": 1, "ready": true, "state": {"running": {}}},
                 {"name": "b", "ready": false, "state": {"running": {}}}]});
-        assert_eq!(told(&status), tell(2, "Running", 2));
+        assert_eq!(print(&status), expected(2, "Running", 2));
     }
 
     #[test]
-    fn the_first_container_has_the_last_word() {
+    fn the_first_container_determines_the_status() {
         let status = json!({"phase": "Running", "containerStatuses": [
             {"name": "a", "state": {"waiting": {"reason": "CrashLoopBackOff"}}},
             {"name": "b", "state": {"terminated": {"reason": "Error", "exitCode": 1}}}]});
-        assert_eq!(told(&status), tell(0, "CrashLoopBackOff", 0));
+        assert_eq!(print(&status), expected(0, "CrashLoopBackOff", 0));
     }
 
     #[test]
-    fn a_pod_with_a_completed_container_may_still_run() {
+    fn a_pod_with_a_completed_container_may_be_running() {
         let status = |b: Value, conditions: Value| {
             json!({"phase": "Running", "conditions": conditions,
             "containerStatuses": [
@@ -254,10 +257,10 @@ mod tests {
         let running = || json!({"name": "b", "ready": true, "state": {"running": {}}});
         let failed = json!({"name": "b", "state": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}});
         assert_eq!(
-            told(&status(running(), json!([{"type": "Ready", "status": "True"}]))),
-            tell(1, "Running", 0)
+            print(&status(running(), json!([{"type": "Ready", "status": "True"}]))),
+            expected(1, "Running", 0)
         );
-        assert_eq!(told(&status(running(), json!([]))), tell(1, "NotReady", 0));
-        assert_eq!(told(&status(failed, json!([]))), tell(0, "OOMKilled", 0));
+        assert_eq!(print(&status(running(), json!([]))), expected(1, "NotReady", 0));
+        assert_eq!(print(&status(failed, json!([]))), expected(0, "OOMKilled", 0));
     }
 }

@@ -1,25 +1,25 @@
-//! Times: how moments are shown.
+//! The format of timestamps in cells.
 
 use watchkeeper_core::{Timestamp, elapsed};
 
-/// How moments are shown.
+/// The format of timestamps in cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Times {
-    /// As the time since then, which is what `kubectl` shows: `5m7s`.
+    /// The elapsed time, as kubectl shows it: `5m7s`.
     Ages {
-        /// Until when.
+        /// The current time.
         now: Timestamp,
     },
-    /// As they are, in RFC 3339, for a client that shows the time since then and keeps it current: a cell is a moment
-    /// (`2026-11-15T09:55:00Z`), or has one in parentheses (`3 (2026-11-15T09:55:00Z ago)`), or is shown as it is.
+    /// RFC 3339, for clients that compute the elapsed time themselves. A cell is a timestamp (`2026-11-15T09:55:00Z`),
+    /// has one in parentheses (`3 (2026-11-15T09:55:00Z ago)`), or is other text.
     Moments,
 }
 
 impl Times {
-    pub(crate) fn show(self, moment: Timestamp) -> String {
+    pub(crate) fn format(self, time: Timestamp) -> String {
         match self {
-            Self::Ages { now } => elapsed(moment, now),
-            Self::Moments => moment.to_string(),
+            Self::Ages { now } => elapsed(time, now),
+            Self::Moments => time.to_string(),
         }
     }
 }

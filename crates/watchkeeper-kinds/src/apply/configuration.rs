@@ -1,13 +1,13 @@
-//! Configuration: an apply type and the kind that it is for.
+//! Apply types and their kinds.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::extract::{self, ExtractError};
 
-/// What can be applied to the objects of a kind.
+/// An apply configuration for the objects of a kind.
 ///
-/// All apply types of this module are; for a kind of one's own it is implemented by hand:
+/// All apply types of this module implement it. For your own kind, implement it manually:
 ///
 /// ```
 /// use watchkeeper_kinds::apply::meta::v1::ObjectMetaApply;
@@ -32,18 +32,18 @@ pub trait ApplyConfiguration: Serialize {
     /// The kind.
     type Kind;
 
-    /// What a manager has applied of an object, to be changed and applied again: its name and namespace,
-    /// and the values of the fields that are the manager's by the object's `managedFields`. `subresource` is
-    /// where it has applied them, such as `status`, and empty for the object itself.
+    /// Extracts what a manager has applied, to modify and apply it again: the name, the namespace and the fields
+    /// that the manager owns according to the object's `managedFields`. `subresource` is where it applied them, such
+    /// as `status`, or empty for the object itself.
     ///
-    /// Of a manager that has applied nothing, or owns nothing any more, it is only name and namespace. The
-    /// object must be as the server gave it: informers cut `managedFields` out unless their
-    /// [intake](watchkeeper_client::source::RestSources::intake) keeps them. Where a manager has applied an empty struct or map and others
-    /// have filled it since, what they wrote is taken for the manager's: the object does not tell the two.
+    /// For a manager that owns nothing, the result has only name and namespace. The object needs its
+    /// `managedFields`, which informers prune unless their
+    /// [options](watchkeeper_client::source::RestSources::intake) keep them. If a manager has applied an empty struct or
+    /// map and others have added to it, their fields are included: `managedFields` does not distinguish the two.
     ///
     /// # Errors
-    /// If the object has no `managedFields`, if the fields of a manager cannot be read, or if the object does not fit
-    /// the type.
+    /// If the object has no `managedFields`, the fields of a manager are invalid, or the object does not match the
+    /// type.
     fn extract(object: &Self::Kind, manager: &str, subresource: &str) -> Result<Self, ExtractError>
     where
         Self: DeserializeOwned,
@@ -53,8 +53,8 @@ pub trait ApplyConfiguration: Serialize {
     }
 }
 
-/// Makes a generated type the apply type of a kind, which is in a namespace or not. A kind that is only a
-/// subresource's is of objects that are in one.
+/// Implements [`ApplyConfiguration`] and a constructor for a generated type. The objects of a kind that is only used
+/// by subresources are namespaced.
 macro_rules! kind {
     (namespaced, $apply:ident, $kind:ty) => {
         crate::apply::kind!($apply, $kind, NamespaceResourceScope, name, namespace);
@@ -65,19 +65,19 @@ macro_rules! kind {
     (cluster, $apply:ident, $kind:ty) => {
         crate::apply::kind!($apply, $kind, ClusterResourceScope, name);
     };
-    ($apply:ident, $kind:ty, $scope:ident, $($place:ident),+) => {
+    ($apply:ident, $kind:ty, $scope:ident, $($part:ident),+) => {
         impl crate::apply::ApplyConfiguration for $apply {
             type Kind = $kind;
         }
 
         impl $apply {
-            /// Nothing yet, of the object that is there.
-            pub fn new($($place: &str),+) -> Self
+            /// Creates an empty configuration for an object.
+            pub fn new($($part: &str),+) -> Self
             where
                 $kind: k8s_openapi::Resource<Scope = k8s_openapi::$scope>,
             {
                 let metadata = crate::apply::meta::v1::ObjectMetaApply {
-                    $($place: Some($place.to_owned()),)+
+                    $($part: Some($part.to_owned()),)+
                     ..Default::default()
                 };
                 Self { metadata: Some(metadata), ..Default::default() }

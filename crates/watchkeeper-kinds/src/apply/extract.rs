@@ -1,31 +1,31 @@
-//! Extract: what of an object a manager has applied.
+//! Extracts the fields that a manager has applied.
 //!
-//! From: an object with the `managedFields` that the server keeps.
-//! To:   whoever changes what it applied and applies it again.
+//! Input: an object with `managedFields`.
+//! Output: an apply configuration to modify and apply again.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use watchkeeper_core::ObjectKey;
 
-/// Why the fields that a manager has applied cannot be extracted.
+/// An error from extracting the fields of a manager.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExtractError {
-    /// The object has no `managedFields`, so that nobody knows who owns which fields.
+    /// The object has no `managedFields`.
     #[error(
-        "{object} has no managedFields: caches cut them out by default; get the object from the server, or keep \
+        "{object} has no managedFields, which caches prune by default; get the object from the server, or keep \
          them in the cache"
     )]
     NoManagedFields {
         /// The key of the object.
         object: String,
     },
-    /// The fields of the manager are not what a server writes.
-    #[error("no field is named {0:?}")]
+    /// The `fieldsV1` of the manager are invalid.
+    #[error("invalid field name {0:?} in managedFields")]
     Field(String),
-    /// The object, or what was extracted, cannot be written or read as its type.
-    #[error("the object does not fit its type")]
+    /// The object or the extracted fields do not match their type.
+    #[error("object does not match its type")]
     Type(#[from] serde_json::Error),
 }
 
@@ -62,7 +62,7 @@ pub(super) fn extract<A: DeserializeOwned>(
     Ok(serde_json::from_value(extracted.into())?)
 }
 
-/// What the server keeps of a manager that applies.
+/// Returns the `fieldsV1` of a manager's apply operation.
 fn fields_of<'a>(object: &'a Value, manager: &str, subresource: &str) -> Option<&'a Map<String, Value>> {
     let entries = object["metadata"]["managedFields"].as_array()?;
     let entry = entries.iter().find(|entry| {
@@ -73,22 +73,22 @@ fn fields_of<'a>(object: &'a Value, manager: &str, subresource: &str) -> Option<
     entry["fieldsV1"].as_object().filter(|fields| !fields.is_empty())
 }
 
-/// The fields of a struct, a map or a list that are a manager's.
+/// The fields of a struct, map or list that a manager owns.
 #[derive(Debug, Default)]
 struct Owned<'a> {
     parts: Vec<(Part<'a>, Owned<'a>)>,
 }
 
-/// Which field or element.
+/// A field or element.
 #[derive(Debug)]
 enum Part<'a> {
-    /// That of this name.
+    /// The field of this name.
     Field(&'a str),
-    /// The element that has these fields.
+    /// The element with these key fields.
     Keyed(Map<String, Value>),
-    /// The element that is this one.
+    /// The element with this value.
     Value(Value),
-    /// The element at this place.
+    /// The element at this index.
     Index(usize),
 }
 
@@ -114,18 +114,18 @@ impl<'a> Owned<'a> {
         self.parts.iter().find(|(part, _)| is_it(part)).map(|(_, inner)| inner)
     }
 
-    fn element(&self, place: usize, element: &Value) -> Option<&Self> {
+    fn element(&self, position: usize, element: &Value) -> Option<&Self> {
         let is_it = |part: &Part<'_>| match part {
             Part::Field(_) => false,
             Part::Keyed(key) => key.iter().all(|(name, value)| element.get(name) == Some(value)),
             Part::Value(value) => value == element,
-            Part::Index(index) => *index == place,
+            Part::Index(index) => *index == position,
         };
         self.parts.iter().find(|(part, _)| is_it(part)).map(|(_, inner)| inner)
     }
 }
 
-/// The owned parts of a value; all of it if none are named.
+/// Returns the owned parts of a value, or the whole value if no parts are listed.
 fn owned(value: &Value, fields: &Owned<'_>) -> Option<Value> {
     if fields.parts.is_empty() {
         return Some(value.clone());

@@ -1,15 +1,14 @@
-//! Apply: what a manager wants of an object, and nothing else.
+//! Apply configurations for server-side apply, as client-go's `applyconfigurations`.
 //!
-//! From: programs that know which fields are theirs.
-//! To:   [`Api::apply`](crate::Api::apply) and [`Api::apply_status`](crate::Api::apply_status).
+//! Input: the fields that a manager wants to own.
+//! Output: the argument of [`Api::apply`](crate::Api::apply) and [`Api::apply_status`](crate::Api::apply_status).
 //!
-//! Whoever applies an object owns every field that it has. The types of [`k8s_openapi`] have fields that
-//! they cannot leave out, such as `containers: []`, so what is applied has types of its own: every field of
-//! a type of this module is an option, and what is `None` is not sent. They are generated from the same
-//! tables as the codecs, and named as in [`k8s_openapi`], with `Apply` behind.
+//! Applying an object makes the manager the owner of every field in it. The types of [`k8s_openapi`] cannot omit
+//! some fields, such as `containers: []`. In the types of this module every field is an option, and `None` is not
+//! sent. They are generated from the schema tables, and named as in [`k8s_openapi`] with the suffix `Apply`.
 //!
-//! - A1: what is applied says the kind and the version that its type is for; nothing else can be said.
-//! - A2: fields have the names that they have in [`k8s_openapi`], in Rust and in JSON.
+//! - `apply.A1`: an apply type always has the kind and version that it is for.
+//! - `apply.A2`: fields have the same names as in [`k8s_openapi`], in Rust and in JSON.
 //!
 //! ```no_run
 //! # async fn example(client: watchkeeper_client::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -27,13 +26,13 @@
 //! let deployments = Api::<Deployment>::namespaced(&client, "shop");
 //! let deployment = deployments.apply(&scaled, &options).await?;
 //!
-//! // What this manager has a say in is what it applied.
+//! // The fields of this manager are those that it applied.
 //! assert_eq!(DeploymentApply::extract(&deployment, "scaler", "")?, scaled);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! An `Api` takes only what is meant for its kind:
+//! An `Api` only accepts apply types of its kind:
 //!
 //! ```compile_fail,E0271
 //! # async fn example(

@@ -1,4 +1,4 @@
-//! Type meta: what an object says that it is, as types that can say nothing else (A1).
+//! Zero-sized fields for `apiVersion` and `kind` with a fixed value (`apply.A1`).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,7 @@ use kube_core::Resource;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-macro_rules! says {
+macro_rules! fixed_field {
     ($(#[$doc:meta])* $name:ident, $method:ident) => {
         $(#[$doc])*
         pub struct $name<K>(PhantomData<fn() -> K>);
@@ -19,12 +19,12 @@ macro_rules! says {
             }
         }
 
-        /// Anything else is refused.
+        /// Rejects any other value.
         impl<'de, K: Resource<DynamicType = ()>> Deserialize<'de> for $name<K> {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let said = Cow::<'de, str>::deserialize(deserializer)?;
+                let found = Cow::<'de, str>::deserialize(deserializer)?;
                 let expected = K::$method(&());
-                if said == expected { Ok(Self::default()) } else { Err(D::Error::custom(format_args!("{said:?} where {expected:?} was expected"))) }
+                if found == expected { Ok(Self::default()) } else { Err(D::Error::custom(format_args!("found {found:?}, expected {expected:?}"))) }
             }
         }
 
@@ -58,12 +58,12 @@ macro_rules! says {
     };
 }
 
-says! {
+fixed_field! {
     /// The `apiVersion` of a kind.
     ApiVersionOf, api_version
 }
 
-says! {
+fixed_field! {
     /// The `kind` of a kind.
     KindOf, kind
 }

@@ -1,4 +1,4 @@
-//! The verbs that apply.
+//! Server-side apply of typed configurations.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,7 +9,7 @@ use super::ApplyConfiguration;
 use crate::Api;
 
 impl<K: Serialize + DeserializeOwned> Api<K> {
-    /// Makes an object what a manager wants of it, or creates it.
+    /// Applies an object with server-side apply; creates it if it does not exist.
     ///
     /// What has no apply type is applied by [`ResourceClient::apply`], which takes anything:
     /// `ResourceClient::apply(&api, &object, &options)`.
@@ -25,7 +25,7 @@ impl<K: Serialize + DeserializeOwned> Api<K> {
         (**self).apply(object, options).await
     }
 
-    /// Makes the status of an object what a manager wants of it.
+    /// Applies the status of an object with server-side apply.
     ///
     /// # Errors
     /// As [`apply`](Self::apply).

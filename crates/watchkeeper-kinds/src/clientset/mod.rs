@@ -1,7 +1,7 @@
-//! ClientSet: every built-in resource by its name.
+//! Typed clients for every built-in resource, generated from the resource tables.
 //!
-//! From: a [`Client`], and the tables of resources, from which the methods are generated.
-//! To:   an [`Api`](crate::Api) of the kind that belongs to the resource.
+//! Input: a [`Client`].
+//! Output: an [`Api`](crate::Api) for the kind of the resource.
 
 mod generated;
 
@@ -11,14 +11,14 @@ use watchkeeper_client::{Client, ClientError};
 
 pub use generated::*;
 
-/// The built-in resources of a server: a method for each group and version, and on what it returns one for
-/// each resource. The methods have client-go's names.
+/// Typed clients for the built-in resources, as client-go's `Clientset`: a method per group version, each with a
+/// method per resource. The methods have client-go's names.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// use watchkeeper_kinds::ClientSet;
 ///
-/// let client = ClientSet::infer()?; // or from a Client that is there: ClientSet::from(&client)
+/// let client = ClientSet::infer()?; // or ClientSet::from(&client)
 /// for pod in client.core_v1().pods("kube-system").list(&Default::default()).await?.items {
 ///     println!("{}", pod.metadata.name.unwrap_or_default());
 /// }
@@ -28,23 +28,23 @@ pub use generated::*;
 /// # }
 /// ```
 ///
-/// It is a [`Client`] too: what has no method here, custom resources above all, is had by
-/// [`Client::dynamic`] or by an [`Api`](crate::Api) of one's own type.
+/// It derefs to [`Client`]. For custom resources use [`Client::dynamic`], or an [`Api`](crate::Api) with your own
+/// type.
 #[derive(Clone, Debug)]
 pub struct ClientSet {
     client: Client,
 }
 
 impl ClientSet {
-    /// The resources of the client's server. Connections are shared.
+    /// Creates a client set that shares the client's connections.
     pub fn new(client: Client) -> Self {
         Self { client }
     }
 
-    /// Those of the server that is configured: see [`Client::infer`].
+    /// Creates a client set for the configured server: see [`Client::infer`].
     ///
     /// # Errors
-    /// If nothing is configured, or it makes no sense.
+    /// If the configuration is missing or invalid.
     pub fn infer() -> Result<Self, ClientError> {
         Client::infer().map(Self::new)
     }

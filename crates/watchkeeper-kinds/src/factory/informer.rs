@@ -1,4 +1,4 @@
-//! Typed informer: a collection of a factory, as a type.
+//! The typed informer of a collection.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,11 +13,11 @@ use watchkeeper_cache::store::{ByView, IndexExists};
 use watchkeeper_cache::{Informer, InformerFactory, Keep, Notification, Reader};
 use watchkeeper_core::{Collection, FieldSelector, LabelSelector};
 
-/// A collection of a factory, its objects as `K`s. Clones are cheap.
+/// The informer of a collection, with objects of type `K`. Clones are cheap.
 ///
-/// Having it, and narrowing it, requests nothing. The factory creates the informer with the first lister, handler,
-/// subscription or index, as client-go does with `Informer()` and `Lister()`; it runs from the next
-/// [`start`](InformerFactory::start) on. When the informer has [ended](InformerFactory::endings) by itself, the next
+/// Creating and narrowing it has no effect on the factory. The factory creates the informer with the first lister,
+/// handler, subscription or index, as client-go does with `Informer()` and `Lister()`, and runs it from the next
+/// [`start`](InformerFactory::start). After the informer has [ended](InformerFactory::endings) by itself, the next
 /// request creates another.
 #[must_use]
 pub struct TypedInformer<K> {
@@ -32,7 +32,7 @@ impl<K> TypedInformer<K> {
         Self { factory, collection, keep: Keep::default(), of: PhantomData }
     }
 
-    /// Only those of a namespace, which is an informer of its own; an empty one stands for all of them.
+    /// Limits the collection to a namespace; an empty one stands for all namespaces. This is a separate informer.
     pub fn namespace(self, namespace: &str) -> Self
     where
         K: Resource<Scope = NamespaceResourceScope>,
@@ -40,7 +40,7 @@ impl<K> TypedInformer<K> {
         self.namespaces([namespace])
     }
 
-    /// Only those of some namespaces, which together are an informer of its own.
+    /// Limits the collection to some namespaces. This is a separate informer.
     pub fn namespaces(mut self, namespaces: impl IntoIterator<Item: Into<String>>) -> Self
     where
         K: Resource<Scope = NamespaceResourceScope>,
@@ -49,64 +49,64 @@ impl<K> TypedInformer<K> {
         self
     }
 
-    /// Only those with such labels, which is an informer of its own.
+    /// Limits the collection by labels. This is a separate informer.
     pub fn labels(mut self, selector: &LabelSelector) -> Self {
         self.collection = self.collection.labels(selector);
         self
     }
 
-    /// Only those with such fields, which is an informer of its own.
+    /// Limits the collection by fields. This is a separate informer.
     pub fn fields(mut self, selector: &FieldSelector) -> Self {
         self.collection = self.collection.fields(selector);
         self
     }
 
-    /// Only their metadata, which is an informer of its own: the server sends nothing else.
+    /// Requests only the objects' metadata from the server. This is a separate informer.
     pub fn metadata_only(self) -> TypedInformer<PartialObjectMeta<K>> {
         TypedInformer::new(self.factory, self.collection.metadata_only()).keep(self.keep)
     }
 
-    /// The same informer, its objects as another type: as few fields as one likes.
+    /// Returns the same informer with objects of another type, for example one with fewer fields.
     pub fn view<V>(&self) -> TypedInformer<V> {
         TypedInformer::new(self.factory.clone(), self.collection.clone()).keep(self.keep)
     }
 
-    /// What its listers keep of what they have decoded; nothing by default.
+    /// Sets which decoded objects listers keep; none by default.
     pub fn keep(mut self, keep: Keep) -> Self {
         self.keep = keep;
         self
     }
 
-    /// What is listed and watched, less what the factory adds by default.
+    /// Returns the collection, without the factory's defaults.
     pub fn collection(&self) -> &Collection {
         &self.collection
     }
 
-    /// The informer, which knows no type.
+    /// Returns the untyped informer, creating it if needed.
     pub fn informer(&self) -> Informer {
         self.factory.informer(&self.collection)
     }
 
-    /// The objects, to be read. Each lister keeps its own [copies](Keep::Decoded), its clones share them.
+    /// Creates a lister. Each keeps its own [decoded objects](Keep::Decoded), which its clones share.
     pub fn lister(&self) -> Reader<K> {
         self.informer().reader(self.keep)
     }
 
-    /// All objects in bytes, and then every change of them.
+    /// Subscribes to the undecoded objects and their changes.
     pub fn subscribe(&self, options: SubscriptionOptions) -> Subscription {
         self.informer().subscribe(options)
     }
 }
 
 impl<K: DeserializeOwned> TypedInformer<K> {
-    /// All objects, and then every change of them.
+    /// Subscribes to the objects and their changes.
     pub fn changes(&self, options: SubscriptionOptions) -> Notifications<K> {
         self.lister().changes(options)
     }
 
-    /// Calls a function for all objects, and then for every change of them, one after the other, in a task of its own.
-    /// As with client-go's `AddEventHandler`, it is called until the informer is stopped; the handler that is returned
-    /// can be dropped, or used to [remove](Handler::remove) the function.
+    /// Calls a function for all objects and then for every change, one at a time, in a separate task. As with
+    /// client-go's `AddEventHandler`, it is called until the informer stops. The returned handler can be dropped, or
+    /// used to [remove](Handler::remove) the function.
     ///
     /// ```no_run
     /// # fn example(factory: watchkeeper_kinds::TypedFactory) {
@@ -129,10 +129,10 @@ impl<K: DeserializeOwned> TypedInformer<K> {
         Handler::start(lister.subscribe(options), move |delta| handle(lister.notification(delta)))
     }
 
-    /// Adds a way to find objects: see [`Reader::by_index`].
+    /// Adds an index: see [`Reader::by_index`].
     ///
     /// # Errors
-    /// If there is one of this name.
+    /// If an index of this name exists.
     pub fn add_index(
         &self,
         name: &str,

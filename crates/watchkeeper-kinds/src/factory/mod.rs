@@ -1,11 +1,10 @@
-//! Typed factory: the informer of every built-in resource by its name, and of one's own types.
+//! Typed informers for every built-in resource, generated from the resource tables, and for custom types.
 //!
-//! From: an [`InformerFactory`], which knows no type, and the tables of resources, from which the methods are
-//! generated.
-//! To:   a [`TypedInformer`] of the kind that belongs to the resource.
+//! Input: an untyped [`InformerFactory`].
+//! Output: a [`TypedInformer`] for the kind of the resource.
 //!
-//! - T1: types are a way to look at an informer: whoever asks for a collection, as whatever type or as none,
-//!   gets the same informer, and so there is one watch.
+//! - `factory.T1`: typed informers are views: every request for a collection, as any type or untyped, shares one
+//!   informer and thus one watch.
 
 mod generated;
 mod informer;
@@ -26,8 +25,8 @@ pub use generated::*;
 pub use informer::TypedInformer;
 pub use unknown::UnknownResource;
 
-/// The informers of a server: a method for each group and version, and on what it returns one for each resource
-/// that can be watched. The methods have client-go's names.
+/// Typed informers for the built-in resources, as client-go's `SharedInformerFactory`: a method per group version,
+/// each with a method per resource that can be watched. The methods have client-go's names.
 ///
 /// ```no_run
 /// # async fn example(client: watchkeeper_kinds::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -44,7 +43,7 @@ pub use unknown::UnknownResource;
 /// factory.start();
 /// factory.synced(Duration::from_secs(30)).await?;
 ///
-/// let pod = lister.namespace("shop").get("web-0")?; // an Option: it may not be there
+/// let pod = lister.namespace("shop").get("web-0")?; // an Option
 /// let there = lister.by_index("node", "n1")?.items()?;
 /// let web = shops.list(&"app=web".parse()?).items()?;
 /// factory.stop().await;
@@ -52,8 +51,8 @@ pub use unknown::UnknownResource;
 /// # }
 /// ```
 ///
-/// It is an [`InformerFactory`] too, by which it is started and stopped, and can be made of one: see
-/// [`InformerFactory::builder`] for default namespaces, selectors, resyncs and the rest.
+/// It derefs to [`InformerFactory`], which starts and stops it, and can be created from one: see
+/// [`InformerFactory::builder`] for default namespaces, selectors, resyncs and other options.
 ///
 /// ```no_run
 /// # fn example(client: watchkeeper_kinds::Client) {
@@ -61,8 +60,8 @@ pub use unknown::UnknownResource;
 /// use watchkeeper_kinds::TypedFactory;
 ///
 /// let factory = TypedFactory::from(InformerFactory::builder(client).namespaces(["shop", "bank"]).build());
-/// let both = factory.core_v1().pods(); // of two namespaces
-/// let all = factory.core_v1().nodes(); // which are in none
+/// let both = factory.core_v1().pods(); // in two namespaces
+/// let all = factory.core_v1().nodes(); // cluster-scoped
 /// # }
 /// ```
 #[derive(Clone, Debug)]
@@ -71,13 +70,13 @@ pub struct TypedFactory {
 }
 
 impl TypedFactory {
-    /// Of all that a server has.
+    /// Creates a factory with default options.
     pub fn new(client: &Client) -> Self {
         InformerFactory::new(client.clone()).into()
     }
 
-    /// Of a type of [`k8s_openapi`], or of one's own with `#[derive(CustomResource)]` or an implementation of
-    /// [`Resource`] by hand.
+    /// Returns the informer of a type of [`k8s_openapi`], or of your own type with `#[derive(CustomResource)]` or a
+    /// manual implementation of [`Resource`].
     pub fn of<K>(&self) -> TypedInformer<K>
     where
         K: Resource<DynamicType = (), Scope: 'static>,
@@ -88,12 +87,12 @@ impl TypedFactory {
         self.collection(collection.cluster_scoped(is_cluster_scoped))
     }
 
-    /// Returns the informer of a built-in resource, its objects as trees of values. As with client-go's `ForResource`
-    /// the informer belongs to the factory at once, and runs from the next [`start`](InformerFactory::start) on; for
-    /// a narrower one see [`collection`](Self::collection).
+    /// Returns the informer of a built-in resource with dynamic objects. As with client-go's `ForResource`, the factory
+    /// creates the informer at once and runs it from the next [`start`](InformerFactory::start). For a subset of the
+    /// resource use [`collection`](Self::collection).
     ///
     /// # Errors
-    /// If there is no such resource that can be watched. For others see [`mapped`](Self::mapped).
+    /// If no built-in resource that can be watched has this name. For others use [`mapped`](Self::mapped).
     pub fn for_resource(
         &self,
         resource: &GroupVersionResource,
@@ -102,25 +101,25 @@ impl TypedFactory {
         let row = WATCHED.iter().find(|row| (row.0, row.1, row.2) == (group, version, name));
         let (_, _, _, kind, namespaced) =
             row.ok_or_else(|| UnknownResource { resource: resource.clone() })?;
-        Ok(self.registered(Collection::new(group, version, name, kind).cluster_scoped(!namespaced)))
+        Ok(self.register(Collection::new(group, version, name, kind).cluster_scoped(!namespaced)))
     }
 
-    /// Returns the informer of any resource that was [found](watchkeeper_client::discovery::RestMapper), its objects
-    /// as trees of values. It belongs to the factory at once, as with [`for_resource`](Self::for_resource).
+    /// Returns the informer of a resource from a [`RestMapper`](watchkeeper_client::discovery::RestMapper), with dynamic
+    /// objects. The factory creates it at once, as with [`for_resource`](Self::for_resource).
     pub fn mapped(&self, found: &Mapping) -> TypedInformer<DynamicObject> {
         let GroupVersionResource { group, version, resource } = &found.resource;
         let collection = Collection::new(group, version, resource, &found.kind.kind);
-        self.registered(collection.cluster_scoped(!found.namespaced))
+        self.register(collection.cluster_scoped(!found.namespaced))
     }
 
-    /// A collection that the factory has an informer of.
-    fn registered(&self, collection: Collection) -> TypedInformer<DynamicObject> {
+    /// Creates the informer of a collection.
+    fn register(&self, collection: Collection) -> TypedInformer<DynamicObject> {
         let informer = self.collection(collection);
         informer.informer();
         informer
     }
 
-    /// Of any collection, as any type that its objects can be read as.
+    /// Returns the informer of any collection, as any type that its objects decode to.
     pub fn collection<K>(&self, collection: Collection) -> TypedInformer<K> {
         TypedInformer::new(self.factory.clone(), collection)
     }

@@ -1,11 +1,11 @@
-//! Resources that are not built in.
+//! The error for unknown resources.
 
 use watchkeeper_core::GroupVersionResource;
 
-/// No built-in resource that can be watched has this name.
+/// An error from requesting a resource that is not built in or cannot be watched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no built-in resource that can be watched is called {resource}")]
+#[error("built-in resource {resource} not found, or it cannot be watched")]
 pub struct UnknownResource {
-    /// What was asked for.
+    /// The requested resource.
     pub resource: GroupVersionResource,
 }

@@ -1,7 +1,4 @@
-//! Subresources: what is read and written apart from its object, with its type.
-//!
-//! From: an [`Api`] of a kind that has them.
-//! To:   the paths below an object. `status` is there for every kind: see
+//! Typed methods for subresources. For `status` see
 //! [`update_status`](watchkeeper_client::resource::ResourceClient::update_status).
 
 mod pod;
@@ -19,7 +16,7 @@ use crate::Api;
 pub use scale::Scaled;
 
 impl Api<ServiceAccount> {
-    /// A token in the name of a service account, in the status of what is returned.
+    /// Requests a token for a service account. It is in the status of the result.
     ///
     /// # Errors
     /// As [`get`](watchkeeper_client::resource::ResourceClient::get).
@@ -34,7 +31,7 @@ impl Api<ServiceAccount> {
 }
 
 impl Api<Namespace> {
-    /// Writes the finalizers of a namespace's spec. When none is left of one that is being deleted, it goes.
+    /// Updates the finalizers in a namespace's spec. A namespace that is being deleted is removed when none are left.
     ///
     /// # Errors
     /// As [`get`](watchkeeper_client::resource::ResourceClient::get).
@@ -48,15 +45,15 @@ impl Api<Namespace> {
 }
 
 impl Api<CertificateSigningRequest> {
-    /// A request, as its approval has it.
+    /// Gets the approval of a request.
     ///
     /// # Errors
-    /// As [`get`](watchkeeper_client::resource::ResourceClient::get); so for the others.
+    /// As [`get`](watchkeeper_client::resource::ResourceClient::get).
     pub async fn get_approval(&self, name: &str) -> Result<CertificateSigningRequest, RequestError> {
         self.get_subresource(name, "approval").await
     }
 
-    /// Writes the conditions `Approved` and `Denied` of a request's status.
+    /// Updates the conditions `Approved` and `Denied` in a request's status.
     ///
     /// # Errors
     /// As [`get_approval`](Self::get_approval).
@@ -68,7 +65,7 @@ impl Api<CertificateSigningRequest> {
         self.update_subresource("approval", request, options).await
     }
 
-    /// Changes the conditions `Approved` and `Denied` of a request's status.
+    /// Patches the conditions `Approved` and `Denied` in a request's status.
     ///
     /// # Errors
     /// As [`get_approval`](Self::get_approval).

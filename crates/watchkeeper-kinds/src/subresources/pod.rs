@@ -1,4 +1,4 @@
-//! What can be asked of a pod.
+//! Subresources of pods.
 
 use k8s_openapi::api::core::v1::{Binding, Pod};
 use k8s_openapi::api::policy::v1::Eviction;
@@ -11,7 +11,7 @@ use watchkeeper_core::Status;
 use crate::Api;
 
 impl Api<Pod> {
-    /// The logs of a pod, programs in its containers, and its ports.
+    /// Returns a client for logs, exec, attach and port forwarding.
     ///
     /// ```no_run
     /// # async fn example(client: watchkeeper_kinds::ClientSet) -> Result<(), Box<dyn std::error::Error>> {
@@ -25,11 +25,11 @@ impl Api<Pod> {
         PodStreams::new(rest, self.in_namespace().unwrap_or_default(), name)
     }
 
-    /// Deletes a pod if its disruption budgets allow it; if not, it is refused with 429. What is evicted has
-    /// the pod's name unless it has one: `Eviction::default()` will do.
+    /// Evicts a pod if its disruption budgets allow it; otherwise the server responds with 429. The eviction's name
+    /// defaults to the pod's, so `Eviction::default()` is sufficient.
     ///
     /// # Errors
-    /// As [`get`](watchkeeper_client::resource::ResourceClient::get); so for all that follow.
+    /// As [`get`](watchkeeper_client::resource::ResourceClient::get).
     pub async fn evict(
         &self,
         name: &str,
@@ -41,7 +41,7 @@ impl Api<Pod> {
         self.create_subresource(name, "eviction", &eviction, options).await
     }
 
-    /// Gives a pod to a node, as a scheduler does. What is bound has the pod's name unless it has one.
+    /// Binds a pod to a node, as a scheduler does. The binding's name defaults to the pod's.
     ///
     /// # Errors
     /// As [`evict`](Self::evict).
@@ -56,7 +56,7 @@ impl Api<Pod> {
         self.create_subresource(name, "binding", &binding, options).await
     }
 
-    /// A pod, as its ephemeral containers have it.
+    /// Gets a pod with its ephemeral containers.
     ///
     /// # Errors
     /// As [`evict`](Self::evict).
@@ -64,7 +64,7 @@ impl Api<Pod> {
         self.get_subresource(name, "ephemeralcontainers").await
     }
 
-    /// Writes the ephemeral containers of a pod, and nothing else of it. None can be taken away.
+    /// Updates only the ephemeral containers of a pod. They cannot be removed.
     ///
     /// # Errors
     /// As [`evict`](Self::evict).
@@ -76,7 +76,7 @@ impl Api<Pod> {
         self.update_subresource("ephemeralcontainers", pod, options).await
     }
 
-    /// Changes the ephemeral containers of a pod, and nothing else of it.
+    /// Patches only the ephemeral containers of a pod.
     ///
     /// # Errors
     /// As [`evict`](Self::evict).
@@ -90,7 +90,7 @@ impl Api<Pod> {
         self.patch_subresource(name, "ephemeralcontainers", kind, patch, options).await
     }
 
-    /// A pod, as its resizing has it.
+    /// Gets a pod through its `resize` subresource.
     ///
     /// # Errors
     /// As [`evict`](Self::evict).
@@ -98,7 +98,7 @@ impl Api<Pod> {
         self.get_subresource(name, "resize").await
     }
 
-    /// Writes the resources of a pod's containers, and nothing else of it.
+    /// Updates only the resources of a pod's containers.
     ///
     /// # Errors
     /// As [`evict`](Self::evict).
@@ -106,7 +106,7 @@ impl Api<Pod> {
         self.update_subresource("resize", pod, options).await
     }
 
-    /// Changes the resources of a pod's containers, and nothing else of it.
+    /// Patches only the resources of a pod's containers.
     ///
     /// # Errors
     /// As [`evict`](Self::evict).

@@ -1,4 +1,4 @@
-//! Scale: how many replicas there are to be, whatever the kind.
+//! The `scale` subresource.
 
 use k8s_openapi::api::autoscaling::v1::Scale;
 use serde::Serialize;
@@ -8,22 +8,21 @@ use watchkeeper_client::rest::{PatchKind, RequestError};
 use crate::Api;
 use crate::apply::autoscaling::v1::ScaleApply;
 
-/// A kind whose objects have a scale.
+/// A kind with a `scale` subresource.
 ///
-/// The built-in ones have it; a custom resource that declares the subresource can have it too:
-/// `impl Scaled for Mine {}`.
+/// Implemented for built-in kinds. For a custom resource with the subresource: `impl Scaled for Mine {}`.
 pub trait Scaled {}
 
 impl<K: Scaled> Api<K> {
-    /// The scale of an object.
+    /// Gets the scale of an object.
     ///
     /// # Errors
-    /// As [`get`](watchkeeper_client::resource::ResourceClient::get); so for all that follow.
+    /// As [`get`](watchkeeper_client::resource::ResourceClient::get).
     pub async fn get_scale(&self, name: &str) -> Result<Scale, RequestError> {
         self.get_subresource(name, "scale").await
     }
 
-    /// Writes the scale of the object of that name. With a version, it must be the newest of the object.
+    /// Updates the scale of the object with the same name. If the scale has a resource version, it must be current.
     ///
     /// # Errors
     /// As [`get_scale`](Self::get_scale).
@@ -31,7 +30,7 @@ impl<K: Scaled> Api<K> {
         self.update_subresource("scale", scale, options).await
     }
 
-    /// Changes the scale of an object.
+    /// Patches the scale of an object.
     ///
     /// # Errors
     /// As [`get_scale`](Self::get_scale).
@@ -45,7 +44,7 @@ impl<K: Scaled> Api<K> {
         self.patch_subresource(name, "scale", kind, patch, options).await
     }
 
-    /// Makes the scale of the object of that name what a manager wants of it.
+    /// Applies the scale of the object with the same name, with server-side apply.
     ///
     /// # Errors
     /// As [`apply`](watchkeeper_client::resource::ResourceClient::apply).

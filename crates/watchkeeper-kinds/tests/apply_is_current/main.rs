@@ -1,5 +1,5 @@
-//! The apply types that are committed are those that the tables of schemas and resources give.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+//! Checks that the committed apply types match the schema and resource tables.
+#![allow(clippy::unwrap_used, reason = "a failure to set up is a test failure")]
 
 mod names;
 mod render;
@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 
 use selection::Selection;
 
-/// With this variable set, the files are written instead.
+/// If this variable is set, the files are written.
 const WRITE: &str = "WATCHKEEPER_WRITE";
 
 #[test]
-fn the_committed_types_are_those_of_the_tables() {
+fn the_committed_apply_types_are_current() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let types = package.join("src/apply/types");
-    let rendered = render::files(&Selection::of_the_tables());
+    let rendered = render::files(&Selection::from_tables());
     if std::env::var_os(WRITE).is_some() {
         let _ = fs::remove_dir_all(&types);
         for (path, text) in &rendered {
@@ -40,8 +40,8 @@ fn the_committed_types_are_those_of_the_tables() {
         .collect();
     assert!(
         differing.is_empty(),
-        "{differing:?} differ from what the tables give: \
-         `{WRITE}=1 cargo test -p watchkeeper-kinds --test apply_is_current` writes them anew"
+        "{differing:?} do not match the tables; to regenerate: \
+         {WRITE}=1 cargo test -p watchkeeper-kinds --test apply_is_current"
     );
 }
 

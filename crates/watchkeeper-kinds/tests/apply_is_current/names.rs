@@ -1,8 +1,8 @@
-//! Names: from those of JSON and of Go to those of Rust, as k8s-openapi has them.
+//! Translates JSON and Go names to those of k8s-openapi.
 
-/// The name of a field: `externalIPs` is `external_ips`, and `type` is `type_`.
+/// Returns the Rust name of a field: `externalIPs` is `external_ips`, and `type` is `type_`.
 pub(crate) fn field(json: &str) -> String {
-    // Two abbreviations in a row, which nothing tells apart.
+    // Two adjacent abbreviations, which cannot be split by case.
     if json == "openAPIV3Schema" {
         return "open_api_v3_schema".to_owned();
     }
@@ -25,12 +25,12 @@ pub(crate) fn field(json: &str) -> String {
     name
 }
 
-/// Whether an abbreviation's plural ends here: the `s` of `IPs`.
+/// Returns whether this is the plural of an abbreviation: the `s` of `IPs`.
 fn is_plural(rest: &[char]) -> bool {
     matches!(rest, ['s'] | ['s', 'A'..='Z', ..])
 }
 
-/// What serde makes of a field's name by itself: the JSON name, unless that has abbreviations.
+/// Returns serde's camel case of a name, which differs from the JSON name for abbreviations.
 pub(crate) fn camel_case(name: &str) -> String {
     let mut words = name.split('_');
     let mut json = words.next().unwrap_or_default().to_owned();
@@ -42,7 +42,7 @@ pub(crate) fn camel_case(name: &str) -> String {
     json
 }
 
-/// Where k8s-openapi has a message: `k8s_openapi::api::core::v1::Pod` for `core.v1.Pod`.
+/// Returns the path of a message in k8s-openapi: `k8s_openapi::api::core::v1::Pod` for `core.v1.Pod`.
 pub(crate) fn k8s_openapi(message: &str) -> String {
     let [group, version, name] = parts(message);
     let group = match group {
@@ -54,10 +54,10 @@ pub(crate) fn k8s_openapi(message: &str) -> String {
     format!("k8s_openapi::{group}::{version}::{name}")
 }
 
-/// Group, version and name of a message.
+/// Splits the name of a message into group, version and name.
 pub(crate) fn parts(message: &str) -> [&str; 3] {
     let parts: Vec<&str> = message.split('.').collect();
-    parts.try_into().unwrap_or_else(|_| panic!("{message} is no group, version and name"))
+    parts.try_into().unwrap_or_else(|_| panic!("invalid message name {message}"))
 }
 
 #[test]

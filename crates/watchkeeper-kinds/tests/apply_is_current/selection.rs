@@ -1,4 +1,4 @@
-//! Selection: which messages get an apply type.
+//! Selects the messages that get an apply type.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,30 +6,30 @@ use watchkeeper_wire::schema::{self, Field, Form, Message, Shape};
 
 const RESOURCES: &str = include_str!("../../../watchkeeper-apiserver/tables/resources.txt");
 
-/// A schema says nothing unless it is told to, so the type of k8s-openapi can be applied as it is.
+/// All fields of a schema are optional, so the type of k8s-openapi can be applied.
 pub(crate) const AS_IS: &str = "apiextensions.v1.JSONSchemaProps";
 
-/// What a server refuses to have applied, or has forgotten.
+/// Fields that a server rejects or no longer supports.
 const NOT_APPLIED: [(&str, &str); 2] =
     [("meta.v1.ObjectMeta", "managedFields"), ("meta.v1.ObjectMeta", "selfLink")];
 
-/// Whether it is `namespaced`, of the `cluster` or of a `subresource`, its group, its version and its name.
+/// Scope (`namespaced`, `cluster` or `subresource`), group, version and name.
 type Kind = (&'static str, &'static str, &'static str, &'static str);
 
-/// The kinds that can be applied, and all that they consist of.
+/// The kinds that can be applied, and their messages.
 pub(crate) struct Selection {
-    /// The names of the kinds' messages, such as `core.v1.Pod`, and what they are of.
+    /// The messages of the kinds, such as `core.v1.Pod`, with their scope.
     pub(crate) kinds: BTreeMap<&'static str, &'static str>,
-    /// Of the kinds and of what they consist of.
+    /// The messages of the kinds and of their fields.
     pub(crate) messages: BTreeSet<&'static str>,
 }
 
 impl Selection {
-    pub(crate) fn of_the_tables() -> Self {
+    pub(crate) fn from_tables() -> Self {
         let mut selection = Self { kinds: BTreeMap::new(), messages: BTreeSet::new() };
-        for (scope, group, version, kind) in patched() {
+        for (scope, group, version, kind) in patchable() {
             let message = schema::builtin().message(group, version, kind);
-            let message = message.unwrap_or_else(|| panic!("no schema of {kind} in {group}/{version}"));
+            let message = message.unwrap_or_else(|| panic!("no schema for {kind} in {group}/{version}"));
             selection.kinds.insert(message.name(), scope);
             selection.reach(message);
         }
@@ -48,7 +48,7 @@ impl Selection {
     }
 }
 
-/// The fields that JSON has of a message, those that it inlines among them.
+/// Returns the JSON fields of a message, including inlined ones.
 pub(crate) fn fields(message: &'static Message) -> Vec<&'static Field> {
     let mut fields = Vec::new();
     for field in message.fields() {
@@ -63,8 +63,8 @@ pub(crate) fn fields(message: &'static Message) -> Vec<&'static Field> {
     fields
 }
 
-/// The kinds of the resources and subresources that can be patched as what they are.
-fn patched() -> Vec<Kind> {
+/// Returns the kinds of the resources and subresources that support `patch`.
+fn patchable() -> Vec<Kind> {
     let core = |group: &'static str| if group == "-" { "" } else { group };
     let mut kinds = Vec::new();
     for line in RESOURCES.lines() {
@@ -74,7 +74,7 @@ fn patched() -> Vec<Kind> {
                 kinds.push((scope, core(group), version, kind));
             }
             ["sub", _, kind, verbs] if can_patch(verbs) => {
-                // Without a group it is the kind of the resource, or options of a connection.
+                // Without a group, it is the kind of the resource or the options of a connection.
                 if let [group, version, kind] = kind.split('/').collect::<Vec<_>>()[..] {
                     kinds.push(("subresource", group, version, kind));
                 }

@@ -1,11 +1,11 @@
-//! What a manager has applied of an object.
+//! Extraction of applied fields.
 
 use serde_json::{Value, from_value, json, to_value};
 use watchkeeper_kinds::apply::apps::v1::DeploymentApply;
 use watchkeeper_kinds::apply::{ApplyConfiguration, ExtractError};
 use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
 
-/// A deployment some of which `ours` has applied.
+/// A deployment with fields applied by `ours`.
 fn deployment(fields: &Value) -> Deployment {
     let others = json!({"f:metadata": {"f:labels": {"f:theirs": {}}}, "f:spec": {"f:replicas": {}}});
     let entry = |manager: &str, operation: &str, subresource: Option<&str>, fields: &Value| json!({"manager": manager, "operation": operation, "subresource": subresource, "fieldsV1": fields});
@@ -53,7 +53,7 @@ fn extracted(fields: &Value, manager: &str, subresource: &str) -> Value {
 }
 
 #[test]
-fn fields_are_those_of_the_manager() {
+fn only_fields_of_the_manager_are_extracted() {
     let fields = json!({
         "f:metadata": {"f:labels": {"f:ours": {}}, "f:finalizers": {"v:\"example.com/ours\"": {}}},
         "f:spec": {"f:selector": {}},
@@ -63,7 +63,7 @@ fn fields_are_those_of_the_manager() {
 }
 
 #[test]
-fn elements_are_found_by_their_keys_and_keep_their_order() {
+fn elements_are_found_by_key_and_keep_their_order() {
     let containers = json!({
         "k:{\"name\":\"web\"}": {
             ".": {}, "f:name": {}, "f:image": {},
@@ -86,14 +86,14 @@ fn elements_are_found_by_their_keys_and_keep_their_order() {
 }
 
 #[test]
-fn what_was_applied_to_a_subresource_is_apart() {
+fn subresources_are_extracted_separately() {
     let fields = json!({"f:spec": {"f:replicas": {}}});
     assert_eq!(extracted(&fields, "ours", "status"), json!([null, null, null, {"replicas": 2}]));
     assert_eq!(extracted(&fields, "ours", ""), json!([null, null, {"replicas": 3}, null]));
 }
 
 #[test]
-fn of_who_has_applied_nothing_there_is_only_the_name() {
+fn a_manager_without_fields_has_only_the_name() {
     for (manager, subresource) in [("nobody", ""), ("ours", "scale"), ("ours", "")] {
         assert_eq!(extracted(&json!({}), manager, subresource), json!([null, null, null, null]));
     }
@@ -102,7 +102,7 @@ fn of_who_has_applied_nothing_there_is_only_the_name() {
 }
 
 #[test]
-fn an_object_without_managed_fields_is_an_error_that_says_what_to_do() {
+fn an_object_without_managed_fields_is_an_error_with_advice() {
     for managed in [None, Some(Vec::new())] {
         let mut object = deployment(&json!({"f:spec": {"f:replicas": {}}}));
         object.metadata.managed_fields = managed;
@@ -110,14 +110,14 @@ fn an_object_without_managed_fields_is_an_error_that_says_what_to_do() {
         assert!(matches!(&error, ExtractError::NoManagedFields { object } if object == "shop/web"));
         assert_eq!(
             error.to_string(),
-            "shop/web has no managedFields: caches cut them out by default; get the object from the server, or keep \
+            "shop/web has no managedFields, which caches prune by default; get the object from the server, or keep \
              them in the cache"
         );
     }
 }
 
 #[test]
-fn fields_that_no_server_writes_are_an_error() {
+fn invalid_field_names_are_errors() {
     for name in ["spec", "x:spec", "k:spec", "v:spec", "i:spec"] {
         let object = deployment(&json!({name: {}}));
         let error = DeploymentApply::extract(&object, "ours", "").unwrap_err();

@@ -1,4 +1,4 @@
-//! What the apply types write and read.
+//! Serialization of apply types.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod every_kind;
@@ -19,7 +19,7 @@ use watchkeeper_kinds::kube_core::Resource;
 
 use every_kind::every_kind;
 
-/// What is done with each kind.
+/// A visitor of all kinds.
 trait Visit {
     fn kind<A>(&mut self)
     where
@@ -28,7 +28,7 @@ trait Visit {
 }
 
 #[test]
-fn what_nothing_was_said_of_is_not_written() {
+fn unset_fields_are_not_serialized() {
     struct Empty(usize);
     impl Visit for Empty {
         fn kind<A>(&mut self)
@@ -47,7 +47,7 @@ fn what_nothing_was_said_of_is_not_written() {
 }
 
 #[test]
-fn every_field_of_every_kind_is_read_and_written_as_k8s_openapi_does() {
+fn every_field_of_every_kind_round_trips_as_in_k8s_openapi() {
     struct Full;
     impl Visit for Full {
         fn kind<A>(&mut self)
@@ -67,7 +67,7 @@ fn every_field_of_every_kind_is_read_and_written_as_k8s_openapi_does() {
 }
 
 #[test]
-fn only_what_was_said_is_written() {
+fn only_set_fields_are_serialized() {
     let container = ContainerApply { name: some("web"), image: some("web:2"), ..Default::default() };
     let pod = PodSpecApply { containers: Some(vec![container]), ..Default::default() };
     let template = PodTemplateSpecApply { spec: Some(pod), ..Default::default() };
@@ -87,7 +87,7 @@ fn only_what_was_said_is_written() {
 }
 
 #[test]
-fn the_types_of_k8s_openapi_would_say_more() {
+fn k8s_openapi_types_serialize_unset_fields() {
     let spec = DeploymentSpec { replicas: Some(3), ..Default::default() };
     let noise = to_value(Deployment { spec, ..Default::default() }).unwrap();
     assert_eq!(noise["spec"], json!({"replicas": 3, "selector": {}, "template": {}}));
@@ -102,7 +102,7 @@ fn the_types_of_k8s_openapi_would_say_more() {
 }
 
 #[test]
-fn what_is_empty_is_not_absent() {
+fn empty_values_are_serialized() {
     let spec = ServiceSpecApply {
         cluster_ip: some(""),
         external_ips: Some(Vec::new()),
@@ -122,12 +122,12 @@ fn labels_and_annotations_are_added_one_by_one() {
 }
 
 #[test]
-fn what_says_another_kind_is_refused() {
+fn other_kinds_are_rejected() {
     let read = |text: Value| serde_json::from_value::<NodeApply>(text).map_err(|error| error.to_string());
     assert_eq!(read(json!({"apiVersion": "v1", "kind": "Node"})), Ok(NodeApply::default()));
     assert_eq!(read(json!({})), Ok(NodeApply::default()));
-    assert_eq!(read(json!({"kind": "Pod"})), Err("\"Pod\" where \"Node\" was expected".to_owned()));
-    let error = "\"v2\" where \"v1\" was expected".to_owned();
+    assert_eq!(read(json!({"kind": "Pod"})), Err("found \"Pod\", expected \"Node\"".to_owned()));
+    let error = "found \"v2\", expected \"v1\"".to_owned();
     assert_eq!(read(json!({"apiVersion": "v2"})), Err(error));
 }
 

@@ -1,9 +1,9 @@
-//! Sample: an object of a kind that has every field there is.
+//! Sample objects with every field of a kind.
 
 use serde_json::{Map, Value, json};
 use watchkeeper_wire::schema::{self, Field, Form, Message, Shape};
 
-/// A schema can have schemas in it without end; these have them to this depth.
+/// Nesting depth of schemas in samples, which are recursive.
 const DEEPEST_SCHEMA: usize = 1;
 
 pub(crate) fn of(group: &str, version: &str, kind: &str) -> Value {
@@ -32,7 +32,7 @@ fn members(message: &Message, schemas: usize) -> Map<String, Value> {
     members
 }
 
-/// What an object of this message says that it is, if it is of a kind.
+/// Returns the type of a message, if it is a kind.
 fn type_meta(message: &Message) -> Option<(String, &'static str)> {
     let ((group, version, kind), _) =
         schema::builtin().kinds().find(|(_, other)| other.name() == message.name())?;
@@ -40,7 +40,7 @@ fn type_meta(message: &Message) -> Option<(String, &'static str)> {
 }
 
 fn value(message: &Message, field: &Field, schemas: usize) -> Option<Value> {
-    // What nobody can apply.
+    // Fields that cannot be applied.
     if message.name() == "meta.v1.ObjectMeta" && ["managedFields", "selfLink"].contains(&field.name()) {
         return None;
     }
@@ -67,7 +67,7 @@ fn value(message: &Message, field: &Field, schemas: usize) -> Option<Value> {
         }
         Form::SchemaOrBool(_) => json!(true),
         Form::SchemaOrArray(_) | Form::SchemaOrStrings(_) => json!({"type": "string"}),
-        Form::FieldsV1 => panic!("{} is not applied", field.name()),
+        Form::FieldsV1 => panic!("{} cannot be applied", field.name()),
     };
     Some(match field.shape() {
         Shape::List => json!([one, one]),

@@ -1,4 +1,4 @@
-//! The scenarios on the embedded server, and what is asked of it alone.
+//! The scenarios on the embedded server.
 
 use futures_util::StreamExt as _;
 use serde_json::json;
@@ -7,20 +7,20 @@ use watchkeeper_client::rest::PatchKind;
 use watchkeeper_core::{ListPart, ListRequest, ListWatch as _, ObjectKey};
 use watchkeeper_kinds::k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 
+use crate::access::{Access, Transcript, object};
 use crate::verbs::{deployment, write};
-use crate::way::{Transcript, Way, object};
 use crate::world::World;
 use crate::{applied, every_method, subresources, verbs};
 
-/// Plays a scenario in every way, each in a world of its own, to the same end; what was answered.
-async fn the_same_in_every_way(play: impl AsyncFn(Way, &World) -> Transcript) -> Transcript {
+/// Runs a scenario with every access method on separate servers, and compares the transcripts.
+async fn compare_access_methods(play: impl AsyncFn(Access, &World) -> Transcript) -> Transcript {
     let mut first: Option<Transcript> = None;
-    for way in Way::ALL {
+    for access in Access::ALL {
         let world = World::start().await;
-        let transcript = play(way, &world).await;
+        let transcript = play(access, &world).await;
         world.stop().await;
         match &first {
-            Some(first) => first.assert_same(&transcript, &format!("protobuf, {way:?}")),
+            Some(first) => first.assert_same(&transcript, &format!("protobuf, {access:?}")),
             None => first = Some(transcript),
         }
     }
@@ -28,41 +28,44 @@ async fn the_same_in_every_way(play: impl AsyncFn(Way, &World) -> Transcript) ->
 }
 
 #[tokio::test]
-async fn every_verb_answers_the_same_however_it_is_asked() {
-    let transcript = the_same_in_every_way(async |way, world| verbs::play(way, &world.place).await).await;
+async fn every_verb_responds_equally_for_all_access_methods() {
+    let transcript =
+        compare_access_methods(async |access, world| verbs::play(access, &world.target).await).await;
     verbs::check(&transcript);
 }
 
 #[tokio::test]
-async fn every_subresource_answers_the_same_however_it_is_asked() {
+async fn every_subresource_responds_equally_for_all_access_methods() {
     let transcript =
-        the_same_in_every_way(async |way, world| subresources::play(way, &world.place).await).await;
+        compare_access_methods(async |access, world| subresources::play(access, &world.target).await).await;
     subresources::check(&transcript);
 }
 
 #[tokio::test]
-async fn every_method_answers_the_same_however_it_is_asked() {
+async fn every_method_responds_equally_for_all_access_methods() {
     let written = WriteOptions::default();
-    let transcript =
-        the_same_in_every_way(async |way, world| every_method::play(way, &world.place, &written).await).await;
+    let transcript = compare_access_methods(async |access, world| {
+        every_method::play(access, &world.target, &written).await
+    })
+    .await;
     every_method::check_embedded(&transcript);
 }
 
 #[tokio::test]
-async fn what_is_applied_is_extracted_again() {
+async fn applied_fields_are_extracted() {
     let world = World::start().await;
-    for way in [Way::Protobuf, Way::Json] {
-        Box::pin(applied::play(way, &world.place)).await;
+    for access in [Access::Protobuf, Access::Json] {
+        Box::pin(applied::play(access, &world.target)).await;
     }
     world.stop().await;
 }
 
 #[tokio::test]
-async fn an_empty_namespace_stands_for_all() {
+async fn an_empty_namespace_means_all_namespaces() {
     let world = World::start().await;
     let other = world.cluster.fresh_namespace().await.unwrap();
-    let client = &world.place.client;
-    for namespace in [&world.place.namespace, &other] {
+    let client = &world.target.client;
+    for namespace in [&world.target.namespace, &other] {
         let deployments = client.apps_v1().deployments(namespace);
         deployments.create(&object(deployment("a", "x")), &write()).await.unwrap();
     }
@@ -75,7 +78,7 @@ async fn an_empty_namespace_stands_for_all() {
 #[tokio::test]
 async fn the_source_of_a_kind_lists_its_collection() {
     let world = World::start().await;
-    let deployments = world.place.client.apps_v1().deployments(&world.place.namespace);
+    let deployments = world.target.client.apps_v1().deployments(&world.target.namespace);
     deployments.create(&object(deployment("a", "x")), &write()).await.unwrap();
     let mut parts = deployments.source().list(ListRequest::default());
     let mut keys = Vec::new();
@@ -84,15 +87,15 @@ async fn the_source_of_a_kind_lists_its_collection() {
             keys.push(found.head.key().clone());
         }
     }
-    assert_eq!(keys, [ObjectKey::namespaced(&world.place.namespace, "a")]);
+    assert_eq!(keys, [ObjectKey::namespaced(&world.target.namespace, "a")]);
     world.stop().await;
 }
 
-/// The embedded server has no certificate signing requests: what it is asked is what counts.
+/// The embedded server has no certificate signing requests, so only the request is checked.
 #[tokio::test]
-async fn an_approval_is_asked_for_below_its_request() {
+async fn approval_uses_the_subresource_path() {
     let world = World::start().await;
-    let requests = world.place.client.certificates_v1().certificate_signing_requests();
+    let requests = world.target.client.certificates_v1().certificate_signing_requests();
     let mut request = CertificateSigningRequest::default();
     request.metadata.name = Some("a".to_owned());
     let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests/a/approval";

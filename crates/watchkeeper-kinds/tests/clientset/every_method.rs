@@ -1,4 +1,4 @@
-//! Every method of the ClientSet: it is of the resource that it says, and its objects are had and made.
+//! Every method of the ClientSet reads and creates objects of its resource.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use watchkeeper_client::resource::{ListOptions, ResourceClient, WriteOptions};
 use watchkeeper_kinds::Api;
 
+use crate::access::{Access, Target, Transcript, object};
 use crate::methods::every_method;
-use crate::way::{Place, Transcript, Way, object};
 
-/// Objects of every kind that the embedded server stores, and those that are only reviewed.
+/// Samples of every kind that the embedded server stores or reviews.
 fn samples() -> BTreeMap<(String, String), Vec<Value>> {
     let stored = include_str!("../../../../oracle/tests/defaults/objects.jsonl");
     let stored = stored.lines().filter(|line| line.starts_with('{')).map(|line| line.parse().unwrap());
@@ -54,10 +54,10 @@ fn samples() -> BTreeMap<(String, String), Vec<Value>> {
     samples
 }
 
-/// Where the samples belong.
+/// The namespace of the samples.
 const NAMESPACE: &str = "default";
 
-/// What is said of a method in the tables.
+/// The table row of a method.
 pub(crate) struct Row {
     group_version: &'static str,
     plural: &'static str,
@@ -67,7 +67,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Whether the embedded server lists such objects.
+    /// Returns whether the embedded server supports `list`.
     fn is_listed(&self) -> bool {
         self.embedded && self.has("list")
     }
@@ -76,7 +76,7 @@ impl Row {
         self.verbs == "all" || self.verbs.split(',').any(|it| it == verb)
     }
 
-    /// What its steps begin with.
+    /// Returns the prefix of the steps' names.
     pub(crate) fn what(&self) -> String {
         format!("{} {}: ", self.group_version, self.plural)
     }
@@ -97,17 +97,17 @@ macro_rules! rows {
 
 pub(crate) const ROWS: &[Row] = every_method!(rows);
 
-/// Calls every method, and asks what it returns for its objects, for one that is not there, and for new ones.
-pub(crate) async fn play(way: Way, place: &Place, written: &WriteOptions) -> Transcript {
+/// Calls every method, and lists, gets and creates objects.
+pub(crate) async fn play(access: Access, target: &Target, written: &WriteOptions) -> Transcript {
     let samples = samples();
     let mut transcript = Transcript::default();
     let mut rows = ROWS.iter();
     macro_rules! call {
         ($accessor:ident, $method:ident, namespaced) => {
-            place.client.$accessor().$method(NAMESPACE)
+            target.client.$accessor().$method(NAMESPACE)
         };
         ($accessor:ident, $method:ident, cluster) => {
-            place.client.$accessor().$method()
+            target.client.$accessor().$method()
         };
     }
     macro_rules! ask_all {
@@ -118,7 +118,7 @@ pub(crate) async fn play(way: Way, place: &Place, written: &WriteOptions) -> Tra
                 let of_kind = samples.get(&($version.to_owned(), $kind.to_owned()));
                 let of_kind = of_kind.map(Vec::as_slice).unwrap_or_default();
                 let api = call!($accessor, $method, $scope);
-                Box::pin(ask_in(&mut transcript, way, place, api, row, of_kind, written)).await;
+                Box::pin(ask_in(&mut transcript, access, target, api, row, of_kind, written)).await;
             })*
         };
     }
@@ -126,11 +126,11 @@ pub(crate) async fn play(way: Way, place: &Place, written: &WriteOptions) -> Tra
     transcript
 }
 
-/// Asks through the typed client or, for the same resource, through the dynamic one.
+/// Runs the steps with the typed or the dynamic client.
 async fn ask_in<K>(
     note: &mut Transcript,
-    way: Way,
-    place: &Place,
+    access: Access,
+    target: &Target,
     api: Api<K>,
     row: &Row,
     samples: &[Value],
@@ -138,13 +138,13 @@ async fn ask_in<K>(
 ) where
     K: serde::Serialize + serde::de::DeserializeOwned,
 {
-    match way {
-        Way::Dynamic => {
-            let objects = place.client.dynamic(&row.group_version.parse().unwrap(), row.plural);
+    match access {
+        Access::Dynamic => {
+            let objects = target.client.dynamic(&row.group_version.parse().unwrap(), row.plural);
             let objects = if row.namespaced { objects.namespace(NAMESPACE) } else { objects };
             ask(note, &objects, row, samples, written).await;
         }
-        _ => ask(note, &way.typed(api), row, samples, written).await,
+        _ => ask(note, &access.typed(api), row, samples, written).await,
     }
 }
 
@@ -168,7 +168,7 @@ async fn ask<T>(
     let listed = objects.list(&ListOptions::default()).await;
     let listed = listed.map(|list| {
         if row.embedded {
-            // each server begins with objects of its own
+            // servers start with different objects
             json!("listed")
         } else {
             json!(list.items)
@@ -189,7 +189,7 @@ async fn ask<T>(
     }
 }
 
-/// That the embedded server has what the tables say that it has.
+/// Checks that the embedded server supports the resources in the tables.
 pub(crate) fn check_embedded(transcript: &Transcript) {
     for row in ROWS {
         let step = format!("{}list", row.what());
@@ -197,6 +197,6 @@ pub(crate) fn check_embedded(transcript: &Transcript) {
         assert_eq!(listed == "listed", row.is_listed(), "{step}: {listed}");
     }
     let refused: Vec<String> = transcript.refusals().filter(|it| it.contains(": create ")).collect();
-    let [bound] = &refused[..] else { panic!("only there is no pod to bind: {refused:?}") };
+    let [bound] = &refused[..] else { panic!("only binding must fail: {refused:?}") };
     assert!(bound.ends_with(r#"refused: pods "no-such-pod" not found"#), "{bound}");
 }

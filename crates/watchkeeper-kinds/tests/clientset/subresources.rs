@@ -1,4 +1,4 @@
-//! Every subresource, by its method and through the dynamic client.
+//! Every subresource, with typed and dynamic clients.
 
 use serde_json::{Value, json};
 use watchkeeper_client::dynamic::DynamicObject;
@@ -10,7 +10,7 @@ use watchkeeper_kinds::k8s_openapi::api::core::v1::Binding;
 use watchkeeper_kinds::k8s_openapi::api::policy::v1::Eviction;
 use watchkeeper_kinds::{Api, Scaled};
 
-use crate::way::{Place, Transcript, Way, object};
+use crate::access::{Access, Target, Transcript, object};
 
 fn pod(name: &str) -> Value {
     json!({
@@ -80,20 +80,20 @@ fn write() -> WriteOptions {
 const STRATEGIC: PatchKind = PatchKind::Strategic;
 const MERGE: PatchKind = PatchKind::Merge;
 
-/// Asks all.
-pub(crate) async fn play(way: Way, place: &Place) -> Transcript {
-    match way {
-        Way::Dynamic => Box::pin(dynamic(place)).await,
-        _ => Box::pin(typed(way, place)).await,
+/// Runs all steps.
+pub(crate) async fn play(access: Access, target: &Target) -> Transcript {
+    match access {
+        Access::Dynamic => Box::pin(dynamic(target)).await,
+        _ => Box::pin(typed(access, target)).await,
     }
 }
 
-async fn typed(way: Way, place: &Place) -> Transcript {
+async fn typed(access: Access, target: &Target) -> Transcript {
     let mut transcript = Transcript::default();
     let note = &mut transcript;
-    let (core, apps, namespace) = (place.client.core_v1(), place.client.apps_v1(), &place.namespace);
+    let (core, apps, namespace) = (target.client.core_v1(), target.client.apps_v1(), &target.namespace);
 
-    let pods = way.typed(core.pods(namespace));
+    let pods = access.typed(core.pods(namespace));
     for name in ["a", "b"] {
         pods.create(&object(pod(name)), &write()).await.unwrap();
     }
@@ -113,26 +113,26 @@ async fn typed(way: Way, place: &Place) -> Transcript {
     note.note_outcome("patch resize", &pods.patch_resize("a", STRATEGIC, &larger("300m"), &write()).await);
 
     let mut bound: Binding = object(binding());
-    bound.metadata.name = None; // filled in
+    bound.metadata.name = None; // defaults to the pod's
     note.note_outcome("bind", &pods.bind("a", &bound, &write()).await);
     note.note_outcome("bind again", &pods.bind("a", &bound, &write()).await);
     note.note("bound", &pods.get("a").await.unwrap());
     note.note_outcome("evict", &pods.evict("b", &Eviction::default(), &write()).await);
     note.note_outcome("evicted", &pods.get("b").await);
 
-    scale(note, &way.typed(apps.deployments(namespace)), workload("apps/v1", "Deployment")).await;
-    scale(note, &way.typed(apps.replica_sets(namespace)), workload("apps/v1", "ReplicaSet")).await;
-    scale(note, &way.typed(apps.stateful_sets(namespace)), workload("apps/v1", "StatefulSet")).await;
-    let controllers = way.typed(core.replication_controllers(namespace));
+    scale(note, &access.typed(apps.deployments(namespace)), workload("apps/v1", "Deployment")).await;
+    scale(note, &access.typed(apps.replica_sets(namespace)), workload("apps/v1", "ReplicaSet")).await;
+    scale(note, &access.typed(apps.stateful_sets(namespace)), workload("apps/v1", "StatefulSet")).await;
+    let controllers = access.typed(core.replication_controllers(namespace));
     scale(note, &controllers, workload("v1", "ReplicationController")).await;
 
-    let accounts = way.typed(core.service_accounts(namespace));
+    let accounts = access.typed(core.service_accounts(namespace));
     accounts.create(&object(json!({"metadata": {"name": "a"}})), &write()).await.unwrap();
     let token = accounts.create_token("a", &object::<TokenRequest>(token_request()), &write()).await;
     assert!(token.as_ref().is_ok_and(|it| it.status.as_ref().is_some_and(|it| it.token.is_some())));
     note.note_outcome("token", &token);
 
-    let namespaces = way.typed(core.namespaces());
+    let namespaces = access.typed(core.namespaces());
     let named = json!({"metadata": {"name": format!("{namespace}-too")}});
     let mut namespace = namespaces.create(&object(named), &write()).await.unwrap();
     namespace.spec.as_mut().unwrap().finalizers = Some(vec!["example.com/mine".to_owned()]);
@@ -155,11 +155,11 @@ where
     transcript.note_outcome("patch scale", &patched);
 }
 
-async fn dynamic(place: &Place) -> Transcript {
+async fn dynamic(target: &Target) -> Transcript {
     let mut transcript = Transcript::default();
     let note = &mut transcript;
-    let of = |version: &str, resource: &str| place.client.dynamic(&version.parse().unwrap(), resource);
-    let namespaced = |version: &str, resource: &str| of(version, resource).namespace(&place.namespace);
+    let of = |version: &str, resource: &str| target.client.dynamic(&version.parse().unwrap(), resource);
+    let namespaced = |version: &str, resource: &str| of(version, resource).namespace(&target.namespace);
 
     let pods = namespaced("v1", "pods");
     for name in ["a", "b"] {
@@ -212,7 +212,7 @@ async fn dynamic(place: &Place) -> Transcript {
     note.note_outcome("token", &token);
 
     let namespaces = of("v1", "namespaces");
-    let named = DynamicObject::new("v1", "Namespace", &format!("{}-too", place.namespace));
+    let named = DynamicObject::new("v1", "Namespace", &format!("{}-too", target.namespace));
     let mut namespace = namespaces.create(&named, &write()).await.unwrap();
     namespace.set(&["spec", "finalizers"], json!(["example.com/mine"]));
     note.note_outcome("finalize", &namespaces.update_subresource("finalize", &namespace, &write()).await);
@@ -231,7 +231,7 @@ async fn patch(
     transcript.note_outcome(step, &patched);
 }
 
-/// That all was done.
+/// Checks that all steps succeeded.
 pub(crate) fn check(transcript: &Transcript) {
     let names = |step: &str| transcript.step(step)["spec"]["ephemeralContainers"].as_array().unwrap().len();
     assert_eq!((names("update ephemeral"), names("patch ephemeral")), (1, 2));

@@ -1,4 +1,4 @@
-//! Every verb.
+//! Every verb on deployments.
 
 use futures_util::StreamExt as _;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use watchkeeper_client::resource::{
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_core::{ListAt, ListRequest, WatchFrom, WatchRequest};
 
-use crate::way::{Place, Transcript, Way, object};
+use crate::access::{Access, Target, Transcript, object};
 
 pub(crate) fn deployment(name: &str, tier: &str) -> Value {
     json!({
@@ -32,7 +32,7 @@ pub(crate) fn write() -> WriteOptions {
     WriteOptions::default()
 }
 
-/// An object, changed in one place.
+/// Returns an object with one field changed.
 fn with<T: Serialize + DeserializeOwned>(object: &T, path: &str, value: Value) -> T {
     let mut tree = serde_json::to_value(object).unwrap();
     *tree.pointer_mut(path).unwrap() = value;
@@ -44,15 +44,15 @@ fn version_of(object: &impl Serialize) -> String {
     tree["metadata"]["resourceVersion"].as_str().unwrap().to_owned()
 }
 
-/// Asks all of deployments.
-pub(crate) async fn play(way: Way, place: &Place) -> Transcript {
-    match way {
-        Way::Dynamic => {
-            let deployments = place.client.dynamic(&"apps/v1".parse().unwrap(), "deployments");
-            Box::pin(ask(&deployments.namespace(&place.namespace))).await
+/// Runs all verbs.
+pub(crate) async fn play(access: Access, target: &Target) -> Transcript {
+    match access {
+        Access::Dynamic => {
+            let deployments = target.client.dynamic(&"apps/v1".parse().unwrap(), "deployments");
+            Box::pin(ask(&deployments.namespace(&target.namespace))).await
         }
         _ => {
-            let deployments = way.typed(place.client.apps_v1().deployments(&place.namespace));
+            let deployments = access.typed(target.client.apps_v1().deployments(&target.namespace));
             Box::pin(ask(&*deployments)).await
         }
     }
@@ -150,7 +150,7 @@ where
     transcript
 }
 
-/// What two managers may do to a deployment, and whose its fields are in the end.
+/// Applies a deployment by two managers, and records field ownership.
 async fn ask_to_apply<T>(note: &mut Transcript, deployments: &ResourceClient<T>)
 where
     T: Serialize + DeserializeOwned,
@@ -165,7 +165,7 @@ where
     };
     let template = json!({"spec": {"containers": [{"name": "c", "image": "nginx:2"}]}});
     let scaled = with("spec", json!({"replicas": 4, "template": template}));
-    let condition = json!({"type": "Available", "status": "True", "reason": "Told", "message": "so"});
+    let condition = json!({"type": "Available", "status": "True", "reason": "Observed", "message": "so"});
     let observed = with("status", json!({"replicas": 4, "conditions": [condition]}));
     let left = with("spec", json!({"template": template}));
 
@@ -181,13 +181,13 @@ where
     let refused = deployments.apply(&applied, &by("owner")).await;
     note.note_outcome("apply, in conflict with force", &refused);
     note.note_outcome("apply status", &deployments.apply_status(&observed, &by("controller")).await);
-    // What is no longer applied by anybody goes.
+    // Fields without an owner are removed.
     let left = deployments.apply(&left, &by("scaler")).await.unwrap();
     note.note("apply less", &left);
     note.note("owners", &owners(&left));
 }
 
-/// Whose the fields of an object are, without when.
+/// Returns the managed fields of an object, without timestamps.
 fn owners(object: &impl Serialize) -> Vec<Value> {
     let tree = serde_json::to_value(object).unwrap();
     let mut owners = tree["metadata"]["managedFields"].as_array().unwrap().clone();
@@ -203,7 +203,7 @@ fn note_list<T: Serialize>(transcript: &mut Transcript, step: &str, list: &List<
     transcript.note(step, &json!({"items": list.items, "remaining": list.remaining}));
 }
 
-/// That all was done.
+/// Checks that all steps succeeded.
 pub(crate) fn check(transcript: &Transcript) {
     assert_eq!(transcript.step("create")["spec"]["replicas"], 1);
     assert_eq!(transcript.step("json")["spec"]["replicas"], 3);
@@ -221,7 +221,7 @@ pub(crate) fn check(transcript: &Transcript) {
     assert_eq!(transcript.step("deleted")["metadata"]["name"], "a");
     assert_eq!(transcript.step("apply, by force")["spec"]["replicas"], 4);
     assert!(transcript.step("apply, in conflict with force").as_str().unwrap().contains("\"scaler\""));
-    assert_eq!(transcript.step("apply status")["status"]["conditions"][0]["reason"], "Told");
+    assert_eq!(transcript.step("apply status")["status"]["conditions"][0]["reason"], "Observed");
     assert_eq!(transcript.step("apply less")["spec"]["replicas"], 1);
     assert_eq!(transcript.step("owners").as_array().unwrap().len(), 3);
 }

@@ -1,19 +1,19 @@
-//! A world: an embedded server of one's own, so that what is asked in one way does not know of the others.
+//! A separate embedded server per scenario.
 
 use watchkeeper_testkit::TestCluster;
 
-use crate::way::Place;
+use crate::access::Target;
 
 pub(crate) struct World {
     pub(crate) cluster: TestCluster,
-    pub(crate) place: Place,
+    pub(crate) target: Target,
 }
 
 impl World {
     pub(crate) async fn start() -> Self {
         let cluster = TestCluster::start().await.unwrap();
-        let place = Place::new(cluster.kubeconfig_path(), cluster.namespace());
-        Self { cluster, place }
+        let target = Target::new(cluster.kubeconfig_path(), cluster.namespace());
+        Self { cluster, target }
     }
 
     pub(crate) async fn stop(self) {

@@ -1,4 +1,4 @@
-//! The typed factory as Rust.
+//! Renders the typed factory.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use crate::render::GENERATED;
 use crate::table::{Resource, by_group};
 
-/// How long a line is, as rustfmt has it.
+/// rustfmt's line width.
 const WIDTH: usize = 110;
 
-/// The files by their paths in the crate.
+/// Returns the files by their paths in the crate.
 pub(crate) fn files() -> BTreeMap<String, String> {
     let mut groups = by_group();
     for versions in groups.values_mut() {
@@ -102,9 +102,9 @@ fn informers(resource: &Resource) -> String {
     format!("{}Informers", resource.client())
 }
 
-/// All of them as rows.
+/// Renders all resources as rows.
 fn table(resources: &[&Resource]) -> String {
-    let mut text = "/// What can be watched: group, version, resource, kind, whether it is in namespaces.\n\
+    let mut text = "/// The resources that can be watched: group, version, resource, kind, and whether it is namespaced.\n\
                     #[rustfmt::skip]\npub(super) const WATCHED: &[(&str, &str, &str, &str, bool)] = &[\n"
         .to_owned();
     for Resource { group, version, plural, kind, namespaced, .. } in resources {
@@ -113,7 +113,7 @@ fn table(resources: &[&Resource]) -> String {
     text + "];\n"
 }
 
-/// A macro that is given every method, for tests that walk over all of them.
+/// Renders a macro over every method, for tests.
 fn methods(resources: &[&Resource]) -> String {
     let mut file = format!("//! Every method of the typed factory.\n{GENERATED}\n");
     file.push_str(

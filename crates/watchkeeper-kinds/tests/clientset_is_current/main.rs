@@ -1,5 +1,5 @@
-//! The ClientSet and the typed factory that are committed are those that the tables of resources give.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+//! Checks that the committed ClientSet and typed factory match the resource tables.
+#![allow(clippy::unwrap_used, reason = "a failure to set up is a test failure")]
 
 mod informers;
 mod render;
@@ -11,16 +11,16 @@ use std::path::Path;
 
 #[test]
 fn the_committed_clientset_is_current() {
-    is_current("src/clientset/generated", &render::files());
+    assert_current("src/clientset/generated", &render::files());
 }
 
 #[test]
 fn the_committed_factory_is_current() {
-    is_current("src/factory/generated", &informers::files());
+    assert_current("src/factory/generated", &informers::files());
 }
 
-/// The files are as committed, and the folder has no others.
-fn is_current(folder: &str, files: &BTreeMap<String, String>) {
+/// Checks that the committed files are current and that there are no others.
+fn assert_current(folder: &str, files: &BTreeMap<String, String>) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let committed: BTreeSet<String> = fs::read_dir(root.join(folder))
         .into_iter()
@@ -42,17 +42,17 @@ fn is_current(folder: &str, files: &BTreeMap<String, String>) {
     let wrong: Vec<&str> = stale.map(|(path, _)| path.as_str()).chain(surplus.map(String::as_str)).collect();
     assert!(
         wrong.is_empty(),
-        "not what the tables give: {wrong:?}; to write them anew: \
+        "{wrong:?} do not match the tables; to regenerate: \
          WATCHKEEPER_WRITE=1 cargo test -p watchkeeper-kinds --test clientset_is_current"
     );
 }
 
-/// Kinds that have lists and no method, though their group and version has one.
+/// Kinds with lists but without a method in their group version.
 const WITHOUT_METHOD: &[(&str, &str)] = &[
-    // Documents of discovery, no resources.
+    // Discovery documents, not resources.
     ("v1", "APIGroup"),
     ("v1", "APIResource"),
-    // Kubernetes 1.37 does not serve them in this version by default, so that k8s-openapi has no types.
+    // Not served by default in Kubernetes 1.37, so k8s-openapi has no types.
     ("admissionregistration.k8s.io/v1alpha1", "ValidatingAdmissionPolicy"),
     ("admissionregistration.k8s.io/v1alpha1", "ValidatingAdmissionPolicyBinding"),
     ("admissionregistration.k8s.io/v1beta1", "MutatingWebhookConfiguration"),
@@ -64,8 +64,7 @@ const WITHOUT_METHOD: &[(&str, &str)] = &[
     ("scheduling.k8s.io/v1beta1", "PriorityClass"),
 ];
 
-/// The schema tables are made of Kubernetes' Go types, the ClientSet is not: a kind that has lists is a
-/// resource.
+/// The schema tables are generated from Go types: a kind with lists is a resource and must have a method.
 #[test]
 fn every_kind_that_has_lists_has_a_method() {
     let resources = table::resources();
@@ -91,7 +90,7 @@ fn every_kind_that_has_lists_has_a_method() {
 }
 
 #[test]
-fn every_subresource_has_a_method_or_is_of_another_module() {
+fn every_subresource_has_a_method() {
     let typed = ["approval", "binding", "ephemeralcontainers", "eviction", "finalize", "resize", "scale"];
     let generic = ["status", "token"];
     let streams = ["attach", "exec", "log", "portforward", "proxy"];
@@ -103,7 +102,7 @@ fn every_subresource_has_a_method_or_is_of_another_module() {
 }
 
 #[test]
-fn methods_have_the_words_of_the_kind() {
+fn method_names_are_derived_from_the_kind() {
     let resources = table::resources();
     let method = |kind: &str| resources.iter().find(|it| it.kind == kind).unwrap().method();
     assert_eq!(method("Pod"), "pods");

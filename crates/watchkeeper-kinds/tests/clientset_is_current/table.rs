@@ -1,10 +1,10 @@
-//! The tables of resources, as far as the ClientSet is made of them.
+//! Reads the resource tables.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// A resource, and what it is called in Rust.
+/// A resource and its names in Rust.
 #[derive(Debug, Clone)]
 pub(crate) struct Resource {
     /// Empty for the core group.
@@ -14,12 +14,12 @@ pub(crate) struct Resource {
     pub(crate) kind: String,
     pub(crate) namespaced: bool,
     pub(crate) verbs: String,
-    /// Whether the embedded server has it.
+    /// Whether the embedded server supports it.
     pub(crate) embedded: bool,
     pub(crate) subresources: Vec<String>,
 }
 
-/// The resources of both tables, in the order of the tables.
+/// Returns the resources of both tables, in order.
 pub(crate) fn resources() -> Vec<Resource> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let served = read(&crates.join("watchkeeper-apiserver/tables/resources.txt"), true);
@@ -27,7 +27,7 @@ pub(crate) fn resources() -> Vec<Resource> {
     served.into_iter().chain(others).collect()
 }
 
-/// The same by group, and in it by version, both by their names.
+/// Returns the resources by group and version.
 pub(crate) fn by_group() -> BTreeMap<String, BTreeMap<String, Vec<Resource>>> {
     let mut groups: BTreeMap<String, BTreeMap<String, Vec<Resource>>> = BTreeMap::new();
     for resource in resources() {
@@ -58,20 +58,20 @@ fn read(path: &Path, embedded: bool) -> Vec<Resource> {
             ["sub", name, _, _] => {
                 resources.last_mut().unwrap().subresources.push(name.to_owned());
             }
-            _ => panic!("{}: {line:?} is no row", path.display()),
+            _ => panic!("{}: invalid row {line:?}", path.display()),
         }
     }
     resources
 }
 
 impl Resource {
-    /// Whether it can be listed and watched.
+    /// Returns whether the resource can be listed and watched.
     pub(crate) fn is_watched(&self) -> bool {
         let has = |verb| self.verbs.split(',').any(|it| it == verb);
         self.verbs == "all" || (has("list") && has("watch"))
     }
 
-    /// `core`, `apps`, `rbac`: the group in client-go's words.
+    /// Returns the group's name in client-go: `core`, `apps`, `rbac`.
     pub(crate) fn group_word(&self) -> &str {
         match self.group.as_str() {
             "" => "core",
@@ -79,7 +79,7 @@ impl Resource {
         }
     }
 
-    /// Where k8s-openapi has the types of the group.
+    /// Returns the module of the group in k8s-openapi.
     pub(crate) fn module(&self) -> String {
         match self.group.as_str() {
             "apiextensions.k8s.io" => "apiextensions_apiserver::pkg::apis::apiextensions".to_owned(),
@@ -107,7 +107,7 @@ impl Resource {
         }
     }
 
-    /// `network_policies`: the plural, in the words that the kind is made of.
+    /// Returns the plural, split into the words of the kind: `network_policies`.
     pub(crate) fn method(&self) -> String {
         let letters: Vec<char> = self.kind.chars().collect();
         let begins = |at: usize| {

@@ -51,9 +51,9 @@ fn name(map: &ConfigMap) -> &str {
     map.metadata.name.as_deref().unwrap_or_default()
 }
 
-/// Every method is of the resource that the tables say, and so is its row of the table of names.
+/// Every method and every table row refers to the resource in the tables.
 #[test]
-fn every_method_is_of_the_resource_that_it_says() {
+fn every_method_has_the_resource_in_the_tables() {
     let mut count = 0;
     let factory = TypedFactory::from(InformerFactory::new(nothing));
     let generic = TypedFactory::from(InformerFactory::new(|_: &Collection| {
@@ -92,7 +92,7 @@ fn nothing(_: &Collection) -> Box<dyn ListWatch> {
 }
 
 #[tokio::test]
-async fn one_watch_serves_every_type_and_whoever_wants_none() {
+async fn one_watch_serves_all_types_and_untyped_informers() {
     let world = World::start().await;
     let here = world.cluster.namespace().to_owned();
     let watches =
@@ -110,10 +110,10 @@ async fn one_watch_serves_every_type_and_whoever_wants_none() {
         resource: "configmaps".to_owned(),
     };
     let trees = factory.for_resource(&found).unwrap();
-    let (heard, mut hears) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let mut handler = maps.handle(SubscriptionOptions::default(), move |change| {
         if let Notification::Added { new, initial } = change {
-            let _ = heard.send((name(&new).to_owned(), initial));
+            let _ = sender.send((name(&new).to_owned(), initial));
         }
     });
     let mut changes = settings.changes(SubscriptionOptions::default());
@@ -131,14 +131,16 @@ async fn one_watch_serves_every_type_and_whoever_wants_none() {
     assert_eq!(trees.lister().namespace(&here).get("a").unwrap().unwrap().kind(), "ConfigMap");
     let mut added = Vec::new();
     while added.last() != Some(&"b".to_owned()) {
-        let Some(Notification::Added { new, .. }) = changes.next().await else { panic!("nothing else") };
+        let Some(Notification::Added { new, .. }) = changes.next().await else {
+            panic!("expected an addition")
+        };
         added.push(new.name().to_owned());
     }
-    let mut told = BTreeMap::new();
-    while !told.contains_key("b") {
-        told.extend(hears.recv().await);
+    let mut received = BTreeMap::new();
+    while !received.contains_key("b") {
+        received.extend(receiver.recv().await);
     }
-    assert_eq!((told["a"], told["b"]), (true, false));
+    assert_eq!((received["a"], received["b"]), (true, false));
     assert_eq!((factory.collections().len(), watches.hits()), (1, 1));
 
     let kept = maps.clone().keep(Keep::Decoded).lister();
@@ -151,11 +153,11 @@ async fn one_watch_serves_every_type_and_whoever_wants_none() {
 }
 
 #[tokio::test]
-async fn what_is_used_as_in_client_go_works_as_in_client_go() {
+async fn usage_patterns_of_client_go_work() {
     let world = World::start().await;
     let here = world.cluster.namespace().to_owned();
     world.create(&here, "a", "ann").await;
-    let (heard, mut hears) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let lister = {
         let factory = TypedFactory::new(&world.client); // a local variable
         let at = GroupVersionResource {
@@ -166,7 +168,7 @@ async fn what_is_used_as_in_client_go_works_as_in_client_go() {
         let maps = factory.for_resource(&at).unwrap();
         factory.core_v1().config_maps().handle(SubscriptionOptions::default(), move |change| {
             if let Notification::Added { new, .. } = change {
-                let _ = heard.send(name(&new).to_owned());
+                let _ = sender.send(name(&new).to_owned());
             }
         });
         factory.start();
@@ -182,14 +184,14 @@ async fn what_is_used_as_in_client_go_works_as_in_client_go() {
     assert!(error.starts_with("ConfigMap \"b\" has no namespace"), "{error}");
     let mut names = Vec::new();
     while names.last().map(String::as_str) != Some("b") {
-        names.push(tokio::time::timeout(PATIENCE, hears.recv()).await.unwrap().unwrap());
+        names.push(tokio::time::timeout(PATIENCE, receiver.recv()).await.unwrap().unwrap());
     }
     assert!(names.contains(&"a".to_owned()));
     world.cluster.stop().await;
 }
 
 #[tokio::test]
-async fn what_is_narrower_is_an_informer_of_its_own_and_defaults_concern_only_what_is_in_namespaces() {
+async fn narrowed_informers_are_separate_and_defaults_apply_to_namespaced_resources() {
     let world = World::start().await;
     let (here, there) =
         (world.cluster.namespace().to_owned(), world.cluster.fresh_namespace().await.unwrap());

@@ -1,4 +1,4 @@
-//! A type of one's own.
+//! A custom type.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use watchkeeper_kinds::k8s_openapi::NamespaceResourceScope;
 use watchkeeper_kinds::k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use watchkeeper_kinds::kube_core::Resource;
 
-/// A ConfigMap, as far as this program knows it.
+/// A partial ConfigMap.
 #[derive(Deserialize, Debug)]
 pub(crate) struct Settings {
     metadata: ObjectMeta,

@@ -1,7 +1,7 @@
 //! Cells of horizontal pod autoscalers, of both versions.
 //!
-//! In `autoscaling/v1` there is a field for the one metric that it knew, and annotations hold the
-//! others; they are read into the shape of `v2` first.
+//! `autoscaling/v1` has a field for one metric and annotations for the others, which are converted to
+//! the form of `v2` first.
 
 use serde_json::{Value, json};
 use watchkeeper_wire::json_path::at;
@@ -15,7 +15,7 @@ pub(crate) fn reference(subject: &Subject<'_>) -> Value {
     Value::from(format!("{}/{}", target("kind"), target("name")))
 }
 
-/// What is measured, against what is wanted: `cpu: 12%/80%`. The first two are shown.
+/// Current and target values: `cpu: 12%/80%`. Shows the first two.
 pub(crate) fn targets(subject: &Subject<'_>) -> Value {
     let (wanted, measured) = match metrics_of_v1(subject.object) {
         Some(read) => read,
@@ -49,7 +49,7 @@ fn target(metric: &Value, measured: Option<&Value>) -> String {
     let name =
         if is_resource { format!("{}: ", text_or_empty(&metric[source], "name")) } else { String::new() };
     match (kind, wanted("averageValue")) {
-        // Of an average that was not measured, Go prints the zero where it holds it as a value.
+        // For an average without a measurement, Go prints zero where it is not a pointer.
         ("Resource" | "ContainerResource" | "Pods", average @ Some(_)) | ("Pods", average @ None) => {
             let now = measured.map_or_else(|| UNKNOWN.to_owned(), |_| amount_or_nil(current("averageValue")));
             format!("{name}{now}/{}", amount_or_nil(average))
@@ -72,12 +72,12 @@ fn target(metric: &Value, measured: Option<&Value>) -> String {
     }
 }
 
-/// An amount that Go holds by a pointer.
+/// Formats a quantity that is a pointer in Go.
 fn amount_or_nil(value: Option<&Value>) -> String {
     value.map_or_else(|| "<nil>".to_owned(), |value| amount(Some(value)))
 }
 
-/// What is wanted and what is measured, read from an object of `v1`; `None` if it is none.
+/// Returns the target and current metrics of a `v1` object; `None` for other versions.
 fn metrics_of_v1(object: &Value) -> Option<(Vec<Value>, Vec<Value>)> {
     let annotations = at(object, "metadata.annotations");
     let annotated =
@@ -99,8 +99,7 @@ fn metrics_of_v1(object: &Value) -> Option<(Vec<Value>, Vec<Value>)> {
     Some((wanted, measured))
 }
 
-/// A metric as `v1` writes it into annotations, in the shape of `v2`. `v1` puts `target` or `current`
-/// before the names of the values.
+/// Converts a metric in an annotation of `v1` to `v2`. `v1` prefixes the names of values with `target` or `current`.
 fn in_v2(metric: &Value, place: &str) -> Value {
     let kind = text_or_empty(metric, "type");
     let mut source = kind.to_owned();
@@ -115,7 +114,7 @@ fn in_v2(metric: &Value, place: &str) -> Value {
         }
         at(old, &format!("{place}{name}")).cloned().unwrap_or_default()
     };
-    // An object's average has no prefix.
+    // The average of an Object metric has no prefix.
     let average = match prefix("averageValue") {
         Value::Null => at(old, "averageValue").cloned().unwrap_or_default(),
         average => average,

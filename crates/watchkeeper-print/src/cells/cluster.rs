@@ -1,14 +1,14 @@
-//! Cells of nodes, events, quotas, policies and of what the server itself has.
+//! Cells of nodes, events, quotas, policies and server resources.
 
 use serde_json::Value;
 use watchkeeper_wire::json_path::at;
 
 use crate::cell::Subject;
-use crate::value::{amount, filled, int, list, text, text_or_empty};
+use crate::value::{amount, int, list, or_placeholder, text, text_or_empty};
 
 pub(crate) fn node_status(subject: &Subject<'_>) -> Value {
     let conditions = list(subject.object, "status.conditions");
-    // If there are two, the last is meant.
+    // The last of several counts.
     let ready = conditions.iter().rfind(|condition| text(condition, "type") == Some("Ready"));
     let ready = match ready.map(|condition| text_or_empty(condition, "status")) {
         Some("True") => "Ready",
@@ -19,7 +19,7 @@ pub(crate) fn node_status(subject: &Subject<'_>) -> Value {
     Value::from(format!("{ready}{}", if is_closed { ",SchedulingDisabled" } else { "" }))
 }
 
-/// By two kinds of labels: the role in the name, or in the value.
+/// Roles, from labels with the role in the key or in the value.
 pub(crate) fn node_roles(subject: &Subject<'_>) -> Value {
     let labels = at(subject.object, "metadata.labels").and_then(Value::as_object);
     let role = |(key, value): (&String, &Value)| match key.strip_prefix("node-role.kubernetes.io/") {
@@ -31,10 +31,10 @@ pub(crate) fn node_roles(subject: &Subject<'_>) -> Value {
     roles.retain(|role| !role.is_empty());
     roles.sort();
     roles.dedup();
-    Value::from(filled(roles.join(","), "<none>"))
+    Value::from(or_placeholder(roles.join(","), "<none>"))
 }
 
-/// The first address of a type.
+/// First address of a type.
 pub(crate) fn node_address(subject: &Subject<'_>, wanted: &'static str) -> Value {
     let addresses = list(subject.object, "status.addresses");
     let address = addresses.iter().find(|address| text(address, "type") == Some(wanted));
@@ -43,14 +43,14 @@ pub(crate) fn node_address(subject: &Subject<'_>, wanted: &'static str) -> Value
 
 pub(crate) fn node_kernel(subject: &Subject<'_>) -> Value {
     let kernel = text_or_empty(subject.object, "status.nodeInfo.kernelVersion").to_owned();
-    let kernel = filled(kernel, "<unknown>");
+    let kernel = or_placeholder(kernel, "<unknown>");
     Value::from(match text_or_empty(subject.object, "status.nodeInfo.architecture") {
         "" => kernel,
         architecture => format!("{kernel} ({architecture})"),
     })
 }
 
-/// An event has other names for its fields in `events.k8s.io`: the first of these that is there counts.
+/// Returns the first of two fields: `events.k8s.io` has other names for the fields of an event.
 fn either<'a>(event: &'a Value, paths: [&str; 2]) -> &'a str {
     paths.iter().find_map(|path| text(event, path).filter(|text| !text.is_empty())).unwrap_or_default()
 }
@@ -79,7 +79,7 @@ pub(crate) fn event_count(subject: &Subject<'_>) -> Value {
     Value::from(match at(event, "series") {
         Some(series) => int(series, "count"),
         None => match int(event, "count").max(int(event, "deprecatedCount")) {
-            0 => 1, // an event that happened once is not counted
+            0 => 1, // a single event has no count
             count => count,
         },
     })
@@ -115,7 +115,7 @@ pub(crate) fn event_message(subject: &Subject<'_>) -> Value {
     Value::from(either(subject.object, ["message", "note"]).trim())
 }
 
-/// What is used of what is allowed, by name; limits have a column of their own.
+/// Used and hard values by name. Limits have their own column.
 fn quota(subject: &Subject<'_>, limits: bool) -> Value {
     let hard = at(subject.object, "status.hard").and_then(Value::as_object);
     let used = at(subject.object, "status.used");
@@ -142,7 +142,7 @@ pub(crate) fn binding_role(subject: &Subject<'_>) -> Value {
     Value::from(format!("{}/{}", role("kind"), role("name")))
 }
 
-/// The subjects of one kind; accounts with their namespaces.
+/// The subjects of one kind; service accounts with their namespace.
 pub(crate) fn binding_subjects(subject: &Subject<'_>, kind: &'static str) -> Value {
     let named = |it: &Value| match kind {
         "ServiceAccount" => format!("{}/{}", text_or_empty(it, "namespace"), text_or_empty(it, "name")),
@@ -161,13 +161,13 @@ pub(crate) fn apiservice_service(subject: &Subject<'_>) -> Value {
     })
 }
 
-/// Whether a definition is served.
+/// Whether a CustomResourceDefinition is established.
 pub(crate) fn definition_established(subject: &Subject<'_>) -> Value {
     let mut conditions = list(subject.object, "status.conditions").iter();
     conditions.any(|it| it["type"] == "Established" && it["status"] == "True").into()
 }
 
-/// The versions of a definition that are served, and which is stored.
+/// The served versions of a CustomResourceDefinition, and the storage version.
 pub(crate) fn definition_versions(subject: &Subject<'_>) -> Value {
     let served = list(subject.object, "spec.versions").iter().filter(|version| version["served"] == true);
     let versions = served.map(|version| {
@@ -177,7 +177,7 @@ pub(crate) fn definition_versions(subject: &Subject<'_>) -> Value {
     versions.collect::<Vec<_>>().join(",").into()
 }
 
-/// `True`, or else why not: `False (MissingEndpoints)`.
+/// `True`, or the reason: `False (MissingEndpoints)`.
 pub(crate) fn apiservice_available(subject: &Subject<'_>) -> Value {
     let conditions = list(subject.object, "status.conditions");
     let Some(available) = conditions.iter().find(|condition| text(condition, "type") == Some("Available"))
@@ -209,7 +209,7 @@ pub(crate) fn policybinding_parameters(subject: &Subject<'_>) -> Value {
     })
 }
 
-/// A selector as Go prints the struct: nobody means it to be read, but it is what is sent.
+/// Formats a selector as Go prints the struct, which is what the server sends.
 fn go_selector(selector: &Value) -> String {
     let mut labels: Vec<_> =
         at(selector, "matchLabels").and_then(Value::as_object).into_iter().flatten().collect();

@@ -1,5 +1,4 @@
-//! Cells of their own: what takes more than a path to print, by the name that `tables/columns.txt`
-//! calls it by.
+//! Special cells, by their name in `tables/columns.txt`.
 
 mod autoscaler;
 mod cluster;
@@ -11,7 +10,7 @@ use crate::cell::{Special, SpecialOf};
 
 pub use storage::default_storage_class;
 
-/// The cell of that name.
+/// Returns the cell of this name.
 pub(crate) fn special(name: &str) -> Option<Special> {
     Some(match name {
         "apiservice.available" => cluster::apiservice_available,
@@ -66,8 +65,8 @@ pub(crate) fn special(name: &str) -> Option<Special> {
     })
 }
 
-/// The cell of that name, which shows a moment.
-pub(crate) fn moment(name: &str) -> Option<Special> {
+/// Returns the timestamp cell of this name.
+pub(crate) fn timestamp(name: &str) -> Option<Special> {
     Some(match name {
         "event.first" => cluster::event_first,
         "event.last" => cluster::event_last,
@@ -76,7 +75,7 @@ pub(crate) fn moment(name: &str) -> Option<Special> {
     })
 }
 
-/// The cell of that name, which needs to be told more.
+/// Returns the cell of this name that takes an argument.
 pub(crate) fn special_of(name: &str) -> Option<SpecialOf> {
     Some(match name {
         "binding.subjects" => cluster::binding_subjects,
@@ -85,7 +84,7 @@ pub(crate) fn special_of(name: &str) -> Option<SpecialOf> {
     })
 }
 
-/// The first few of many: `a,b,c + 2 more...`.
+/// Joins the first few elements: `a,b,c + 2 more...`.
 fn first_few(all: &[String], few: usize, separator: &str) -> String {
     let shown = all[..all.len().min(few)].join(separator);
     match all.len() - all.len().min(few) {
@@ -111,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn services_print_where_they_can_be_reached() {
+    fn services_print_their_addresses() {
         let balancer = |ingress: Value, external: Value| {
             json!({"spec": {"type": "LoadBalancer", "externalIPs": external},
                    "status": {"loadBalancer": {"ingress": ingress}}})
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_the_first_few_are_shown() {
+    fn long_lists_are_abbreviated() {
         let hosts = |hosts: &[&str]| {
             let rules: Vec<_> = hosts.iter().map(|host| json!({"host": host})).collect();
             json!({"spec": {"rules": rules}})
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn both_views_of_an_event_print_the_same() {
+    fn both_versions_of_an_event_print_the_same() {
         let core = json!({"involvedObject": {"kind": "Pod", "name": "a"}, "message": " m ", "count": 3,
             "source": {"component": "c", "host": "h"}, "firstTimestamp": "2026-11-15T09:00:00Z",
             "lastTimestamp": "2026-11-15T09:59:00Z"});
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_print_how_far_they_are() {
+    fn jobs_print_their_progress() {
         let job = |spec: Value| json!({"spec": spec, "status": {"succeeded": 2}});
         let done = json!({"status": {"startTime": "2026-11-15T09:00:00Z", "completionTime": "2026-11-15T09:05:30Z",
             "conditions": [{"type": "Suspended", "status": "False"}, {"type": "Complete", "status": "True"}]}});
@@ -235,9 +234,9 @@ mod tests {
     }
 
     #[test]
-    fn the_youngest_class_that_says_so_is_the_default() {
-        let class = |name: &str, created: &str, says: &str| {
-            let annotations = json!({"storageclass.kubernetes.io/is-default-class": says});
+    fn the_youngest_annotated_class_is_the_default() {
+        let class = |name: &str, created: &str, is_default: &str| {
+            let annotations = json!({"storageclass.kubernetes.io/is-default-class": is_default});
             json!({"metadata": {"name": name, "creationTimestamp": created, "annotations": annotations}})
         };
         let (old, new) = ("2026-11-14T00:00:00Z", "2026-11-15T00:00:00Z");
@@ -248,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn autoscalers_print_what_is_measured_against_what_is_wanted() {
+    fn autoscalers_print_current_and_target_values() {
         let percent = |place: &str, percent: i64| json!({"type": "Resource", "resource": {"name": "cpu", place: {"averageUtilization": percent}}});
         let v2 = |wanted: Value, measured: Value| json!({"spec": {"metrics": wanted}, "status": {"currentMetrics": measured}});
         let v1 = json!({"spec": {"targetCPUUtilizationPercentage": 70}, "status": {"currentCPUUtilizationPercentage": 33}});
@@ -271,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn quotas_print_what_is_used_of_what_is_allowed() {
+    fn quotas_print_used_and_hard_limits() {
         let quota = json!({"status": {"hard": {"pods": "10", "limits.cpu": "2000m", "cpu": "1"}, "used": {"pods": "3"}}});
         assert_prints(&[
             ("quota.requests", quota.clone(), "cpu: 0/1, pods: 3/10"),
@@ -280,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_has_prints_what_it_refers_to() {
+    fn server_resources_print_their_references() {
         let subjects = json!({"subjects": [{"kind": "User", "name": "a"}, {"kind": "User", "name": "b"},
                                            {"kind": "ServiceAccount", "namespace": "n", "name": "s"}]});
         let available = |status: &str, reason: &str| json!({"status": {"conditions": [{"type": "Available", "status": status, "reason": reason}]}});

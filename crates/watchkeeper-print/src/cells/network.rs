@@ -5,16 +5,16 @@ use watchkeeper_wire::json_path::at;
 
 use super::first_few;
 use crate::cell::Subject;
-use crate::value::{filled, int, list, text, text_or_empty};
+use crate::value::{int, list, or_placeholder, text, text_or_empty};
 
 pub(crate) fn service_external(subject: &Subject<'_>) -> Value {
     let service = subject.object;
     let external = || list(service, "spec.externalIPs").iter().filter_map(Value::as_str).map(str::to_owned);
     Value::from(match text_or_empty(service, "spec.type") {
-        "ClusterIP" | "NodePort" => filled(external().collect::<Vec<_>>().join(","), "<none>"),
+        "ClusterIP" | "NodePort" => or_placeholder(external().collect::<Vec<_>>().join(","), "<none>"),
         "LoadBalancer" => {
             let all: Vec<String> = balancer_addresses(service).into_iter().chain(external()).collect();
-            filled(all.join(","), "<pending>")
+            or_placeholder(all.join(","), "<pending>")
         }
         "ExternalName" => text_or_empty(service, "spec.externalName").to_owned(),
         _ => "<unknown>".to_owned(),
@@ -31,10 +31,10 @@ pub(crate) fn service_ports(subject: &Subject<'_>) -> Value {
         }
     };
     let ports: Vec<String> = list(subject.object, "spec.ports").iter().map(port).collect();
-    Value::from(filled(ports.join(","), "<none>"))
+    Value::from(or_placeholder(ports.join(","), "<none>"))
 }
 
-/// The addresses of a load balancer, or the names of those that have none, sorted and without repeats.
+/// Returns the addresses of a load balancer, or host names, sorted and unique.
 fn balancer_addresses(object: &Value) -> Vec<String> {
     let address = |ingress: &Value| match (text_or_empty(ingress, "ip"), text_or_empty(ingress, "hostname")) {
         ("", "") => None,
@@ -52,7 +52,7 @@ pub(crate) fn ingress_address(subject: &Subject<'_>) -> Value {
     Value::from(balancer_addresses(subject.object).join(","))
 }
 
-/// The first three hosts. What is left is counted by rules, those without a host included.
+/// The first three hosts. The rest is counted in rules, including those without a host.
 pub(crate) fn ingress_hosts(subject: &Subject<'_>) -> Value {
     const FEW: usize = 3;
     let rules = list(subject.object, "spec.rules");
@@ -106,7 +106,7 @@ pub(crate) fn ipaddress_parent(subject: &Subject<'_>) -> Value {
     })
 }
 
-/// The first three of `address:port`.
+/// The first three `address:port` pairs.
 pub(crate) fn endpoints_addresses(subject: &Subject<'_>) -> Value {
     let subsets = list(subject.object, "subsets");
     if subsets.is_empty() {
@@ -139,12 +139,12 @@ pub(crate) fn endpointslice_ports(subject: &Subject<'_>) -> Value {
         None => text(port, "name").unwrap_or("*").to_owned(),
     };
     let ports: Vec<String> = list(subject.object, "ports").iter().map(port).collect();
-    Value::from(filled(first_few(&ports, 3, ","), "<unset>"))
+    Value::from(or_placeholder(first_few(&ports, 3, ","), "<unset>"))
 }
 
 pub(crate) fn endpointslice_addresses(subject: &Subject<'_>) -> Value {
     let endpoints = list(subject.object, "endpoints").iter();
     let addresses = endpoints.flat_map(|endpoint| list(endpoint, "addresses")).filter_map(Value::as_str);
     let all: Vec<String> = addresses.map(str::to_owned).collect();
-    Value::from(filled(first_few(&all, 3, ","), "<unset>"))
+    Value::from(or_placeholder(first_few(&all, 3, ","), "<unset>"))
 }

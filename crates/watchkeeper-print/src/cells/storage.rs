@@ -1,16 +1,16 @@
-//! Cells of volumes, claims and classes.
+//! Cells of volumes, claims and storage classes.
 
 use serde_json::Value;
 use watchkeeper_wire::json_path::at;
 
 use crate::cell::Subject;
-use crate::value::{amount, list, modes, moment, text, text_or_empty};
+use crate::value::{amount, list, modes, text, text_or_empty, timestamp};
 
 fn annotation<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
     at(object, "metadata.annotations")?.get(name)?.as_str()
 }
 
-/// The phase of a volume or a claim.
+/// Phase of a volume or claim.
 pub(crate) fn volume_phase(subject: &Subject<'_>) -> Value {
     Value::from(match at(subject.object, "metadata.deletionTimestamp") {
         Some(_) => "Terminating",
@@ -18,7 +18,7 @@ pub(crate) fn volume_phase(subject: &Subject<'_>) -> Value {
     })
 }
 
-/// The class of a volume or a claim; an annotation of old goes first.
+/// Class of a volume or claim; the legacy annotation takes precedence.
 pub(crate) fn volume_class(subject: &Subject<'_>) -> Value {
     let old = annotation(subject.object, "volume.beta.kubernetes.io/storage-class");
     Value::from(old.unwrap_or_else(|| text_or_empty(subject.object, "spec.storageClassName")))
@@ -64,8 +64,8 @@ pub(crate) fn storageclass_name(subject: &Subject<'_>) -> Value {
     Value::from(if is_default { format!("{name} (default)") } else { name.to_owned() })
 }
 
-/// Of a list of storage classes, the one that counts as the default: the youngest that says so, and of
-/// several the first by name.
+/// Returns the default of a list of storage classes: the youngest with the annotation, and among several the first
+/// by name.
 pub fn default_storage_class(items: &[Value]) -> Option<&str> {
     let says_so = |class: &&Value| {
         ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"]
@@ -73,7 +73,7 @@ pub fn default_storage_class(items: &[Value]) -> Option<&str> {
             .any(|name| annotation(class, name) == Some("true"))
     };
     let rank = |class: &Value| {
-        let created = at(class, "metadata.creationTimestamp").and_then(moment);
+        let created = at(class, "metadata.creationTimestamp").and_then(timestamp);
         (created, std::cmp::Reverse(text_or_empty(class, "metadata.name").to_owned()))
     };
     let class = items.iter().filter(says_so).max_by_key(|class| rank(class))?;

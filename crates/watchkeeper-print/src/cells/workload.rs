@@ -1,4 +1,4 @@
-//! Cells of pods and of what runs them.
+//! Cells of pods and workloads.
 
 use serde_json::Value;
 use watchkeeper_core::elapsed;
@@ -6,7 +6,7 @@ use watchkeeper_wire::json_path::at;
 
 use crate::cell::Subject;
 use crate::pod::condition;
-use crate::value::{int, list, moment, selector, text, text_or_empty};
+use crate::value::{int, list, selector, text, text_or_empty, timestamp};
 
 pub(crate) fn pod_ready(subject: &Subject<'_>) -> Value {
     let pod = subject.pod();
@@ -21,13 +21,13 @@ pub(crate) fn pod_restarts(subject: &Subject<'_>) -> Value {
     let restarts = subject.pod().restarts;
     Value::from(match restarts.last {
         Some(last) if restarts.count != 0 => {
-            format!("{} ({} ago)", restarts.count, subject.times.show(last))
+            format!("{} ({} ago)", restarts.count, subject.times.format(last))
         }
         _ => restarts.count.to_string(),
     })
 }
 
-/// How many readiness gates are open.
+/// The number of open readiness gates.
 pub(crate) fn pod_gates(subject: &Subject<'_>) -> Value {
     let gates = list(subject.object, "spec.readinessGates");
     if gates.is_empty() {
@@ -38,7 +38,7 @@ pub(crate) fn pod_gates(subject: &Subject<'_>) -> Value {
     Value::from(format!("{}/{}", gates.iter().filter(is_open).count(), gates.len()))
 }
 
-/// Unlike others, a deployment without a selector prints nothing, and one with a bad one says so.
+/// Selector of a deployment: empty if absent, unlike others, and an error if invalid.
 pub(crate) fn deployment_selector(subject: &Subject<'_>) -> Value {
     Value::from(selector(at(subject.object, "spec.selector")).unwrap_or_else(|| "<invalid>".to_owned()))
 }
@@ -68,13 +68,13 @@ pub(crate) fn job_completions(subject: &Subject<'_>) -> Value {
     })
 }
 
-/// From its start to its end, or until now.
+/// Duration from start to end, or until now.
 pub(crate) fn job_duration(subject: &Subject<'_>) -> Value {
-    let time = |path| at(subject.object, path).and_then(moment);
+    let time = |path| at(subject.object, path).and_then(timestamp);
     Value::from(match (time("status.startTime"), time("status.completionTime")) {
         (None, _) => String::new(),
         (Some(start), Some(end)) => elapsed(start, end),
-        (Some(start), None) => subject.times.show(start),
+        (Some(start), None) => subject.times.format(start),
     })
 }
 

@@ -1,4 +1,4 @@
-//! Ways to ask the same, and what was answered: all that the scenarios know of the server they are played on.
+//! Access methods and transcripts of the scenarios.
 
 use std::path::Path;
 
@@ -10,18 +10,18 @@ use watchkeeper_client::rest::{Content, RequestError};
 use watchkeeper_client::{Client, Config};
 use watchkeeper_kinds::{Api, ClientSet};
 
-/// How it is asked.
+/// How a scenario accesses the server.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Way {
+pub(crate) enum Access {
     Protobuf,
     Json,
     Dynamic,
 }
 
-impl Way {
+impl Access {
     pub(crate) const ALL: [Self; 3] = [Self::Protobuf, Self::Json, Self::Dynamic];
 
-    /// A typed client that asks in this way.
+    /// Sets the content type of a typed client.
     pub(crate) fn typed<K>(self, api: Api<K>) -> Api<K> {
         match self {
             Self::Protobuf => api.content(Content::protobuf()),
@@ -30,13 +30,13 @@ impl Way {
     }
 }
 
-/// Where it is asked: a server, and a namespace of it that nobody else uses.
-pub(crate) struct Place {
+/// A server, and a namespace for the scenario alone.
+pub(crate) struct Target {
     pub(crate) client: ClientSet,
     pub(crate) namespace: String,
 }
 
-impl Place {
+impl Target {
     pub(crate) fn new(kubeconfig: &Path, namespace: &str) -> Self {
         let sources = Sources::File(kubeconfig.to_owned());
         let config = Config::load(&sources, &Overrides::default()).unwrap();
@@ -44,7 +44,7 @@ impl Place {
     }
 }
 
-/// What was answered, step by step.
+/// The responses to each step.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Transcript {
     steps: Vec<(String, Value)>,
@@ -68,7 +68,7 @@ impl Transcript {
         &self.steps.iter().find(|(step, _)| step == name).unwrap_or_else(|| panic!("no step {name:?}")).1
     }
 
-    /// The steps that were refused, and how.
+    /// Returns the failed steps.
     pub(crate) fn refusals(&self) -> impl Iterator<Item = String> {
         self.steps.iter().filter_map(|(step, answered)| {
             answered
@@ -78,7 +78,7 @@ impl Transcript {
         })
     }
 
-    /// The steps in which they differ: what was done, and both answers.
+    /// Returns the steps with different responses.
     pub(crate) fn differences(&self, other: &Self) -> Vec<(String, String)> {
         let names =
             |transcript: &Self| transcript.steps.iter().map(|(step, _)| step.clone()).collect::<Vec<_>>();
@@ -87,7 +87,7 @@ impl Transcript {
         pairs.map(|((step, mine), (_, theirs))| (step.clone(), format!("{mine}\n  {theirs}"))).collect()
     }
 
-    /// Says all steps in which they differ.
+    /// Panics with all steps that differ.
     pub(crate) fn assert_same(&self, other: &Self, between: &str) {
         let differing =
             self.differences(other).into_iter().map(|(step, answers)| format!("{step}\n  {answers}"));
@@ -96,12 +96,12 @@ impl Transcript {
     }
 }
 
-/// An object of any type, from what it looks like.
+/// Deserializes an object.
 pub(crate) fn object<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
 }
 
-/// Takes out what is another at every run, and every namespace of a test.
+/// Removes values that differ between runs, and the namespace of the test.
 fn normalize(value: &mut Value) {
     const VARYING: &[&str] = &[
         "batch.kubernetes.io/controller-uid",
@@ -119,13 +119,13 @@ fn normalize(value: &mut Value) {
     ];
     match value {
         Value::Object(fields) => {
-            // Where the server writes null for a time or a list, a type has nothing or an empty list.
+            // Types omit null times, and have empty lists for null.
             let is_nothing = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
             fields.retain(|name, value| !is_nothing(value) && !VARYING.contains(&name.as_str()));
             for (name, value) in fields {
                 match (name.as_str(), &mut *value) {
                     ("nodePort" | "healthCheckNodePort", Value::Number(_)) => *value = "<port>".into(),
-                    // Rules come in any order.
+                    // Rules are unordered.
                     ("resourceRules" | "nonResourceRules", Value::Array(rules)) => {
                         rules.sort_by_key(Value::to_string);
                     }
