@@ -3,9 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use watchkeeper_core::ListEnd;
 use watchkeeper_fuzz::{choice, chunks, put};
 use watchkeeper_wire::protobuf::{self, Envelope};
-use watchkeeper_wire::{Limits, ListEnd, Malformed, Problem};
+use watchkeeper_wire::{Limits, Malformed, Problem};
 
 /// Tight enough to be met.
 const LIMITS: Limits = Limits { object_bytes: 128, envelope_bytes: 64, depth: 24 };

@@ -3,12 +3,12 @@
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use serde_json::Value;
-use watchkeeper_core::{Encoded, Encoding, EventKind, HeadBuilder, ObjectKey, ResourceVersion};
+use watchkeeper_core::{Encoded, Encoding, EventKind, HeadBuilder, ListEnd, ObjectKey, ResourceVersion};
 use watchkeeper_oracle::Cluster;
 use watchkeeper_wire::protobuf::Cut;
 use watchkeeper_wire::transcode::{self, Types};
 use watchkeeper_wire::{
-    Annotations, Intake, Kind, Limits, ListEnd, ListSplitter, Malformed, WatchFrames, decode, json, protobuf,
+    Annotations, Intake, Kind, Limits, ListSplitter, Malformed, WatchFrames, decode, json, protobuf,
     read_head,
 };
 

@@ -10,10 +10,9 @@ use watchkeeper_client::dynamic::{
     ApplyOptions, DeleteOptions, Deleted, DeletedMany, DynamicApi, DynamicObject, ListOptions, Propagation,
     WriteOptions,
 };
-use watchkeeper_client::resource::Event;
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_client::{Client, retry_on_conflict};
-use watchkeeper_core::{ListAt, ListRequest, WatchFrom, WatchRequest};
+use watchkeeper_core::{ListAt, ListRequest, WatchEvent, WatchFrom, WatchRequest};
 
 struct World {
     server: ApiServer,
@@ -157,8 +156,8 @@ async fn changes_are_seen_as_they_happen() {
     let patch = json!({"data": {"k": "v"}});
     let changed = maps.patch("a", PatchKind::Merge, &patch, &write()).await.unwrap();
     maps.delete("a", &DeleteOptions::default()).await.unwrap();
-    assert_eq!(events.next().await.unwrap().unwrap(), Event::Modified(changed));
-    let Some(Ok(Event::Deleted(gone))) = events.next().await else { panic!("it was deleted") };
+    assert_eq!(events.next().await.unwrap().unwrap(), WatchEvent::Modified(changed));
+    let Some(Ok(WatchEvent::Deleted(gone))) = events.next().await else { panic!("it was deleted") };
     assert_eq!((gone.kind(), gone.name()), ("ConfigMap", "a"));
     world.server.stop().await;
 }
@@ -180,7 +179,7 @@ async fn metadata_is_had_without_the_rest() {
     assert_eq!((list.items[0].kind(), list.items[0].get(&["data"])), ("PartialObjectMetadata", None));
     let from = WatchFrom::InitialEvents { not_older_than: None };
     let mut events = maps.watch(&WatchRequest::new(from), &ListOptions::default()).await.unwrap();
-    assert_eq!(events.next().await.unwrap().unwrap(), Event::Added(alone));
+    assert_eq!(events.next().await.unwrap().unwrap(), WatchEvent::Added(alone));
     let patch = json!({"metadata": {"labels": {"x": "y"}}});
     let patched = maps.patch("a", PatchKind::Merge, &patch, &write()).await.unwrap();
     assert_eq!(patched.labels().collect::<Vec<_>>(), [("x", "y")]);

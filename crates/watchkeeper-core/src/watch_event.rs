@@ -6,19 +6,19 @@ use std::str::FromStr;
 use crate::excerpt::excerpt;
 use crate::{Head, Object, ResourceVersion};
 
-/// A change reported by the server, or a bookmark.
+/// A change reported by the server, or a bookmark. `T` is the type of the objects.
 ///
 /// An ERROR event ends the watch with the [`WatchError`](crate::WatchError) for its
 /// [`Status`](crate::Status).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WatchEvent {
+pub enum WatchEvent<T = Object> {
     /// The object was created, now matches the selector, or is part of the initial events.
-    Added(Object),
+    Added(T),
     /// The object changed.
-    Modified(Object),
+    Modified(T),
     /// The object was deleted or no longer matches the selector. Carries its last state, with the
     /// version of the deletion.
-    Deleted(Object),
+    Deleted(T),
     /// All changes up to a version have been sent.
     Bookmark(Bookmark),
 }
@@ -34,7 +34,9 @@ impl WatchEvent {
             Self::Bookmark(bookmark) => &bookmark.version,
         }
     }
+}
 
+impl<T> WatchEvent<T> {
     /// Returns the type of the event.
     pub fn kind(&self) -> EventKind {
         match self {

@@ -108,7 +108,7 @@ fn sources_support_initial_events_by_default() {
     struct Empty;
     impl ListWatch for Empty {
         fn list(&self, _: ListRequest) -> ListStream {
-            let end = ListEnd { version: 1.into(), continue_token: None, remaining: None };
+            let end = ListEnd::new(1.into());
             Box::pin(stream::iter([Ok(ListPart::End(end))]))
         }
         fn watch(&self, _: WatchRequest) -> WatchOpening {

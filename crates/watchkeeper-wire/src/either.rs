@@ -1,9 +1,9 @@
 //! Dispatch over the encoding of a response.
 
 use bytes::Bytes;
-use watchkeeper_core::{Encoding, Head, HeadBuilder};
+use watchkeeper_core::{Encoding, Head, HeadBuilder, ListEnd};
 
-use crate::{Annotations, Frame, Limits, ListEnd, Malformed, json, protobuf};
+use crate::{Annotations, Frame, Limits, Malformed, json, protobuf};
 
 /// Splits a list in either encoding into items, chunk by chunk.
 ///

@@ -8,8 +8,9 @@ use documents::{chunks, single_bytes};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
+use watchkeeper_core::ListEnd;
 use watchkeeper_wire::json::ListSplitter;
-use watchkeeper_wire::{Limits, ListEnd, Malformed, Problem};
+use watchkeeper_wire::{Limits, Malformed, Problem};
 
 type Split = (Vec<String>, Result<ListEnd, Malformed>);
 

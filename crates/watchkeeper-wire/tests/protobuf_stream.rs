@@ -4,9 +4,9 @@
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use watchkeeper_core::EventKind;
+use watchkeeper_core::{EventKind, ListEnd};
 use watchkeeper_wire::protobuf::{ListSplitter, WatchFrames, wrap};
-use watchkeeper_wire::{Limits, ListEnd, Malformed, Problem};
+use watchkeeper_wire::{Limits, Malformed, Problem};
 
 /// A protobuf message builder.
 #[derive(Default)]

@@ -99,6 +99,7 @@ impl ListWatch for StoreSource {
                         version: page.revision.into(),
                         continue_token: page.continue_token,
                         remaining: page.remaining,
+                        ..ListEnd::default()
                     };
                     let items = page.items.iter().map(|stored| source.shown(stored).map(ListPart::Item));
                     let end = std::iter::once(Ok(ListPart::End(end)));

@@ -34,7 +34,7 @@ pub struct Page {
 ///
 /// let files = from_closures(
 ///     |_request| async {
-///         let end = ListEnd { version: 2.into(), continue_token: None, remaining: None };
+///         let end = ListEnd::new(2.into());
 ///         Ok(Page { items: vec![file("a", "1"), file("b", "2")], end })
 ///     },
 ///     |_request| async {

@@ -116,7 +116,7 @@ fn one_widget() -> impl ListWatch + 'static {
         |_| async {
             let head = HeadBuilder::default().name("w").version("7").uid("u").label("app", "web").finish();
             let body = br#"{"metadata":{"name":"w"},"spec":{"size":3,"colour":"red"}}"#;
-            let end = ListEnd { version: 7.into(), continue_token: None, remaining: None };
+            let end = ListEnd::new(7.into());
             Ok(Page { items: vec![Object { head, encoded: Encoded::json(*body) }], end })
         },
         |_| async { Ok(stream::pending().boxed()) },

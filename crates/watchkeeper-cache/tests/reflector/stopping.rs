@@ -76,7 +76,7 @@ async fn a_watch_is_let_go_of_however_it_ends() {
 
 #[tokio::test]
 async fn a_source_that_always_has_more_does_not_keep_a_reflector_from_being_stopped() {
-    let end = || ListEnd { version: 1.into(), continue_token: None, remaining: None };
+    let end = || ListEnd::new(1.into());
     let busy = from_closures(
         move |_| async move { Ok(Page { items: Vec::new(), end: end() }) },
         |_| async {

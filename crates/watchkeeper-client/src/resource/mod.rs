@@ -28,7 +28,7 @@ pub use deleted::Deleted;
 pub use list::List;
 pub use options::{ApplyOptions, DeleteOptions, ListOptions, Propagation, WriteOptions};
 pub use verbs::DeletedMany;
-pub use watch::{Event, EventStream};
+pub use watch::EventStream;
 
 /// The most bytes of an answer that is a single object: as many as an item of a list or of a watch may have. A request
 /// of [`ResourceClient::rest`] can have a [limit](Request::max_response_bytes) of its own.

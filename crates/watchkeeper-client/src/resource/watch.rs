@@ -6,28 +6,15 @@ use std::pin::Pin;
 use futures_core::Stream;
 use http::{HeaderMap, Method};
 use serde::de::DeserializeOwned;
-use watchkeeper_core::{Bookmark, BoxError, Encoding, WatchError, WatchRequest};
+use watchkeeper_core::{BoxError, Encoding, WatchError, WatchEvent, WatchRequest};
 use watchkeeper_wire::{Kind, Limits, decode_bytes};
 
 use super::{ListOptions, ResourceClient};
 use crate::rest::Shape;
 use crate::source::{Read, encoding_of, watched};
 
-/// A change of an object, or a mark of how far the server has got.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Event<T> {
-    /// It is new, or has begun to match the selector, or is part of the initial events.
-    Added(T),
-    /// It has changed.
-    Modified(T),
-    /// It is gone, or has ceased to match the selector: its last state.
-    Deleted(T),
-    /// Everything up to a version has been sent.
-    Bookmark(Bookmark),
-}
-
 /// Events, until the watch ends.
-pub type EventStream<T> = Pin<Box<dyn Stream<Item = Result<Event<T>, WatchError>> + Send>>;
+pub type EventStream<T> = Pin<Box<dyn Stream<Item = Result<WatchEvent<T>, WatchError>> + Send>>;
 
 impl<T: DeserializeOwned + Send + 'static> ResourceClient<T> {
     /// Changes of the objects that are selected. Of the options only the selectors count.

@@ -2,7 +2,7 @@
 
 use futures_util::stream;
 use watchkeeper_core::{BoxError, Encoding, ListEnd, ListError, ListPart, ListStream};
-use watchkeeper_wire::{self as wire, ListSplitter};
+use watchkeeper_wire::ListSplitter;
 
 use super::read::{Read as _, Reading};
 use crate::rest::{Request, RequestError};
@@ -46,12 +46,6 @@ pub(super) fn open(request: Request, reading: Reading) -> ListStream {
                         None => {
                             let end = split.finish().map_err(|error| ListError::Interrupted(error.into()))?;
                             is_list(&end).map_err(ListError::Malformed)?;
-                            let remaining = end.remaining.and_then(|count| u64::try_from(count).ok());
-                            let end = ListEnd {
-                                version: end.version,
-                                continue_token: end.continue_token,
-                                remaining,
-                            };
                             return Ok(Some((ListPart::End(end), (State::Ended, reading, request))));
                         }
                     }
@@ -76,7 +70,7 @@ fn failed(error: RequestError) -> ListError {
 }
 
 /// A table has no items, and would pass for a list of none.
-fn is_list(end: &wire::ListEnd) -> Result<(), BoxError> {
+fn is_list(end: &ListEnd) -> Result<(), BoxError> {
     match (end.api_version.split_once('/'), &*end.kind) {
         (Some(("meta.k8s.io", _)), "Table") | (None, "Status") => Err(format!("it is a {}", end.kind).into()),
         _ => Ok(()),
@@ -89,10 +83,10 @@ mod tests {
 
     #[test]
     fn a_table_and_a_status_are_no_lists() {
-        let end = |api_version: &str, kind: &str| wire::ListEnd {
+        let end = |api_version: &str, kind: &str| ListEnd {
             api_version: api_version.to_owned(),
             kind: kind.to_owned(),
-            ..wire::ListEnd::default()
+            ..ListEnd::default()
         };
         for (api_version, kind) in
             [("meta.k8s.io/v1", "Table"), ("meta.k8s.io/v1beta1", "Table"), ("v1", "Status")]

@@ -1,14 +1,11 @@
 //! A watch, event by event.
 
 use futures_core::Stream;
-use futures_util::{TryStreamExt as _, stream};
-use watchkeeper_core::{
-    BoxError, Encoding, EventKind, Object, WatchError, WatchEvent, WatchOpening, WatchStream,
-};
+use futures_util::stream;
+use watchkeeper_core::{BoxError, Encoding, EventKind, WatchError, WatchEvent, WatchOpening, WatchStream};
 use watchkeeper_wire::{Malformed, WatchFrames};
 
 use super::read::{Read, Reading, bookmark, status};
-use crate::resource::Event;
 use crate::rest::{Request, RequestError};
 use crate::transport::Body;
 
@@ -23,17 +20,14 @@ struct Watching<R> {
 }
 
 pub(super) fn open(request: Request, reading: Reading) -> WatchOpening {
-    Box::pin(async move {
-        let events = watched(request, reading).await?;
-        Ok(Box::pin(events.map_ok(WatchEvent::from)) as WatchStream)
-    })
+    Box::pin(async move { Ok(Box::pin(watched(request, reading).await?) as WatchStream) })
 }
 
 /// Opens a watch.
 pub(crate) async fn watched<R: Read>(
     request: Request,
     mut reading: R,
-) -> Result<impl Stream<Item = Result<Event<R::Object>, WatchError>>, WatchError> {
+) -> Result<impl Stream<Item = Result<WatchEvent<R::Object>, WatchError>>, WatchError> {
     let described = request.description();
     let answer = request.open_watch().await.map_err(failed)?;
     let encoding = reading.prepare(answer.headers()).map_err(WatchError::Malformed)?;
@@ -45,19 +39,8 @@ pub(crate) async fn watched<R: Read>(
     }))
 }
 
-impl From<Event<Object>> for WatchEvent {
-    fn from(event: Event<Object>) -> Self {
-        match event {
-            Event::Added(object) => Self::Added(object),
-            Event::Modified(object) => Self::Modified(object),
-            Event::Deleted(object) => Self::Deleted(object),
-            Event::Bookmark(bookmark) => Self::Bookmark(bookmark),
-        }
-    }
-}
-
 impl<R: Read> Watching<R> {
-    async fn next(&mut self) -> Result<Option<Event<R::Object>>, WatchError> {
+    async fn next(&mut self) -> Result<Option<WatchEvent<R::Object>>, WatchError> {
         loop {
             let Some(frames) = &mut self.frames else { return Ok(None) };
             if let Some(frame) = frames.next().map_err(malformed)? {
@@ -65,7 +48,7 @@ impl<R: Read> Watching<R> {
                 return match frame.kind {
                     EventKind::Bookmark => {
                         let bookmark = bookmark(encoding, frame.object).map_err(WatchError::Malformed)?;
-                        Ok(Some(Event::Bookmark(bookmark)))
+                        Ok(Some(WatchEvent::Bookmark(bookmark)))
                     }
                     EventKind::Error => {
                         Err(status(encoding, frame.object).map_err(WatchError::Malformed)?.into())
@@ -73,9 +56,9 @@ impl<R: Read> Watching<R> {
                     kind => {
                         let object = reading.object(encoding, frame.object).map_err(WatchError::Malformed)?;
                         Ok(Some(match kind {
-                            EventKind::Added => Event::Added(object),
-                            EventKind::Modified => Event::Modified(object),
-                            _ => Event::Deleted(object),
+                            EventKind::Added => WatchEvent::Added(object),
+                            EventKind::Modified => WatchEvent::Modified(object),
+                            _ => WatchEvent::Deleted(object),
                         }))
                     }
                 };

@@ -137,7 +137,7 @@ impl Things {
                 sleep(Duration::from_millis(random.below(300))).await;
                 let state = things.state.lock();
                 let version = (state.log.len() as u64).into();
-                let end = ListEnd { version, continue_token: None, remaining: None };
+                let end = ListEnd::new(version);
                 Ok(Page { items: state.wanted.values().cloned().collect(), end })
             }
         };

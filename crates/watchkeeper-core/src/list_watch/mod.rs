@@ -58,7 +58,7 @@ pub type WatchOpening = Pin<Box<dyn Future<Output = Result<WatchStream, WatchErr
 ///
 /// impl ListWatch for Still {
 ///     fn list(&self, _: ListRequest) -> ListStream {
-///         let end = ListEnd { version: self.0.head.version().clone(), continue_token: None, remaining: None };
+///         let end = ListEnd::new(self.0.head.version().clone());
 ///         Box::pin(stream::iter([Ok(ListPart::Item(self.0.clone())), Ok(ListPart::End(end))]))
 ///     }
 ///
@@ -131,7 +131,7 @@ pub enum ListPart {
 }
 
 /// The metadata of a list, known at the end of a page.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ListEnd {
     /// The resource version of the list, to watch from.
     pub version: ResourceVersion,
@@ -140,4 +140,15 @@ pub struct ListEnd {
     pub continue_token: Option<String>,
     /// The number of items in the remaining pages, if the server counts them.
     pub remaining: Option<u64>,
+    /// The list's `apiVersion`; empty if the source has none.
+    pub api_version: String,
+    /// The list's kind, such as `PodList`; empty if the source has none.
+    pub kind: String,
+}
+
+impl ListEnd {
+    /// Creates the end of an unpaged list.
+    pub fn new(version: ResourceVersion) -> Self {
+        Self { version, ..Self::default() }
+    }
 }

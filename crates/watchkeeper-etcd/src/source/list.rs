@@ -150,6 +150,7 @@ impl Listing {
             version: version(self.revision),
             continue_token: token,
             remaining: is_counted.then_some(beyond),
+            ..ListEnd::default()
         }));
     }
 }

@@ -6,10 +6,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use watchkeeper_client::dynamic::DynamicObject;
 use watchkeeper_client::resource::{
-    ApplyOptions, DeleteOptions, Deleted, DeletedMany, Event, List, ListOptions, ResourceClient, WriteOptions,
+    ApplyOptions, DeleteOptions, Deleted, DeletedMany, List, ListOptions, ResourceClient, WriteOptions,
 };
 use watchkeeper_client::rest::PatchKind;
-use watchkeeper_core::{ListAt, ListRequest, WatchFrom, WatchRequest};
+use watchkeeper_core::{ListAt, ListRequest, WatchEvent, WatchFrom, WatchRequest};
 
 use crate::access::{Access, Target, Transcript, object};
 
@@ -137,13 +137,13 @@ where
     let mut deleted = 0;
     while deleted < 2 {
         match changes.next().await.unwrap().unwrap() {
-            Event::Added(object) => note.note("added", &object),
-            Event::Modified(object) => note.note("modified", &object),
-            Event::Deleted(object) => {
+            WatchEvent::Added(object) => note.note("added", &object),
+            WatchEvent::Modified(object) => note.note("modified", &object),
+            WatchEvent::Deleted(object) => {
                 deleted += 1;
                 note.note("deleted", &object);
             }
-            Event::Bookmark(_) => {}
+            WatchEvent::Bookmark(_) => {}
         }
     }
     Box::pin(ask_to_apply(note, deployments)).await;

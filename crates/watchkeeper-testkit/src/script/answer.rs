@@ -62,7 +62,7 @@ pub struct List {
 impl List {
     /// The state at a version.
     pub fn at(version: impl Into<ResourceVersion>) -> Self {
-        let end = ListEnd { version: version.into(), continue_token: None, remaining: None };
+        let end = ListEnd::new(version.into());
         Self { lines: Vec::new(), end: Some(end) }
     }
 

@@ -11,11 +11,11 @@
 //!   its limit.
 
 use bytes::Bytes;
-use watchkeeper_core::ResourceVersion;
+use watchkeeper_core::{ListEnd, ResourceVersion};
 
 use super::stream::{Stream, ValueLimit, ValueRange};
 use super::{Keys, Reader, text};
-use crate::{Limits, ListEnd, Malformed, Problem};
+use crate::{Limits, Malformed, Problem};
 
 /// Splits a list into items, chunk by chunk.
 ///
@@ -256,7 +256,9 @@ fn read_metadata(reader: &mut Reader<'_>, end: &mut ListEnd) -> Result<(), Malfo
             b"continue" => {
                 end.continue_token = Some(reader.string()?.into_owned()).filter(|token| !token.is_empty());
             }
-            b"remainingItemCount" => end.remaining = Some(reader.integer("remainingItemCount")?),
+            b"remainingItemCount" => {
+                end.remaining = u64::try_from(reader.integer("remainingItemCount")?).ok()
+            }
             _ => reader.skip()?,
         }
     }

@@ -6,11 +6,12 @@
 //! Items are delimited by their lengths and not parsed, so the cost does not depend on their content.
 
 use bytes::Bytes;
+use watchkeeper_core::ListEnd;
 
 use super::chunks::{Chunks, Header};
 use super::envelope::read_type;
 use super::{Cursor, MAGIC, Wire};
-use crate::{Limits, ListEnd, Malformed, Problem};
+use crate::{Limits, Malformed, Problem};
 
 /// Splits a list into items, chunk by chunk.
 ///
@@ -200,7 +201,7 @@ impl ListSplitter {
                             let token = cursor.text()?;
                             self.end.continue_token = (!token.is_empty()).then(|| token.to_owned());
                         }
-                        (4, Wire::Varint) => self.end.remaining = Some(cursor.varint()? as i64),
+                        (4, Wire::Varint) => self.end.remaining = u64::try_from(cursor.varint()? as i64).ok(),
                         (2 | 3, _) => cursor.expect(tag, Wire::Bytes)?,
                         (4, _) => cursor.expect(tag, Wire::Varint)?,
                         _ => cursor.skip(tag.wire)?,

@@ -43,6 +43,7 @@ async fn page(request: Request, columns: Columns) -> Result<Page, ListError> {
         version: text("resourceVersion").into(),
         continue_token: Some(text("continue").to_owned()).filter(|token| !token.is_empty()),
         remaining: metadata["remainingItemCount"].as_u64(),
+        ..ListEnd::default()
     };
     Ok(Page { items, end })
 }

@@ -61,6 +61,7 @@ impl Model {
             version: version.into(),
             continue_token: (left > 0).then(|| format!("{version}/{}", from + limit)),
             remaining: (left > 0).then_some(left as u64),
+            ..ListEnd::default()
         };
         drop(out.send(Ok(ListPart::End(end))).await);
     }

@@ -106,6 +106,6 @@ impl Listing {
         self.is_over = true;
         let mut positions = self.union.positions();
         positions.set_all(std::mem::take(&mut self.versions));
-        ListPart::End(ListEnd { version: positions.lowest(), continue_token: None, remaining: None })
+        ListPart::End(ListEnd::new(positions.lowest()))
     }
 }
