@@ -37,8 +37,7 @@ fn finalizers(map: &Value) -> Vec<&str> {
 async fn finalizes(client: &Client) {
     let maps = objects(client, "", "configmaps", "ConfigMap");
     let factory = InformerFactory::new(client.clone());
-    let informer =
-        factory.informer(&Collection::new("", "v1", "configmaps", "ConfigMap").namespace(NAMESPACE));
+    let informer = factory.informer(&Collection::CONFIG_MAPS.namespace(NAMESPACE));
     let finalizer = Finalizer::new("example.com/ours", &maps, informer.store());
     let (told, mut hears) = mpsc::channel(100);
     let reader = informer.reader::<Value>(Keep::Encoded);

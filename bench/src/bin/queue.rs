@@ -114,7 +114,7 @@ async fn delayed(count: usize) -> Outcome<Report> {
 async fn follow(arguments: Arguments) -> Outcome<Report> {
     let sources = Sources::File(arguments.kubeconfig.ok_or("no --kubeconfig")?);
     let client = Client::new(&Config::load(&sources, &Overrides::default())?)?;
-    let collection = Collection::new("", "v1", "configmaps", "ConfigMap");
+    let collection = Collection::CONFIG_MAPS;
     let objects = Informer::new(collection.kind().into(), client.source(&collection));
     let reader = objects.reader::<ConfigMap>(Keep::Encoded);
     objects.start();

@@ -285,7 +285,7 @@ async fn a_watch_of_a_future_version_waits_for_what_comes_after_it() {
 async fn a_source_in_process_lists_and_watches_as_a_server_does() {
     use futures_util::StreamExt as _;
     let world = World::four().await;
-    let source = StoreSource::new(world.reader.clone(), world.scope()).labels("app=web");
+    let source = StoreSource::new(world.reader.clone(), world.scope()).labels(&"app=web".parse().unwrap());
     let parts: Vec<_> = source.list(ListRequest::default()).map(Result::unwrap).collect().await;
     assert_eq!(parts.len(), 3);
     let mut watch = source.watch(WatchRequest::new(WatchFrom::After(5.into()))).await.unwrap();

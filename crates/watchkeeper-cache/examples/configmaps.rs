@@ -27,7 +27,7 @@ async fn main() -> ExitCode {
 async fn run() -> Result<(), Box<dyn Error>> {
     let client = Client::infer()?;
     let namespace = std::env::args().nth(1).unwrap_or_else(|| client.default_namespace().to_owned());
-    let collection = Collection::new("", "v1", "configmaps", "ConfigMap").namespace(&namespace);
+    let collection = Collection::CONFIG_MAPS.namespace(&namespace);
 
     let maps = Informer::new(collection.kind().into(), client.source(&collection));
     Handler::start(maps.subscribe(SubscriptionOptions::default()), |change| {

@@ -49,7 +49,7 @@ async fn main() -> ExitCode {
 
 async fn run() -> Result<(), Box<dyn Error>> {
     let factory = InformerFactory::new(Client::infer()?);
-    let pods = factory.informer(&Collection::new("", "v1", "pods", "Pod"));
+    let pods = factory.informer(&Collection::PODS);
     factory.start();
     factory.synced(Duration::from_secs(60)).await?;
     for pod in pods.reader::<PodView>(Keep::Encoded).list(&LabelSelector::default()).items()? {

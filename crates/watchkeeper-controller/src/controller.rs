@@ -101,7 +101,7 @@ impl Controller {
     /// use watchkeeper_core::Collection;
     ///
     /// let shops = factory.informer(&Collection::new("example.com", "v1", "shops", "Shop"));
-    /// let maps = factory.informer(&Collection::new("", "v1", "configmaps", "ConfigMap"));
+    /// let maps = factory.informer(&Collection::CONFIG_MAPS);
     /// let controller =
     ///     Controller::new("shops", &shops).watches_by_field(&maps, "spec.configMapRef.name".parse()?);
     /// # Ok(())

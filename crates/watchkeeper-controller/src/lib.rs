@@ -23,7 +23,7 @@
 //!
 //! let factory = InformerFactory::new(server);
 //! let shops = factory.informer(&Collection::new("example.com", "v1", "shops", "Shop"));
-//! let deployments = factory.informer(&Collection::new("apps", "v1", "deployments", "Deployment"));
+//! let deployments = factory.informer(&Collection::DEPLOYMENTS);
 //! factory.start();
 //!
 //! let controller = Controller::new("shops", &shops).owns(&deployments);

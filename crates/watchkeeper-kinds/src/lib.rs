@@ -27,6 +27,7 @@
 mod api;
 pub mod apply;
 mod clientset;
+mod collection;
 mod factory;
 #[cfg(feature = "kube")]
 mod kube;
@@ -34,6 +35,7 @@ mod subresources;
 
 pub use api::Api;
 pub use clientset::*;
+pub use collection::CollectionExt;
 pub use factory::*;
 pub use k8s_openapi;
 #[cfg(feature = "kube")]

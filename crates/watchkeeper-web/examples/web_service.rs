@@ -40,7 +40,7 @@ struct Status {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let factory = InformerFactory::new(Client::infer()?);
-    let pods = factory.informer(&Collection::new("", "v1", "pods", "Pod")).reader::<Pod>(Keep::Decoded);
+    let pods = factory.informer(&Collection::PODS).reader::<Pod>(Keep::Decoded);
     factory.start();
     factory.synced(Duration::from_secs(30)).await?;
 

@@ -63,8 +63,8 @@ async fn ask(cluster: &Cluster, collection: &Collection) -> Served {
     let path = format!(
         "{root}/{group_version}{namespace}/{}?labelSelector={}&fieldSelector={}",
         collection.resource(),
-        escaped(collection.label_selector()),
-        escaped(collection.field_selector()),
+        escaped(&collection.label_selector().to_string()),
+        escaped(&collection.field_selector().to_string()),
     );
     let accept = match collection.is_metadata_only() {
         true => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",

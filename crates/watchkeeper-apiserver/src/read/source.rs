@@ -9,8 +9,8 @@ use crate::store::{Stored, Told};
 use futures_util::{StreamExt as _, stream};
 use serde_json::json;
 use watchkeeper_core::{
-    Bookmark, Encoded, ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, Object, Status,
-    WatchError, WatchEvent, WatchOpening, WatchRequest,
+    Bookmark, Encoded, FieldSelector, LabelSelector, ListEnd, ListError, ListPart, ListRequest, ListStream,
+    ListWatch, Object, Status, WatchError, WatchEvent, WatchOpening, WatchRequest,
 };
 
 use super::{Reader, Scope, Step};
@@ -32,15 +32,15 @@ impl StoreSource {
 
     /// Only objects with these labels: `app=web`.
     #[must_use]
-    pub fn labels(mut self, selector: impl Into<String>) -> Self {
-        self.selectors.push(("labelSelector", selector.into()));
+    pub fn labels(mut self, selector: &LabelSelector) -> Self {
+        self.selectors.push(("labelSelector", selector.to_string()));
         self
     }
 
     /// Only objects with these fields: `spec.nodeName=n1`.
     #[must_use]
-    pub fn fields(mut self, selector: impl Into<String>) -> Self {
-        self.selectors.push(("fieldSelector", selector.into()));
+    pub fn fields(mut self, selector: &FieldSelector) -> Self {
+        self.selectors.push(("fieldSelector", selector.to_string()));
         self
     }
 

@@ -114,14 +114,14 @@ impl FactoryBuilder {
 impl Settings {
     /// A collection as it is where it does not say so itself.
     pub(super) fn complete(&self, collection: &Collection) -> Collection {
-        let mut whole = collection.clone().cluster_scoped(false);
+        let mut whole = collection.clone();
         if collection.in_namespaces().is_empty() && !collection.is_cluster_scoped() {
             whole = whole.namespaces(&self.namespaces);
         }
-        if collection.label_selector().is_empty() {
+        if collection.label_selector().is_everything() {
             whole = whole.labels(&self.labels);
         }
-        if collection.field_selector().is_empty() {
+        if collection.field_selector().is_everything() {
             whole = whole.fields(&self.fields);
         }
         if self.is_metadata {

@@ -33,8 +33,8 @@ use crate::store::Writer;
 /// use watchkeeper_core::Collection;
 ///
 /// let factory = InformerFactory::new(server);
-/// let pods = factory.informer(&Collection::new("", "v1", "pods", "Pod"));
-/// let shops = factory.informer(&Collection::new("apps", "v1", "deployments", "Deployment").namespace("shop"));
+/// let pods = factory.informer(&Collection::PODS);
+/// let shops = factory.informer(&Collection::DEPLOYMENTS.namespace("shop"));
 /// factory.start();
 /// factory.synced(Duration::from_secs(30)).await?;
 /// println!("{} pods, {} deployments", pods.store().snapshot().len(), shops.store().snapshot().len());

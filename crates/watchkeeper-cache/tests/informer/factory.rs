@@ -18,11 +18,11 @@ use watchkeeper_testkit::{Fault, Requests, Verb};
 use crate::{PATIENCE, World, config_maps};
 
 fn pods() -> Collection {
-    Collection::new("", "v1", "pods", "Pod")
+    Collection::PODS
 }
 
 fn nodes() -> Collection {
-    Collection::new("", "v1", "nodes", "Node")
+    Collection::NODES
 }
 
 /// Gives the same script for every collection, and notes which were asked for.
@@ -148,7 +148,7 @@ async fn an_informer_whose_resource_is_gone_ends_and_the_next_who_asks_gets_a_ne
     let factory = InformerFactory::new(world.client.clone());
     let mut endings = factory.endings();
     let maps = factory.informer(&config_maps());
-    let others = factory.informer(&Collection::new("", "v1", "secrets", "Secret"));
+    let others = factory.informer(&Collection::SECRETS);
     let mut changes = maps.subscribe(SubscriptionOptions::default());
     factory.start();
     factory.synced(PATIENCE).await.unwrap();

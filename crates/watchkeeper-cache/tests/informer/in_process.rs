@@ -47,7 +47,7 @@ async fn an_informer_in_the_process_of_the_server_has_what_one_over_the_wire_has
     event.set(&["message"], "it is so".into());
     events.create(&event, &Default::default()).await.unwrap();
 
-    let services = Collection::new("", "v1", "services", "Service");
+    let services = Collection::SERVICES;
     let collections = [
         config_maps(),
         config_maps().metadata_only(),
@@ -55,8 +55,8 @@ async fn an_informer_in_the_process_of_the_server_has_what_one_over_the_wire_has
         config_maps().labels(&"app=web".parse().unwrap()),
         config_maps().fields(&"metadata.name=b".parse().unwrap()),
         services,
-        Collection::new("", "v1", "namespaces", "Namespace"),
-        Collection::new("events.k8s.io", "v1", "events", "Event"),
+        Collection::NAMESPACES,
+        Collection::EVENTS,
     ];
     let near = InformerFactory::new(world.cluster.server().sources());
     let far = InformerFactory::new(world.client.clone());

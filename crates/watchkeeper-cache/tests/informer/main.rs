@@ -70,7 +70,7 @@ impl World {
 }
 
 fn config_maps() -> Collection {
-    Collection::new("", "v1", "configmaps", "ConfigMap")
+    Collection::CONFIG_MAPS
 }
 
 /// What a store has, by key.

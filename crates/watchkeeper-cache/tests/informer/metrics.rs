@@ -143,9 +143,9 @@ async fn a_factory_has_all_its_informers_counted_whenever_they_are_made() {
         let script = Script::new().without_initial_events().then(List::at(7)).then(Watch::new().stalls());
         Box::new(script) as Box<dyn ListWatch>
     });
-    factory.informer(&Collection::new("", "v1", "pods", "Pod"));
+    factory.informer(&Collection::PODS);
     factory.measure(&InformerMetrics::new(&registry).unwrap());
-    factory.informer(&Collection::new("", "v1", "nodes", "Node"));
+    factory.informer(&Collection::NODES);
     factory.start();
     factory.synced(Duration::from_secs(1)).await.unwrap();
     let versions = lines(&registry, "informer_store_resource_version");

@@ -65,8 +65,8 @@ impl Sources for RestSources {
         let kind = Kind::from(collection.kind());
         let rest = self.client.rest(&collection.group_version(), (self.content)(collection));
         let mut source = RestSource::new(rest, collection.resource(), kind)
-            .labels(collection.label_selector().parse().expect("it was written by a selector"))
-            .fields(collection.field_selector().parse().expect("it was written by a selector"))
+            .labels(collection.label_selector().clone())
+            .fields(collection.field_selector().clone())
             .intake((self.intake)(collection));
         if let Some(namespace) = collection.in_namespace() {
             source = source.namespace(namespace);

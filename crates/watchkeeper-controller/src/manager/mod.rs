@@ -65,7 +65,7 @@ const TOLERANCE: Duration = Duration::from_secs(20);
 /// let registry = Registry::new();
 /// let factory = InformerFactory::new(client.clone());
 /// let shops = factory.informer(&Collection::new("example.com", "v1", "shops", "Shop"));
-/// let deployments = factory.informer(&Collection::new("apps", "v1", "deployments", "Deployment"));
+/// let deployments = factory.informer(&Collection::DEPLOYMENTS);
 ///
 /// let mut manager = Manager::new(&factory)
 ///     .metrics(&registry)

@@ -16,7 +16,7 @@ use crate::World;
 async fn several_controllers_share_an_object_and_none_loses_what_is_anothers() {
     const CONTROLLERS: usize = 4;
     let world = World::start().await;
-    let maps = Collection::new("", "v1", "configmaps", "ConfigMap").namespace(world.cluster.namespace());
+    let maps = Collection::CONFIG_MAPS.namespace(world.cluster.namespace());
     let factory = InformerFactory::new(world.client.clone());
     let informer = factory.informer(&maps);
     let (mut manager, all_applied) = (Manager::new(&factory), Arc::new(Notify::new()));

@@ -66,7 +66,7 @@ impl Drop for Working {
 
 /// One of the processes, which lives, ends or breaks down, and lives again.
 async fn live(cluster: Arc<TestCluster>, world: World, ledger: Ledger, number: u64) {
-    let maps = Collection::new("", "v1", "configmaps", "ConfigMap").namespace(cluster.namespace());
+    let maps = Collection::CONFIG_MAPS.namespace(cluster.namespace());
     let way = world.way(number * 31, 3);
     for life in 0_u64.. {
         let who = format!("{number}-{life}");

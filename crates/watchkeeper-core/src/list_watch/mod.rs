@@ -6,10 +6,11 @@
 //! The source fixes the namespace and the selectors. A request only says where in the collection's
 //! history to start. [`ListWatch`] states the invariants.
 
+mod collection;
 mod error;
+mod factory;
 mod paging;
 mod request;
-mod sources;
 mod union;
 
 use std::pin::Pin;
@@ -17,10 +18,11 @@ use std::sync::Arc;
 
 use futures_core::Stream;
 
+pub use collection::Collection;
 pub use error::{BoxError, ListError, WatchError};
+pub use factory::Sources;
 pub use paging::{EndlessList, MAX_EMPTY_PAGES, MAX_PAGES, Paging};
 pub use request::{ListAt, ListRequest, WatchFrom, WatchRequest};
-pub use sources::{Collection, Sources};
 pub use union::Union;
 
 use crate::{Object, ResourceVersion, WatchEvent};

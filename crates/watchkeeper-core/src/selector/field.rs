@@ -21,14 +21,14 @@ use crate::excerpt::excerpt;
 /// assert!(selector.matches(|field| (field == "spec.nodeName").then_some("node-1")));
 /// # Ok::<(), watchkeeper_core::SelectorError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FieldSelector {
     /// Sorted by text.
     requirements: Vec<FieldRequirement>,
 }
 
 /// A requirement on one field.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FieldRequirement {
     field: String,
     operator: FieldOperator,
@@ -36,7 +36,7 @@ pub struct FieldRequirement {
 }
 
 /// The operator of a field requirement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FieldOperator {
     /// `=`, also written `==`.
     Equals,

@@ -33,7 +33,7 @@ use super::{Condition, Requirement, RequirementError, SelectorError};
 /// assert!(selector.matches(|key| pod.label(key)));
 /// # Ok::<(), watchkeeper_core::SelectorError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct LabelSelector {
     /// Sorted by key; requirements for the same key keep their order.
     requirements: Vec<Requirement>,

@@ -15,14 +15,14 @@ use crate::excerpt::excerpt;
 /// assert!(Requirement::new("not a key", Condition::Exists).is_err());
 /// # Ok::<(), watchkeeper_core::RequirementError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Requirement {
     key: String,
     condition: Condition,
 }
 
 /// The condition that a label must meet.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Condition {
     /// `key=value`, also written `key==value`.
     Equals(String),

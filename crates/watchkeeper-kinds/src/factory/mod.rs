@@ -10,16 +10,16 @@ mod generated;
 mod informer;
 mod unknown;
 
-use std::any::TypeId;
 use std::ops::Deref;
 
-use k8s_openapi::ClusterResourceScope;
 use kube_core::Resource;
 use watchkeeper_cache::InformerFactory;
 use watchkeeper_client::Client;
 use watchkeeper_client::discovery::Mapping;
 use watchkeeper_client::dynamic::DynamicObject;
 use watchkeeper_core::{Collection, GroupVersionResource};
+
+use crate::CollectionExt as _;
 
 pub use generated::*;
 pub use informer::TypedInformer;
@@ -81,10 +81,7 @@ impl TypedFactory {
     where
         K: Resource<DynamicType = (), Scope: 'static>,
     {
-        let is_cluster_scoped = TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>();
-        let (group, version) = (K::group(&()), K::version(&()));
-        let collection = Collection::new(&group, &version, &K::plural(&()), &K::kind(&()));
-        self.collection(collection.cluster_scoped(is_cluster_scoped))
+        self.collection(Collection::of::<K>())
     }
 
     /// Returns the informer of a built-in resource with dynamic objects. As with client-go's `ForResource`, the factory

@@ -261,7 +261,7 @@ async fn when_an_informer_is_replaced_everything_comes_again() {
     let (mut reader, mut view) = (world.open(&[maps(&world, "a", "")]).await, View::default());
     reader.until("synced", &mut view).await;
     let catalog = world.service.catalog();
-    let collection = watchkeeper_core::Collection::new("", "v1", "configmaps", "ConfigMap");
+    let collection = watchkeeper_core::Collection::CONFIG_MAPS;
     catalog.factory().stop_informer(&collection).await;
     world.create("two", "web").await;
     let first = reader.next().await;
