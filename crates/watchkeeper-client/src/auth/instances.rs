@@ -1,4 +1,4 @@
-//! Instances: those of a kind that are in use in this process.
+//! Registry of the instances of a type that are alive in this process.
 
 use std::sync::{Arc, Weak};
 
@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use super::AuthError;
 
-/// Remembers what is in use elsewhere, and keeps nothing alive itself.
+/// Weak references to live instances, so that equal configurations share one.
 pub(super) struct Instances<T>(Mutex<Vec<Weak<T>>>);
 
 impl<T> Instances<T> {
@@ -14,19 +14,19 @@ impl<T> Instances<T> {
         Self(Mutex::new(Vec::new()))
     }
 
-    /// The one that is meant, or else a new one.
+    /// Returns the live instance that matches, or creates one.
     pub(super) fn get(
         &self,
-        is_meant: impl Fn(&T) -> bool,
-        make: impl FnOnce() -> Result<T, AuthError>,
+        matches: impl Fn(&T) -> bool,
+        create: impl FnOnce() -> Result<T, AuthError>,
     ) -> Result<Arc<T>, AuthError> {
-        let mut known = self.0.lock();
-        known.retain(|it| it.strong_count() > 0);
-        if let Some(it) = known.iter().filter_map(Weak::upgrade).find(|it| is_meant(it)) {
-            return Ok(it);
+        let mut instances = self.0.lock();
+        instances.retain(|instance| instance.strong_count() > 0);
+        if let Some(instance) = instances.iter().filter_map(Weak::upgrade).find(|it| matches(it)) {
+            return Ok(instance);
         }
-        let made = Arc::new(make()?);
-        known.push(Arc::downgrade(&made));
-        Ok(made)
+        let created = Arc::new(create()?);
+        instances.push(Arc::downgrade(&created));
+        Ok(created)
     }
 }

@@ -1,7 +1,7 @@
-//! Kept: a value that is fetched when it is needed, and used until it is no longer good.
+//! Cached credential: a value that is fetched on demand and reused while it is valid.
 //!
-//! - One fetch goes on at a time, and all who need the value get what comes of it, be it an error (A3).
-//! - A fetch that nobody waits for any more is dropped.
+//! - One fetch runs at a time; every caller that waits for it gets its result, error or not (`auth.A3`).
+//! - A fetch is dropped when its last waiter is.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ pub(super) struct Kept<T> {
 
 struct State<T> {
     value: Option<T>,
-    /// How many values have been fetched.
+    /// Number of values fetched so far.
     generation: u64,
-    /// Whether the server has refused the value.
-    is_refused: bool,
+    /// Whether the server has rejected the value.
+    is_rejected: bool,
     fetching: Option<WeakShared<Fetching<T>>>,
 }
 
@@ -28,12 +28,12 @@ type Fetching<T> = BoxFuture<'static, Result<(T, u64), AuthError>>;
 
 impl<T> Default for Kept<T> {
     fn default() -> Self {
-        let state = State { value: None, generation: 0, is_refused: false, fetching: None };
+        let state = State { value: None, generation: 0, is_rejected: false, fetching: None };
         Self { state: Arc::new(Mutex::new(state)) }
     }
 }
 
-/// Tells nothing of the value (A2).
+/// Omits the value (`auth.A2`).
 impl<T> std::fmt::Debug for Kept<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Kept").field("generation", &self.state.lock().generation).finish_non_exhaustive()
@@ -41,11 +41,13 @@ impl<T> std::fmt::Debug for Kept<T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> Kept<T> {
-    /// The value and its generation; `fetch` makes another of the old one where there is none, or it was
-    /// refused, or is not good. Dropped half-way, nothing is lost: whoever else waits goes on.
+    /// Returns the value and its generation. Calls `fetch` with the old value when there is none, when it was
+    /// rejected, or when `is_valid` returns false.
+    ///
+    /// Cancel safe: other waiters keep the fetch alive.
     pub(super) async fn get<F>(
         &self,
-        is_good: impl FnOnce(&T) -> bool,
+        is_valid: impl FnOnce(&T) -> bool,
         fetch: impl FnOnce(Option<T>) -> F,
     ) -> Result<(T, u64), AuthError>
     where
@@ -53,19 +55,19 @@ impl<T: Clone + Send + Sync + 'static> Kept<T> {
     {
         let fetching = {
             let mut state = self.state.lock();
-            if let Some(value) = state.value.as_ref().filter(|_| !state.is_refused)
-                && is_good(value)
+            if let Some(value) = state.value.as_ref().filter(|_| !state.is_rejected)
+                && is_valid(value)
             {
                 return Ok((value.clone(), state.generation));
             }
             match state.fetching.as_ref().and_then(WeakShared::upgrade) {
                 Some(fetching) => fetching,
                 None => {
-                    let fetched = fetch(state.value.clone());
-                    let of = self.state.clone();
+                    let fetch = fetch(state.value.clone());
+                    let state_of_cache = self.state.clone();
                     let fetching: Fetching<T> = Box::pin(async move {
-                        let fetched = fetched.await;
-                        of.lock().keep(fetched)
+                        let fetched = fetch.await;
+                        state_of_cache.lock().store(fetched)
                     });
                     let fetching = fetching.shared();
                     state.fetching = fetching.downgrade();
@@ -76,21 +78,21 @@ impl<T: Clone + Send + Sync + 'static> Kept<T> {
         fetching.await
     }
 
-    /// The value of this generation is not good any more. That of another is.
-    pub(super) fn refuse(&self, generation: u64) {
+    /// Marks the value of this generation as rejected; has no effect on a newer one.
+    pub(super) fn invalidate(&self, generation: u64) {
         let mut state = self.state.lock();
         if state.generation == generation {
-            state.is_refused = true;
+            state.is_rejected = true;
         }
     }
 }
 
 impl<T: Clone> State<T> {
-    fn keep(&mut self, fetched: Result<T, AuthError>) -> Result<(T, u64), AuthError> {
-        self.fetching = None; // who comes now and finds this value bad must not get it again
+    fn store(&mut self, fetched: Result<T, AuthError>) -> Result<(T, u64), AuthError> {
+        self.fetching = None; // a caller that finds this value invalid must start a new fetch
         let value = fetched?;
         self.generation += 1;
-        self.is_refused = false;
+        self.is_rejected = false;
         self.value = Some(value.clone());
         Ok((value, self.generation))
     }
@@ -103,7 +105,7 @@ mod tests {
     use tokio::sync::Notify;
 
     #[tokio::test]
-    async fn many_who_need_a_value_share_one_fetch() {
+    async fn concurrent_callers_share_one_fetch() {
         let (kept, fetches, go) =
             (Kept::<u32>::default(), Arc::new(AtomicU32::new(0)), Arc::new(Notify::new()));
         let fetch = |old: Option<u32>| {
@@ -120,22 +122,22 @@ mod tests {
         let ask = || kept.get(|_| true, fetch);
         let wake = async || go.notify_one();
         let (a, b, c, ()) = tokio::join!(ask(), ask(), ask(), wake());
-        for failed in [a, b, c] {
-            assert_eq!(failed.unwrap_err().what, "the first fails");
+        for failure in [a, b, c] {
+            assert_eq!(failure.unwrap_err().what, "the first fails");
         }
         let (a, b, ()) = tokio::join!(ask(), ask(), wake());
         assert_eq!((a.unwrap(), b.unwrap()), ((11, 1), (11, 1)));
         assert_eq!(ask().await.unwrap(), (11, 1));
-        kept.refuse(0);
-        assert_eq!(ask().await.unwrap(), (11, 1), "another one was refused");
-        kept.refuse(1);
+        kept.invalidate(0);
+        assert_eq!(ask().await.unwrap(), (11, 1), "a different generation was rejected");
+        kept.invalidate(1);
         let (a, ()) = tokio::join!(ask(), wake());
         assert_eq!(a.unwrap(), (13, 2));
         assert_eq!(fetches.load(Ordering::Relaxed), 3);
     }
 
     #[tokio::test]
-    async fn a_fetch_goes_on_for_those_who_still_wait_and_ends_with_the_last() {
+    async fn a_fetch_outlives_a_dropped_waiter_and_ends_with_the_last() {
         let kept = Kept::<u32>::default();
         let (go, alive) = (Arc::new(Notify::new()), Arc::new(()));
         let fetch = |_| {
@@ -154,11 +156,11 @@ mod tests {
         go.notify_one();
         assert_eq!(second.await.unwrap(), (1, 1));
 
-        kept.refuse(1);
+        kept.invalidate(1);
         let mut last = Box::pin(kept.get(|_| true, fetch));
         assert!(futures_util::poll!(&mut last).is_pending());
         assert_eq!(Arc::strong_count(&alive), 2);
         drop(last);
-        assert_eq!(Arc::strong_count(&alive), 1, "nobody waits for it");
+        assert_eq!(Arc::strong_count(&alive), 1, "dropped with its last waiter");
     }
 }

@@ -1,11 +1,12 @@
-//! Auth: how a client says who it is.
+//! Auth: the credentials that requests are sent with.
 //!
-//! From: a [`Config`], by [`from_config`].
-//! To:   the [transport](crate::transport), which asks before every connection and every request.
+//! Input: a [`Config`], through [`from_config`].
+//! Output: the [transport](crate::transport), which gets credentials before every connection and request.
 //!
-//! - A1: nothing here blocks the runtime: files and programs are waited for.
-//! - A2: credentials do not show in debug output or in errors.
-//! - A3: however many requests need new credentials, they are fetched once, and all get what came of it.
+//! Invariants:
+//! - `auth.A1`: no file or process operation blocks the runtime.
+//! - `auth.A2`: credentials appear neither in debug output nor in errors.
+//! - `auth.A3`: concurrent requests that need new credentials share one fetch and its result.
 
 mod exec;
 mod instances;
@@ -29,41 +30,41 @@ pub use exec::{HINTS_AN_HOUR, OUTPUT_LIMIT, PLUGIN_TIMEOUT, PluginPolicy};
 pub use oidc::{EXPIRY_LEEWAY, PROVIDER_TIMEOUT};
 pub use token_file::READ_AGAIN_AFTER;
 
-/// What is awaited.
+/// The future returned by the methods of [`Credentials`].
 pub type Awaited<'a, T> = Pin<Box<dyn Future<Output = Result<T, AuthError>> + Send + 'a>>;
 
-/// Gives credentials. Requests on all connections share one.
+/// A source of credentials, shared by the requests on all connections.
 pub trait Credentials: fmt::Debug + Send + Sync {
-    /// What the next request is to be sent with.
+    /// Returns the credential for the next request.
     fn authorization(&self) -> Awaited<'_, Given>;
 
-    /// The certificate for the next connection, if there is any. Connections that were made with another
-    /// are not used for requests of a new [generation](Given::generation).
+    /// Returns the client certificate for the next connection, if any. Connections made with another certificate
+    /// are not used for requests of a newer [generation](Given::generation).
     fn certificate(&self) -> Awaited<'_, Option<PemIdentity>> {
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    /// The server has answered 401 to a request with credentials of this generation: they are not to be
-    /// given again if there can be others.
+    /// Called when the server has responded with 401 to a request with credentials of this generation: they
+    /// must not be returned again if there can be others.
     fn refused(&self, generation: u64) {
         let _ = generation;
     }
 }
 
-/// What a request is sent with.
+/// The credential that a request is sent with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Given {
-    /// The `Authorization` header, if there is any.
+    /// The `Authorization` header, if any.
     pub header: Option<HeaderValue>,
-    /// How many times credentials have been fetched so far: another number, another certificate.
+    /// Number of times that credentials have been fetched; a new number may mean a new certificate.
     pub generation: u64,
 }
 
-/// The credentials that a config says. Nothing is read, run or asked for before the first request; the same
-/// plugin, or identity provider, of several configs is one for all of them.
+/// Returns the credentials of a config. Nothing is read, run or requested before the first request. Configs with
+/// the same plugin or identity provider share one instance of it.
 ///
 /// # Errors
-/// If they make no sense.
+/// If the settings are invalid.
 pub fn from_config(config: &Config) -> Result<Arc<dyn Credentials>, AuthError> {
     Ok(match &config.authorization {
         Authorization::None => Arc::new(Fixed::none()),
@@ -78,29 +79,29 @@ pub fn from_config(config: &Config) -> Result<Arc<dyn Credentials>, AuthError> {
 /// A certificate and its key, in PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PemIdentity {
-    /// The certificate, and those between it and its authority.
+    /// The certificate, followed by its intermediates.
     pub certificate: String,
-    /// Its key.
+    /// The private key.
     pub key: Secret,
 }
 
-/// Why there are no credentials: nothing was sent.
+/// An error getting credentials. The request was not sent.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("no credentials: {what}")]
+#[error("failed to get credentials: {what}")]
 pub struct AuthError {
-    /// What went wrong, without secrets.
+    /// The message. Contains no secrets.
     pub what: String,
-    /// Why.
+    /// The cause.
     pub source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 impl AuthError {
-    /// What went wrong.
+    /// Creates an error without a cause.
     pub fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), source: None }
     }
 
-    /// What went wrong, and why.
+    /// Creates an error with a cause.
     pub fn because(
         what: impl Into<String>,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -116,23 +117,23 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// None at all.
+    /// Creates anonymous credentials.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// A bearer token.
+    /// Creates bearer token credentials.
     ///
     /// # Errors
-    /// If the token has characters that no header can have.
+    /// If the token contains characters not allowed in a header.
     pub fn token(token: &Secret) -> Result<Self, AuthError> {
         Ok(Self { header: Some(bearer(token)?) })
     }
 
-    /// Name and password.
+    /// Creates basic authentication credentials.
     ///
     /// # Errors
-    /// Never: what is sent is in base64.
+    /// Never: the header value is base64.
     pub fn basic(username: &str, password: &Secret) -> Result<Self, AuthError> {
         let text = STANDARD.encode(format!("{username}:{}", password.reveal()));
         Ok(Self { header: Some(header(&format!("Basic {text}"))?) })
@@ -157,8 +158,8 @@ pub(crate) fn bearer(token: &Secret) -> Result<HeaderValue, AuthError> {
 }
 
 fn header(text: &str) -> Result<HeaderValue, AuthError> {
-    let refused = |_| AuthError::new("they have characters that no header can have");
-    let mut value = HeaderValue::from_str(text).map_err(refused)?;
+    let invalid = |_| AuthError::new("credentials contain characters not allowed in a header");
+    let mut value = HeaderValue::from_str(text).map_err(invalid)?;
     value.set_sensitive(true);
     Ok(value)
 }
@@ -168,13 +169,13 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn fixed_credentials_are_given_and_not_shown() {
+    async fn static_credentials_are_sent_but_never_printed() {
         let token = Fixed::token(&"hunter2".into()).unwrap();
         assert_eq!(token.authorization().await.unwrap().header.unwrap(), "Bearer hunter2");
         assert!(!format!("{token:?} {:?}", token.header).contains("hunter2"));
         let basic = Fixed::basic("me", &"pass".into()).unwrap();
         assert_eq!(basic.authorization().await.unwrap().header.unwrap(), "Basic bWU6cGFzcw==");
         let error = Fixed::token(&"a\nb".into()).unwrap_err();
-        assert_eq!(error.to_string(), "no credentials: they have characters that no header can have");
+        assert_eq!(error.to_string(), "failed to get credentials: credentials contain characters not allowed in a header");
     }
 }

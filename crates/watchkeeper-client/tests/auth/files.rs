@@ -1,25 +1,25 @@
-//! Credentials in files, and those of somebody else.
+//! Credentials in files, impersonation, and anonymous requests.
 
 use serde_json::json;
 
-use crate::{World, review, who};
+use crate::{World, review, username};
 
 #[tokio::test]
-async fn a_token_file_is_read_again_when_the_server_has_refused_its_token() {
+async fn a_token_file_is_reread_after_its_token_is_rejected() {
     let world = World::start().await;
     world.write("token", "revoked");
     let transport = world.transport("tokenFile: token");
-    assert_eq!(who(&transport).await, "401");
-    assert_eq!(who(&transport).await, "401");
+    assert_eq!(username(&transport).await, "401");
+    assert_eq!(username(&transport).await, "401");
     world.write("token", "jane\n");
-    assert_eq!(who(&transport).await, "jane");
+    assert_eq!(username(&transport).await, "jane");
     world.write("token", "root");
-    assert_eq!(who(&transport).await, "jane", "it is good, and not old yet");
+    assert_eq!(username(&transport).await, "jane", "valid, and not due for rereading");
     world.stop().await;
 }
 
 #[tokio::test]
-async fn a_certificate_in_files_is_read_again() {
+async fn certificate_files_are_reread() {
     let world = World::start().await;
     let write = |name: &str| {
         let identity = world.authority.vouch_for_client(name, &[]).unwrap();
@@ -28,31 +28,31 @@ async fn a_certificate_in_files_is_read_again() {
     };
     write("ann");
     let transport = world.transport("client-certificate: c.crt, client-key: c.key");
-    assert_eq!(who(&transport).await, "ann");
-    assert_eq!(who(&transport).await, "ann"); // certificates were looked at just now
+    assert_eq!(username(&transport).await, "ann");
+    assert_eq!(username(&transport).await, "ann"); // the files were checked a moment ago
     write("bob");
-    assert_eq!(who(&transport).await, "ann");
+    assert_eq!(username(&transport).await, "ann");
     tokio::time::pause();
     tokio::time::advance(std::time::Duration::from_secs(10)).await;
     tokio::time::resume();
-    assert_eq!(who(&transport).await, "bob");
+    assert_eq!(username(&transport).await, "bob");
     world.stop().await;
 }
 
 #[tokio::test]
-async fn one_can_act_as_somebody_else() {
+async fn impersonation_headers_reach_the_server() {
     let world = World::start().await;
     let as_her = ", as: her, as-uid: '7', as-groups: [g], as-user-extra: {acme.com/scope: [a]}";
     let her = review(&world.transport(&format!("token: root{as_her}"))).await.unwrap().unwrap();
     let expected = json!({"username": "her", "uid": "7", "groups": ["g", "system:authenticated"],
         "extra": {"acme.com/scope": ["a"]}});
     assert_eq!(her, expected);
-    assert_eq!(who(&world.transport("token: root")).await, "root");
+    assert_eq!(username(&world.transport("token: root")).await, "root");
     world.stop().await;
 }
 
 #[tokio::test]
-async fn who_is_anonymous_has_nothing_of_ours() {
+async fn an_anonymous_transport_sends_no_credentials() {
     let world = World::start().await;
     let identity = world.authority.vouch_for_client("ann", &[]).unwrap();
     world.write("c.crt", identity.certificate);
@@ -60,8 +60,8 @@ async fn who_is_anonymous_has_nothing_of_ours() {
     for user in ["client-certificate: c.crt, client-key: c.key", "token: root, as: her", "tokenFile: token"] {
         world.write("token", "jane");
         let ours = world.transport(user);
-        assert_ne!(who(&ours).await, "401", "{user}");
-        assert_eq!(who(&ours.anonymous().unwrap()).await, "401", "{user}");
+        assert_ne!(username(&ours).await, "401", "{user}");
+        assert_eq!(username(&ours.anonymous().unwrap()).await, "401", "{user}");
     }
     world.stop().await;
 }

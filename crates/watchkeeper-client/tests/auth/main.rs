@@ -1,4 +1,4 @@
-//! Credentials that change, against the embedded server: plugins are real programs, files are real files.
+//! Rotating credentials against the embedded server, with real plugins and files.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -25,16 +25,16 @@ use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::transport::{Body, TransportError};
 use watchkeeper_client::{Config, Transport};
 
-/// What a server speaks.
+/// The protocol that the server accepts.
 #[derive(Clone, Copy, PartialEq)]
-enum Speaks {
+enum Protocol {
     Http2,
     Http1,
     Plain,
 }
 
-/// A server that knows the tokens `jane` and `root`, by their names, an identity token of `olga`, and the
-/// certificates of its authority.
+/// A server that accepts the tokens `jane` and `root`, an ID token of `olga`, and client certificates of its
+/// own authority.
 struct World {
     url: String,
     authority: Authority,
@@ -45,17 +45,17 @@ struct World {
 
 impl World {
     async fn start() -> Self {
-        Self::speaking(Speaks::Http2).await
+        Self::serving(Protocol::Http2).await
     }
 
-    async fn speaking(speaks: Speaks) -> Self {
+    async fn serving(protocol: Protocol) -> Self {
         let authority = Authority::generate().unwrap();
         let mut tls = (*authority.serve(&authority.vouch_for_server(&[]).unwrap()).unwrap()).clone();
-        if speaks == Speaks::Http1 {
+        if protocol == Protocol::Http1 {
             tls.alpn_protocols = vec![b"http/1.1".to_vec()];
         }
-        let security = match speaks {
-            Speaks::Plain => Security::Plain,
+        let security = match protocol {
+            Protocol::Plain => Security::Plain,
             _ => Security::Tls(Arc::new(tls)),
         };
         let listener = Listener::bind(([127, 0, 0, 1], 0).into(), security).await.unwrap();
@@ -88,7 +88,7 @@ impl World {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
-    /// What a kubeconfig says that has this user, as YAML in braces.
+    /// The config of a kubeconfig with this user, a YAML flow mapping without its braces.
     fn config(&self, user: &str) -> Config {
         self.write("ca.crt", self.authority.certificate());
         let authority = if self.url.starts_with("https") { "certificate-authority: ca.crt" } else { "" };
@@ -115,41 +115,41 @@ users: [{{name: u, user: {{{user}}}}}]
     }
 }
 
-/// Who the server takes us for; or its code, or our error.
-async fn who(transport: &Transport) -> String {
-    match ask_who(transport).await {
+/// Returns the username that the server reports, its status code, or our error.
+async fn username(transport: &Transport) -> String {
+    match request_username(transport).await {
         Ok(name) => name,
         Err(error) => error.to_string(),
     }
 }
 
-async fn ask_who(transport: &Transport) -> Result<String, TransportError> {
+async fn request_username(transport: &Transport) -> Result<String, TransportError> {
     Ok(match review(transport).await? {
         Ok(user) => user["username"].as_str().unwrap().to_owned(),
         Err(code) => code.as_str().to_owned(),
     })
 }
 
-/// What the server knows of us, or its code.
+/// Returns the user info of a SelfSubjectReview, or the server's status code.
 async fn review(transport: &Transport) -> Result<Result<Value, StatusCode>, TransportError> {
     let object = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
     let request = Request::post("/apis/authentication.k8s.io/v1/selfsubjectreviews")
         .header("content-type", "application/json")
         .body(Body::from(object.to_string()))
         .unwrap();
-    let answer = transport.send(request).await?;
-    if answer.status() != StatusCode::CREATED {
-        return Ok(Err(answer.status()));
+    let response = transport.send(request).await?;
+    if response.status() != StatusCode::CREATED {
+        return Ok(Err(response.status()));
     }
-    let review: Value = serde_json::from_slice(&answer.into_body().bytes().await.unwrap()).unwrap();
+    let review: Value = serde_json::from_slice(&response.into_body().bytes().await.unwrap()).unwrap();
     Ok(Ok(review["status"]["userInfo"].clone()))
 }
 
-/// Returns once the condition holds; one that does not come about is a failure, not a test without end.
+/// Waits until the condition holds; panics after 30 seconds.
 async fn until(condition: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(30);
     while !condition() {
-        assert!(Instant::now() < end, "it does not come about");
+        assert!(Instant::now() < deadline, "timed out waiting for the condition");
         tokio::task::yield_now().await;
     }
 }

@@ -1,4 +1,4 @@
-//! Identity tokens, and a provider that gives new ones.
+//! ID tokens, and a provider that refreshes them.
 
 use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt as _;
@@ -23,51 +23,51 @@ use watchkeeper_client::Transport;
 use watchkeeper_client::config::Authorization;
 use watchkeeper_wire::yaml;
 
-use crate::{World, until, who};
+use crate::{World, until, username};
 
-/// A token that is good until then, in seconds since 1970.
+/// An ID token with this `exp`, in seconds since 1970.
 pub(crate) fn jwt(expires: i64) -> String {
     let claims = json!({"iss": "x", "sub": "olga", "exp": expires}).to_string();
     format!("e30.{}.c2ln", URL_SAFE_NO_PAD.encode(claims))
 }
 
-/// A moment that does not come, and one that has been.
+/// A time in the far future, and one in the past.
 pub(crate) const NEVER: i64 = 40_000_000_000;
-const ONCE: i64 = 1_000_000_000;
+const PAST: i64 = 1_000_000_000;
 
-/// A provider that gives what it is told to give.
+/// A provider with scripted responses.
 struct Provider {
     url: String,
     state: Arc<State>,
-    /// Dropping it ends the provider.
+    /// Dropping it stops the provider.
     _serving: JoinSet<()>,
 }
 
 /// Path, `Authorization` and form of a request.
-type Asked = (String, String, HashMap<String, String>);
+type Recorded = (String, String, HashMap<String, String>);
 
 #[derive(Default)]
 struct State {
-    asked: Mutex<Vec<Asked>>,
-    /// What is answered at the end, and with which code.
-    answer: Mutex<(u16, Value)>,
-    /// Whether clients that say who they are by a header are refused.
+    requests: Mutex<Vec<Recorded>>,
+    /// Status code and body of the token endpoint's responses.
+    response: Mutex<(u16, Value)>,
+    /// Whether client authentication by header is rejected.
     wants_forms: Mutex<bool>,
-    /// How many answers may be given at the end, if that matters.
-    may_answer: Mutex<Option<Arc<Semaphore>>>,
+    /// Permits for responses of the token endpoint; unlimited if `None`.
+    permits: Mutex<Option<Arc<Semaphore>>>,
     url: Mutex<String>,
 }
 
 impl State {
-    async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
         let form = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
         let pairs = form.split('&').filter_map(|pair| pair.split_once('='));
         let form: HashMap<String, String> = pairs.map(|(a, b)| (a.to_owned(), b.to_owned())).collect();
         let authorization =
             head.headers.get("authorization").map_or("", |it| it.to_str().unwrap()).to_owned();
-        self.asked.lock().push((head.uri.path().to_owned(), authorization.clone(), form));
-        let (code, answer) = match head.uri.path() {
+        self.requests.lock().push((head.uri.path().to_owned(), authorization.clone(), form));
+        let (code, body) = match head.uri.path() {
             "/realm/.well-known/openid-configuration" => {
                 (200, json!({"issuer": "x", "token_endpoint": format!("{}/token?x=1", self.url.lock())}))
             }
@@ -75,21 +75,21 @@ impl State {
                 (401, json!({"error": "invalid_client"}))
             }
             "/token" => {
-                let may_answer = self.may_answer.lock().clone();
-                if let Some(may_answer) = may_answer {
-                    may_answer.acquire().await.unwrap().forget();
+                let permits = self.permits.lock().clone();
+                if let Some(permits) = permits {
+                    permits.acquire().await.unwrap().forget();
                 }
-                self.answer.lock().clone()
+                self.response.lock().clone()
             }
             _ => (404, Value::Null),
         };
-        let answer = Full::from(answer.to_string());
-        Response::builder().status(code).header("content-type", "application/json").body(answer).unwrap()
+        let body = Full::from(body.to_string());
+        Response::builder().status(code).header("content-type", "application/json").body(body).unwrap()
     }
 }
 
 impl Provider {
-    /// One that the same authority vouches for as for the API server.
+    /// Starts a provider with a certificate of the API server's authority.
     async fn start(world: &World) -> Self {
         let identity = world.authority.vouch_for_server(&[]).unwrap();
         let mut tls = (*world.authority.serve(&identity).unwrap()).clone();
@@ -100,34 +100,34 @@ impl Provider {
         let state = Arc::new(State::default());
         state.url.lock().clone_from(&url);
         let mut serving = JoinSet::new();
-        let of = state.clone();
+        let shared = state.clone();
         serving.spawn(async move {
             let mut connections = JoinSet::new();
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
-                let (acceptor, state) = (acceptor.clone(), of.clone());
+                let (acceptor, state) = (acceptor.clone(), shared.clone());
                 connections.spawn(async move {
                     let Ok(stream) = acceptor.accept(stream).await else { return };
-                    let answer = service_fn(move |request| {
+                    let service = service_fn(move |request| {
                         let state = state.clone();
-                        async move { Ok::<_, hyper::Error>(state.answer(request).await) }
+                        async move { Ok::<_, hyper::Error>(state.respond(request).await) }
                     });
-                    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
+                    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
                 });
             }
         });
         Self { url, state, _serving: serving }
     }
 
-    fn gives(&self, code: u16, answer: Value) {
-        *self.state.answer.lock() = (code, answer);
+    fn set_response(&self, code: u16, body: Value) {
+        *self.state.response.lock() = (code, body);
     }
 
     fn paths(&self) -> Vec<String> {
-        self.state.asked.lock().iter().map(|(path, ..)| path.clone()).collect()
+        self.state.requests.lock().iter().map(|(path, ..)| path.clone()).collect()
     }
 
-    /// A user of a kubeconfig, with these settings besides.
+    /// A kubeconfig user of this provider, with additional settings.
     fn user(&self, world: &World, settings: &str) -> String {
         let authority = STANDARD.encode(world.authority.certificate());
         format!(
@@ -139,7 +139,7 @@ impl Provider {
 }
 
 impl World {
-    /// What the kubeconfig keeps for the user.
+    /// A setting of the auth provider in the kubeconfig.
     fn setting(&self, name: &str) -> String {
         let config = Value::from(yaml::read(&self.read("config")).unwrap().document);
         let settings = config.pointer("/users/0/user/auth-provider/config").unwrap();
@@ -148,28 +148,28 @@ impl World {
 }
 
 #[tokio::test]
-async fn a_token_that_holds_is_used_and_nobody_is_asked() {
+async fn a_valid_token_is_used_without_asking_the_provider() {
     let world = World::start().await;
     let provider = Provider::start(&world).await;
     let user = provider.user(&world, &format!("id-token: {}, refresh-token: r", jwt(NEVER)));
-    assert_eq!(who(&world.transport(&user)).await, "olga");
+    assert_eq!(username(&world.transport(&user)).await, "olga");
     assert!(provider.paths().is_empty());
     world.stop().await;
 }
 
 #[tokio::test]
-async fn a_token_that_has_expired_is_renewed_once_for_all_and_kept() {
+async fn an_expired_token_is_refreshed_once_and_saved() {
     let world = World::start().await;
     let provider = Provider::start(&world).await;
-    provider.gives(200, json!({"access_token": "a", "id_token": jwt(NEVER), "refresh_token": "r2"}));
-    let settings = format!("id-token: {}, refresh-token: 'r 1', client-secret: 's&1'", jwt(ONCE));
+    provider.set_response(200, json!({"access_token": "a", "id_token": jwt(NEVER), "refresh_token": "r2"}));
+    let settings = format!("id-token: {}, refresh-token: 'r 1', client-secret: 's&1'", jwt(PAST));
     let user = provider.user(&world, &settings);
     let transports = [world.transport(&user), world.transport(&user)];
     let before = Value::from(yaml::read(&world.read("config")).unwrap().document);
-    let asked = (0..10).map(|number| who(&transports[number % 2]));
-    assert_eq!(futures_util::future::join_all(asked).await, ["olga"; 10]);
+    let names = (0..10).map(|number| username(&transports[number % 2]));
+    assert_eq!(futures_util::future::join_all(names).await, ["olga"; 10]);
     assert_eq!(provider.paths(), ["/realm/.well-known/openid-configuration", "/token"]);
-    let (_, authorization, form) = provider.state.asked.lock()[1].clone();
+    let (_, authorization, form) = provider.state.requests.lock()[1].clone();
     assert_eq!(authorization, format!("Basic {}", STANDARD.encode("me%3A1:s%261")));
     let expected = [("grant_type", "refresh_token"), ("refresh_token", "r%201")];
     assert_eq!(form, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
@@ -185,112 +185,112 @@ async fn a_token_that_has_expired_is_renewed_once_for_all_and_kept() {
 }
 
 #[tokio::test]
-async fn a_provider_may_want_to_know_its_client_by_a_form() {
+async fn a_provider_may_require_client_credentials_in_the_form() {
     let world = World::start().await;
-    for (secret, asked) in [("client-secret: s", 3), ("", 2)] {
+    for (secret, requests) in [("client-secret: s", 3), ("", 2)] {
         let provider = Provider::start(&world).await;
         *provider.state.wants_forms.lock() = true;
-        provider.gives(200, json!({"id_token": jwt(NEVER)}));
+        provider.set_response(200, json!({"id_token": jwt(NEVER)}));
         let user = provider.user(&world, &format!("refresh-token: r, {secret}"));
-        assert_eq!(who(&world.transport(&user)).await, "olga");
-        assert_eq!(provider.paths().len(), asked);
-        let (_, authorization, form) = provider.state.asked.lock().last().unwrap().clone();
+        assert_eq!(username(&world.transport(&user)).await, "olga");
+        assert_eq!(provider.paths().len(), requests);
+        let (_, authorization, form) = provider.state.requests.lock().last().unwrap().clone();
         assert_eq!((authorization.as_str(), form["client_id"].as_str()), ("", "me%3A1"));
         assert_eq!(form.contains_key("client_secret"), !secret.is_empty());
-        assert_eq!(world.setting("refresh-token"), "r", "it is still good");
+        assert_eq!(world.setting("refresh-token"), "r", "the old one remains valid");
     }
     world.stop().await;
 }
 
 #[tokio::test]
-async fn what_another_program_has_renewed_is_used() {
+async fn tokens_refreshed_by_another_process_are_used() {
     let world = World::start().await;
     let provider = Provider::start(&world).await;
     let settings = |id_token, refresh_token: &str| {
         format!("id-token: {}, refresh-token: {refresh_token}", jwt(id_token))
     };
-    let transport = world.transport(&provider.user(&world, &settings(ONCE, "r1")));
+    let transport = world.transport(&provider.user(&world, &settings(PAST, "r1")));
     world.config(&provider.user(&world, &settings(NEVER, "r2")));
-    assert_eq!(who(&transport).await, "olga");
+    assert_eq!(username(&transport).await, "olga");
     assert!(provider.paths().is_empty());
 
     let world2 = World::start().await;
-    let transport = world2.transport(&provider.user(&world, &settings(ONCE, "r1")));
-    world2.config(&provider.user(&world, &settings(ONCE + 1, "r2")));
-    provider.gives(200, json!({"id_token": jwt(NEVER)}));
-    assert_eq!(who(&transport).await, "olga");
-    assert_eq!(provider.state.asked.lock().last().unwrap().2["refresh_token"], "r2");
+    let transport = world2.transport(&provider.user(&world, &settings(PAST, "r1")));
+    world2.config(&provider.user(&world, &settings(PAST + 1, "r2")));
+    provider.set_response(200, json!({"id_token": jwt(NEVER)}));
+    assert_eq!(username(&transport).await, "olga");
+    assert_eq!(provider.state.requests.lock().last().unwrap().2["refresh_token"], "r2");
     world.stop().await;
     world2.stop().await;
 }
 
 #[tokio::test]
-async fn new_tokens_are_kept_even_if_nobody_waits_any_more() {
+async fn refreshed_tokens_are_saved_even_if_every_waiter_is_dropped() {
     let world = World::start().await;
     let provider = Provider::start(&world).await;
-    let may_answer = Arc::new(Semaphore::new(0));
-    *provider.state.may_answer.lock() = Some(may_answer.clone());
-    provider.gives(200, json!({"id_token": jwt(NEVER), "refresh_token": "r2"}));
+    let permits = Arc::new(Semaphore::new(0));
+    *provider.state.permits.lock() = Some(permits.clone());
+    provider.set_response(200, json!({"id_token": jwt(NEVER), "refresh_token": "r2"}));
     let transport = world.transport(&provider.user(&world, "refresh-token: r1"));
     let asking = tokio::spawn({
         let transport = transport.clone();
-        async move { who(&transport).await }
+        async move { username(&transport).await }
     });
     until(|| provider.paths().len() == 2).await;
     asking.abort();
     assert!(asking.await.unwrap_err().is_cancelled());
-    // Another request does not ask with the same refresh token again, but waits.
-    let (name, ()) = tokio::join!(who(&transport), async { may_answer.add_permits(1) });
+    // The next request waits for the running refresh instead of sending the refresh token again.
+    let (name, ()) = tokio::join!(username(&transport), async { permits.add_permits(1) });
     assert_eq!((name.as_str(), world.setting("refresh-token").as_str()), ("olga", "r2"));
     assert_eq!(provider.paths().len(), 2);
     world.stop().await;
 }
 
 #[tokio::test]
-async fn why_there_is_no_token_is_told_without_secrets() {
+async fn refresh_errors_contain_no_secrets() {
     let world = World::start().await;
     let provider = Provider::start(&world).await;
     let failure = async |settings: &str| {
         let transport = world.transport(&provider.user(&world, settings));
-        let error = who(&transport).await;
-        error.strip_prefix("no credentials: auth-provider oidc: ").unwrap_or(&error).to_owned()
+        let error = username(&transport).await;
+        error.strip_prefix("failed to get credentials: auth-provider oidc: ").unwrap_or(&error).to_owned()
     };
     assert_eq!(
-        failure(&format!("id-token: {}", jwt(ONCE))).await,
-        "the id-token has expired and there is no refresh-token: log in again"
+        failure(&format!("id-token: {}", jwt(PAST))).await,
+        "id-token has expired and there is no refresh-token: log in again"
     );
-    provider.gives(400, json!({"error": "invalid_grant", "error_description": "hunter2"}));
+    provider.set_response(400, json!({"error": "invalid_grant", "error_description": "hunter2"}));
     assert_eq!(
         failure("refresh-token: hunter2").await,
-        "the provider refuses the refresh-token: 400 Bad Request: invalid_grant"
+        "provider rejected the refresh-token: 400 Bad Request: invalid_grant"
     );
-    provider.gives(200, json!({"access_token": "hunter2"}));
-    assert!(failure("refresh-token: r").await.starts_with("the provider has given no id_token"));
-    provider.gives(200, json!({"id_token": "hunter2"}));
-    assert_eq!(failure("refresh-token: r").await, "the id-token is no JWT");
+    provider.set_response(200, json!({"access_token": "hunter2"}));
+    assert!(failure("refresh-token: r").await.starts_with("token response has no id_token"));
+    provider.set_response(200, json!({"id_token": "hunter2"}));
+    assert_eq!(failure("refresh-token: r").await, "id-token is not a valid JWT");
 
-    provider.gives(200, json!({"id_token": jwt(NEVER)}));
-    let asked = provider.paths().len();
+    provider.set_response(200, json!({"id_token": jwt(NEVER)}));
+    let requests = provider.paths().len();
     world.write("config.lock", "");
     let error = failure("refresh-token: r").await;
-    assert!(error.starts_with("new tokens cannot be kept: ") && error.contains("config.lock"), "{error}");
-    assert_eq!(provider.paths().len(), asked, "none are asked for that could not be kept");
+    assert!(error.starts_with("failed to save tokens: ") && error.contains("config.lock"), "{error}");
+    assert_eq!(provider.paths().len(), requests, "no refresh starts if the tokens could not be saved");
     std::fs::remove_file(world.path("config.lock")).unwrap();
     assert_eq!(failure("refresh-token: r").await, "olga");
     world.stop().await;
 }
 
 #[tokio::test]
-async fn settings_that_make_no_sense_are_told() {
+async fn invalid_settings_are_reported() {
     let world = World::start().await;
-    let refusal = |user: &str| Transport::from_config(&world.config(user)).unwrap_err().to_string();
+    let error = |user: &str| Transport::from_config(&world.config(user)).unwrap_err().to_string();
     let oidc = |settings: &str| format!("auth-provider: {{name: oidc, config: {{{settings}}}}}");
-    let told = "no credentials: auth-provider oidc: ";
-    assert_eq!(refusal(&oidc("client-id: c")), format!("{told}idp-issuer-url is not given"));
-    assert_eq!(refusal(&oidc("idp-issuer-url: 'https://x'")), format!("{told}client-id is not given"));
+    let prefix = "failed to get credentials: auth-provider oidc: ";
+    assert_eq!(error(&oidc("client-id: c")), format!("{prefix}idp-issuer-url is required"));
+    assert_eq!(error(&oidc("idp-issuer-url: 'https://x'")), format!("{prefix}client-id is required"));
     let plain = oidc("client-id: c, idp-issuer-url: 'http://127.0.0.1:1', refresh-token: r");
     let transport = world.transport(&plain);
-    assert!(who(&transport).await.ends_with("does not begin with https://"), "F1 holds for providers too");
+    assert!(username(&transport).await.ends_with("must begin with https://"), "config.F1 holds for providers too");
     let Authorization::Oidc(oidc) = world.config(&plain).authorization else { panic!() };
     assert!(!format!("{oidc:?}").contains("127.0.0.1"), "all settings are secrets");
     world.stop().await;

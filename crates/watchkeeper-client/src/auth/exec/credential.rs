@@ -1,4 +1,4 @@
-//! What a plugin prints: an `ExecCredential`.
+//! Parser for a plugin's output, an `ExecCredential`.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,56 +11,56 @@ use super::super::{AuthError, PemIdentity, bearer};
 use crate::Secret;
 use crate::transport::check_identity;
 
-/// What a plugin has given.
+/// The credentials issued by a plugin.
 #[derive(Debug)]
 pub(super) struct Issued {
     pub(super) header: Option<HeaderValue>,
     pub(super) identity: Option<PemIdentity>,
-    /// `None` for never.
+    /// `None` if they never expire.
     pub(super) expires: Option<SystemTime>,
 }
 
-/// Reads JSON, or YAML, of exactly this version.
+/// Parses an `ExecCredential` of exactly this version, as JSON or YAML.
 pub(super) fn read(output: &[u8], version: &str) -> Result<Issued, AuthError> {
-    let credential = parse(output).ok_or_else(|| AuthError::new("has printed no ExecCredential"))?;
-    let said = |name: &str| credential.get(name).and_then(Value::as_str).unwrap_or_default();
-    if said("apiVersion") != version {
+    let credential = parse(output).ok_or_else(|| AuthError::new("output is not an ExecCredential"))?;
+    let field = |name: &str| credential.get(name).and_then(Value::as_str).unwrap_or_default();
+    if field("apiVersion") != version {
         return Err(AuthError::new(format!(
-            "is configured for {version} and has printed {}",
-            shown_version(said("apiVersion"))
+            "configured for {version}, but printed {}",
+            display_version(field("apiVersion"))
         )));
     }
-    if said("kind") != "ExecCredential" {
-        return Err(AuthError::new("has printed no ExecCredential"));
+    if field("kind") != "ExecCredential" {
+        return Err(AuthError::new("output is not an ExecCredential"));
     }
     let status = match credential.get("status") {
-        None | Some(Value::Null) => return Err(AuthError::new("has printed no status")),
+        None | Some(Value::Null) => return Err(AuthError::new("ExecCredential has no status")),
         Some(Value::Object(status)) => status,
-        Some(_) => return Err(AuthError::new("has printed a status that is no object")),
+        Some(_) => return Err(AuthError::new("status is not an object")),
     };
     let text = |name: &str| match status.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.as_str()).filter(|text| !text.is_empty())),
-        Some(_) => Err(AuthError::new(format!("has printed a status.{name} that is no text"))),
+        Some(_) => Err(AuthError::new(format!("status.{name} is not a string"))),
     };
     let (token, certificate, key) = (text("token")?, text("clientCertificateData")?, text("clientKeyData")?);
     let identity = match (certificate, key) {
         (None, None) if token.is_none() => {
-            return Err(AuthError::new("has printed neither a token nor a certificate and its key"));
+            return Err(AuthError::new("status has neither a token nor a client certificate and key"));
         }
         (None, None) => None,
         (Some(certificate), Some(key)) => {
             let identity = PemIdentity { certificate: certificate.to_owned(), key: key.into() };
             check_identity(&identity)
-                .map_err(|error| AuthError::because("has printed a certificate that is none", error))?;
+                .map_err(|error| AuthError::because("invalid client certificate or key", error))?;
             Some(identity)
         }
-        (Some(_), None) => return Err(AuthError::new("has printed a certificate without its key")),
-        (None, Some(_)) => return Err(AuthError::new("has printed a key without its certificate")),
+        (Some(_), None) => return Err(AuthError::new("status has a client certificate without a key")),
+        (None, Some(_)) => return Err(AuthError::new("status has a client key without a certificate")),
     };
-    let unfit = |_| AuthError::new("has printed a token with characters that no header can have");
-    let header = token.map(|token| bearer(&Secret::from(token))).transpose().map_err(unfit)?;
-    let expires = text("expirationTimestamp")?.map(moment).transpose()?.flatten();
+    let invalid = |_| AuthError::new("token contains characters not allowed in a header");
+    let header = token.map(|token| bearer(&Secret::from(token))).transpose().map_err(invalid)?;
+    let expires = text("expirationTimestamp")?.map(parse_expiry).transpose()?.flatten();
     Ok(Issued { header, identity, expires })
 }
 
@@ -72,8 +72,8 @@ fn parse(output: &[u8]) -> Option<Value> {
     value.is_object().then_some(value)
 }
 
-/// A version is shown only if it is one: it might be anything that a plugin prints (E2).
-fn shown_version(text: &str) -> String {
+/// Shows a version only if it looks like one: other output may be secret (`exec.E2`).
+fn display_version(text: &str) -> String {
     match text.strip_prefix("client.authentication.k8s.io/") {
         Some(version) if version.len() < 16 && version.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
             text.to_owned()
@@ -82,15 +82,15 @@ fn shown_version(text: &str) -> String {
     }
 }
 
-/// Go's zero moment stands for none.
-fn moment(text: &str) -> Result<Option<SystemTime>, AuthError> {
-    let unfit = || AuthError::new("has printed a status.expirationTimestamp that is no RFC 3339 time");
-    let moment: Timestamp = text.parse().map_err(|_| unfit())?;
-    if moment == Timestamp::GO_ZERO {
+/// Go's zero time means "never expires".
+fn parse_expiry(text: &str) -> Result<Option<SystemTime>, AuthError> {
+    let invalid = || AuthError::new("status.expirationTimestamp is not an RFC 3339 time");
+    let time: Timestamp = text.parse().map_err(|_| invalid())?;
+    if time == Timestamp::GO_ZERO {
         return Ok(None);
     }
-    let since = Duration::new(u64::try_from(moment.seconds).unwrap_or(0), moment.nanos);
-    SystemTime::UNIX_EPOCH.checked_add(since).map(Some).ok_or_else(unfit)
+    let since = Duration::new(u64::try_from(time.seconds).unwrap_or(0), time.nanos);
+    SystemTime::UNIX_EPOCH.checked_add(since).map(Some).ok_or_else(invalid)
 }
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
 
     const V1: &str = "client.authentication.k8s.io/v1";
 
-    fn refusal(status: &Value) -> String {
+    fn error_for(status: &Value) -> String {
         let output = json!({"apiVersion": V1, "kind": "ExecCredential", "status": status});
         read(output.to_string().as_bytes(), V1).unwrap_err().what
     }
@@ -129,40 +129,40 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_without_what_was_printed() {
+    fn errors_do_not_quote_the_output() {
         let ((certificate, key), (_, other_key)) = (pair(), pair());
         for (status, expected) in [
-            (Value::Null, "has printed no status"),
-            (json!("hunter2"), "has printed a status that is no object"),
-            (json!({}), "has printed neither a token nor a certificate and its key"),
-            (json!({"token": ""}), "has printed neither a token nor a certificate and its key"),
-            (json!({"token": 1}), "has printed a status.token that is no text"),
-            (json!({"token": "a\nb"}), "has printed a token with characters that no header can have"),
-            (json!({"clientCertificateData": certificate}), "has printed a certificate without its key"),
-            (json!({"clientKeyData": key}), "has printed a key without its certificate"),
+            (Value::Null, "ExecCredential has no status"),
+            (json!("hunter2"), "status is not an object"),
+            (json!({}), "status has neither a token nor a client certificate and key"),
+            (json!({"token": ""}), "status has neither a token nor a client certificate and key"),
+            (json!({"token": 1}), "status.token is not a string"),
+            (json!({"token": "a\nb"}), "token contains characters not allowed in a header"),
+            (json!({"clientCertificateData": certificate}), "status has a client certificate without a key"),
+            (json!({"clientKeyData": key}), "status has a client key without a certificate"),
             (
                 json!({"clientCertificateData": "x", "clientKeyData": key}),
-                "has printed a certificate that is none",
+                "invalid client certificate or key",
             ),
             (
                 json!({"clientCertificateData": certificate, "clientKeyData": "hunter2"}),
-                "has printed a certificate that is none",
+                "invalid client certificate or key",
             ),
             (
                 json!({"clientCertificateData": certificate, "clientKeyData": other_key}),
-                "has printed a certificate that is none",
+                "invalid client certificate or key",
             ),
             (
                 json!({"token": "t", "expirationTimestamp": "tomorrow"}),
-                "has printed a status.expirationTimestamp that is no RFC 3339 time",
+                "status.expirationTimestamp is not an RFC 3339 time",
             ),
         ] {
-            assert_eq!(refusal(&status), expected, "{status}");
+            assert_eq!(error_for(&status), expected, "{status}");
         }
         let beta = r#"{"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","status":{"token":"t"}}"#;
         assert_eq!(
             read(beta.as_bytes(), V1).unwrap_err().what,
-            "is configured for client.authentication.k8s.io/v1 and has printed client.authentication.k8s.io/v1beta1"
+            "configured for client.authentication.k8s.io/v1, but printed client.authentication.k8s.io/v1beta1"
         );
         for output in ["", "hunter2", "[]", r#"{"apiVersion": "hunter2"}"#] {
             let error = read(output.as_bytes(), V1).unwrap_err().what;
@@ -171,15 +171,15 @@ mod tests {
     }
 
     #[test]
-    fn the_zero_moment_never_comes_and_one_before_1970_has_been() {
-        assert_eq!(moment("0001-01-01T00:00:00Z").unwrap(), None);
-        assert_eq!(moment("1960-01-01T00:00:00Z").unwrap(), Some(SystemTime::UNIX_EPOCH));
-        assert!(moment("9999-12-31T23:59:59.999999999Z").unwrap() > Some(SystemTime::now()));
+    fn gos_zero_time_means_never_and_a_time_before_1970_has_passed() {
+        assert_eq!(parse_expiry("0001-01-01T00:00:00Z").unwrap(), None);
+        assert_eq!(parse_expiry("1960-01-01T00:00:00Z").unwrap(), Some(SystemTime::UNIX_EPOCH));
+        assert!(parse_expiry("9999-12-31T23:59:59.999999999Z").unwrap() > Some(SystemTime::now()));
     }
 
     proptest! {
         #[test]
-        fn no_output_makes_the_reader_panic_or_talk(output in any::<Vec<u8>>()) {
+        fn no_output_panics_or_leaks_into_the_error(output in any::<Vec<u8>>()) {
             if let Err(error) = read(&output, V1) {
                 let text = String::from_utf8_lossy(&output);
                 prop_assert!(text.len() < 40 || !error.what.contains(&*text));
@@ -187,7 +187,7 @@ mod tests {
         }
 
         #[test]
-        fn no_status_makes_the_reader_panic_or_talk(
+        fn no_status_panics_or_leaks_into_the_error(
             field in "token|clientCertificateData|clientKeyData|expirationTimestamp",
             secret in "hunter2[ -~\u{0}\u{e9}]{0,20}",
             broken in 0_usize..200,

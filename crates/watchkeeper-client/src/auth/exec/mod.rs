@@ -1,10 +1,11 @@
-//! Exec: credentials from a program, as `client.authentication.k8s.io` has it.
+//! Exec plugins: credentials from an external command, as specified by `client.authentication.k8s.io`.
 //!
-//! From: an [`Exec`] of a config, and a [`PluginPolicy`].
-//! To:   a token, a certificate, or both; until they expire, or the server has refused them.
+//! Input: the [`Exec`] of a config, and a [`PluginPolicy`].
+//! Output: a token, a client certificate, or both, cached until they expire or the server rejects them.
 //!
-//! - E1: the program runs once at a time, whoever waits for it; nobody waits: it is killed.
-//! - E2: what the program prints is never shown.
+//! Invariants:
+//! - `exec.E1`: a plugin runs at most once at a time, and is killed when its last waiter is dropped.
+//! - `exec.E2`: a plugin's output is never shown.
 
 mod credential;
 mod policy;
@@ -30,9 +31,9 @@ pub use run::{HINTS_AN_HOUR, OUTPUT_LIMIT, PLUGIN_TIMEOUT};
 
 static PLUGINS: Instances<Plugin> = Instances::new();
 
-/// A plugin, as one client asks it: the client that has it run hears of the run.
+/// A shared plugin, with the metrics of one client: a run is recorded by the client that caused it.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct ExecPlugin {
     plugin: Arc<Plugin>,
     metrics: Arc<dyn Metrics>,
 }
@@ -45,7 +46,7 @@ struct Plugin {
 
 #[derive(Debug)]
 struct Program {
-    /// Which of the plugins of this process it is.
+    /// Identifies the plugin within this process.
     number: u64,
     exec: Exec,
     policy: PluginPolicy,
@@ -53,12 +54,12 @@ struct Program {
 }
 
 impl Plugin {
-    /// The one of this process for this program and cluster.
+    /// Returns the instance for this command, cluster and policy.
     fn shared(exec: &Exec, policy: &PluginPolicy) -> Result<Arc<Self>, AuthError> {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         policy.check()?;
-        let is_meant = |plugin: &Self| plugin.program.exec == *exec && plugin.program.policy == *policy;
-        PLUGINS.get(is_meant, || {
+        let matches = |plugin: &Self| plugin.program.exec == *exec && plugin.program.policy == *policy;
+        PLUGINS.get(matches, || {
             let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
             let (exec, policy) = (exec.clone(), policy.clone());
             let program = Program { number, exec, policy, hints: Hints::default() };
@@ -67,25 +68,25 @@ impl Plugin {
     }
 }
 
-impl Asked {
+impl ExecPlugin {
     pub(super) fn new(exec: &Exec, config: &Config) -> Result<Self, AuthError> {
         let plugin = Plugin::shared(exec, &config.plugin_policy)?;
         Ok(Self { plugin, metrics: config.metrics.clone() })
     }
 
     async fn issued(&self) -> Result<(Arc<Issued>, u64), AuthError> {
-        let holds = |issued: &Arc<Issued>| issued.expires.is_none_or(|end| SystemTime::now() <= end);
+        let is_valid = |issued: &Arc<Issued>| issued.expires.is_none_or(|expires| SystemTime::now() <= expires);
         let (program, metrics) = (self.plugin.program.clone(), self.metrics.clone());
-        let ask = |old: Option<Arc<Issued>>| async move {
-            let issued = program.ask(&*metrics).await?;
-            program.tell(&*metrics, old.as_deref(), &issued);
+        let issue = |old: Option<Arc<Issued>>| async move {
+            let issued = program.issue(&*metrics).await?;
+            program.record(&*metrics, old.as_deref(), &issued);
             Ok(Arc::new(issued))
         };
-        self.plugin.kept.get(holds, ask).await
+        self.plugin.kept.get(is_valid, issue).await
     }
 }
 
-impl Credentials for Asked {
+impl Credentials for ExecPlugin {
     fn authorization(&self) -> Awaited<'_, Given> {
         Box::pin(async move {
             let (issued, generation) = self.issued().await?;
@@ -98,33 +99,33 @@ impl Credentials for Asked {
     }
 
     fn refused(&self, generation: u64) {
-        self.plugin.kept.refuse(generation);
+        self.plugin.kept.invalidate(generation);
     }
 }
 
 impl Program {
-    async fn ask(&self, metrics: &dyn Metrics) -> Result<Issued, AuthError> {
+    async fn issue(&self, metrics: &dyn Metrics) -> Result<Issued, AuthError> {
         let command = &self.exec.command;
-        let asked = async {
+        let issued = async {
             let program = self.policy.admit(&command.command).await?;
             let output = run::run(&self.exec, &program, &self.hints, metrics).await?;
             credential::read(&output, &command.api_version)
         };
-        asked.await.map_err(|error: AuthError| AuthError {
-            what: format!("plugin {:?} {}", command.command, error.what),
+        issued.await.map_err(|error: AuthError| AuthError {
+            what: format!("exec plugin {:?}: {}", command.command, error.what),
             source: error.source,
         })
     }
 
-    /// Tells of the certificate that there is now, and of the one that there was.
-    fn tell(&self, metrics: &dyn Metrics, old: Option<&Issued>, new: &Issued) {
+    /// Records the expiry of the new certificate and the age of the replaced one.
+    fn record(&self, metrics: &dyn Metrics, old: Option<&Issued>, new: &Issued) {
         let validity = |identity: &PemIdentity| Validity::of(&identity.certificate);
-        let was = old.and_then(|old| old.identity.as_ref()).filter(|was| Some(*was) != new.identity.as_ref());
-        if let Some(was) = was.and_then(validity) {
-            let age = SystemTime::now().duration_since(was.begins).unwrap_or_default();
+        let replaced = old.and_then(|old| old.identity.as_ref()).filter(|old| Some(*old) != new.identity.as_ref());
+        if let Some(replaced) = replaced.and_then(validity) {
+            let age = SystemTime::now().duration_since(replaced.not_before).unwrap_or_default();
             metrics.exec_plugin_rotation_age(age);
         }
-        let ends = new.identity.as_ref().and_then(validity).map(|validity| validity.ends);
-        metrics.exec_plugin_expiry(self.number, ends);
+        let expiry = new.identity.as_ref().and_then(validity).map(|validity| validity.not_after);
+        metrics.exec_plugin_expiry(self.number, expiry);
     }
 }

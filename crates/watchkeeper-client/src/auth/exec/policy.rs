@@ -1,75 +1,76 @@
-//! Policy: which programs may be run.
+//! Plugin policy: which executables may be run as credential plugins.
 
 use std::env;
 use std::path::{Component, Path, PathBuf};
 
 use super::super::AuthError;
 
-/// Which plugins may be run.
+/// The credential plugins that may be run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum PluginPolicy {
-    /// All of them.
+    /// Every plugin may be run.
     #[default]
     AllowAll,
-    /// None.
+    /// No plugin may be run.
     DenyAll,
-    /// Those that a kubeconfig names by one of these names or paths, or that one of these leads to.
+    /// Only plugins whose command, or the path it resolves to, is one of these names or paths.
     Allowlist(Vec<String>),
 }
 
 impl PluginPolicy {
-    /// Whether it makes sense.
+    /// Checks that the policy is well-formed.
     pub(super) fn check(&self) -> Result<(), AuthError> {
         let Self::Allowlist(entries) = self else { return Ok(()) };
         if entries.is_empty() {
-            return Err(AuthError::new("the allowlist of plugins is empty: deny all of them instead"));
+            return Err(AuthError::new("plugin allowlist is empty; use DenyAll to deny every plugin"));
         }
         for entry in entries {
             if entry.is_empty() {
-                return Err(AuthError::new("the allowlist of plugins has an empty entry"));
+                return Err(AuthError::new("plugin allowlist has an empty entry"));
             }
             let clean = clean(entry);
             if clean != Path::new(entry) || clean.as_os_str() != entry.as_str() {
                 return Err(AuthError::new(format!(
-                    "the allowlist of plugins has {entry:?}, which is to be written {clean:?}"
+                    "plugin allowlist entry {entry:?} is not a clean path; use {clean:?}"
                 )));
             }
         }
         Ok(())
     }
 
-    /// The program to run, if it may be.
+    /// Returns the path to run, if the policy allows it.
     pub(super) async fn admit(&self, command: &str) -> Result<PathBuf, AuthError> {
         match self {
             Self::AllowAll => Ok(command.into()),
-            Self::DenyAll => Err(AuthError::new("may not be run: no plugin may")),
+            Self::DenyAll => Err(AuthError::new("denied by policy: no plugin may be run")),
             Self::Allowlist(entries) => {
                 let (entries, command) = (entries.clone(), command.to_owned());
                 let found = tokio::task::spawn_blocking(move || find(&entries, &command)).await;
-                found.map_err(|error| AuthError::because("cannot be looked for", error))?
+                found.map_err(|error| AuthError::because("lookup failed", error))?
             }
         }
     }
 }
 
-/// What is run is what was compared: a resolved path.
+/// Returns the resolved path, so that what runs is what was compared with the allowlist.
 fn find(entries: &[String], command: &str) -> Result<PathBuf, AuthError> {
     let command = clean(command);
-    let path = look_up(&command).ok_or_else(|| AuthError::new("is not found"))?;
+    let path = look_up(&command).ok_or_else(|| AuthError::new("executable not found"))?;
     let is_listed = |path: &Path| entries.iter().any(|entry| Path::new(entry) == path);
     let same_name = |entry: &&String| Path::new(entry).file_name() == path.file_name();
-    let leads_there = || {
+    let resolves_to_path = || {
         let mut resolved = entries.iter().filter(same_name).filter_map(|entry| look_up(Path::new(entry)));
         resolved.any(|entry| entry == path)
     };
-    match is_listed(&command) || is_listed(&path) || leads_there() {
-        true => Ok(path),
-        false => Err(AuthError::new("may not be run: it is not in the allowlist of plugins")),
+    if is_listed(&command) || is_listed(&path) || resolves_to_path() {
+        Ok(path)
+    } else {
+        Err(AuthError::new("denied by policy: not in the plugin allowlist"))
     }
 }
 
-/// A path as it is; for a name, the first program of that name in `$PATH`. Directories of `$PATH` that
-/// depend on where this process is do not count.
+/// Returns a path unchanged, and for a bare name the first executable of that name in `$PATH`. Relative
+/// directories in `$PATH` are skipped.
 fn look_up(command: &Path) -> Option<PathBuf> {
     if command.components().count() > 1 || command.is_absolute() {
         return is_program(command).then(|| command.to_owned());
@@ -91,7 +92,7 @@ fn is_program(path: &Path) -> bool {
     path.is_file()
 }
 
-/// The shortest way to write a path, without looking at files.
+/// Normalizes a path lexically, without touching the file system (Go's `filepath.Clean`).
 fn clean(path: &str) -> PathBuf {
     let mut parts: Vec<Component<'_>> = Vec::new();
     for part in Path::new(path).components() {
@@ -103,10 +104,7 @@ fn clean(path: &str) -> PathBuf {
             (part, _) => parts.push(part),
         }
     }
-    match parts.is_empty() {
-        true => ".".into(),
-        false => parts.iter().collect(),
-    }
+    if parts.is_empty() { ".".into() } else { parts.iter().collect() }
 }
 
 #[cfg(test)]
@@ -114,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_allowlist_is_written_cleanly() {
+    fn allowlist_entries_must_be_clean_paths() {
         let check = |entries: &[&str]| {
             let entries = entries.iter().map(|it| (*it).to_owned()).collect();
             PluginPolicy::Allowlist(entries).check().map_err(|error| error.what)
@@ -131,13 +129,13 @@ mod tests {
             ("a/..", "."),
         ] {
             let expected =
-                format!("the allowlist of plugins has {entry:?}, which is to be written {clean:?}");
+                format!("plugin allowlist entry {entry:?} is not a clean path; use {clean:?}");
             assert_eq!(check(&[entry]), Err(expected));
         }
     }
 
     #[tokio::test]
-    async fn a_name_is_allowed_by_name_or_by_where_it_leads() {
+    async fn a_plugin_is_allowed_by_name_or_by_resolved_path() {
         let sh = look_up(Path::new("sh")).unwrap();
         let allowed = async |entry: &str, command: &str| {
             PluginPolicy::Allowlist(vec![entry.to_owned()]).admit(command).await.map_err(|error| error.what)
@@ -146,10 +144,10 @@ mod tests {
         for (entry, command) in [("sh", "sh"), (path, "sh"), ("sh", path), (path, path)] {
             assert_eq!(allowed(entry, command).await, Ok(sh.clone()), "{entry} {command}");
         }
-        let refused = "may not be run: it is not in the allowlist of plugins";
-        assert_eq!(allowed("ls", "sh").await, Err(refused.to_owned()));
-        assert_eq!(allowed("/elsewhere/sh", "sh").await, Err(refused.to_owned()));
-        assert_eq!(allowed("sh", "no-such-program").await, Err("is not found".to_owned()));
+        let denied = "denied by policy: not in the plugin allowlist";
+        assert_eq!(allowed("ls", "sh").await, Err(denied.to_owned()));
+        assert_eq!(allowed("/elsewhere/sh", "sh").await, Err(denied.to_owned()));
+        assert_eq!(allowed("sh", "no-such-program").await, Err("executable not found".to_owned()));
         assert!(PluginPolicy::DenyAll.admit("sh").await.is_err());
         assert_eq!(PluginPolicy::AllowAll.admit("sh").await.unwrap(), Path::new("sh"));
     }

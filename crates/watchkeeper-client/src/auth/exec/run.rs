@@ -1,4 +1,4 @@
-//! Running a plugin.
+//! Runs a credential plugin and collects its output.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
@@ -17,19 +17,19 @@ use crate::config::Exec;
 use crate::kubeconfig::InteractiveMode;
 use crate::metrics::{Metrics, PluginCall};
 
-/// How long a plugin may take that cannot ask the user. One that can has all the time it needs.
+/// Time limit for a non-interactive plugin. An interactive one may wait for its user without limit.
 pub const PLUGIN_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How much a plugin may print.
+/// Maximum size of a plugin's output, in bytes.
 pub const OUTPUT_LIMIT: usize = 1 << 20;
 
-/// How many times an hour a user is told how to get a plugin that is not there.
+/// Number of times per hour that an install hint is added to the error for a missing plugin.
 pub const HINTS_AN_HOUR: u32 = 10;
 
-/// The variable that tells a plugin what is wanted of it.
+/// The environment variable that carries the request to the plugin.
 const EXEC_INFO: &str = "KUBERNETES_EXEC_INFO";
 
-/// What it prints. Dropped half-way, it is killed (E1).
+/// Returns the plugin's standard output. Dropping the future kills the plugin (`exec.E1`).
 pub(super) async fn run(
     exec: &Exec,
     program: &Path,
@@ -46,12 +46,13 @@ pub(super) async fn run(
     command.stdout(Stdio::piped()).stderr(Stdio::inherit()).kill_on_drop(true);
     command.stdin(if is_interactive { Stdio::inherit() } else { Stdio::null() });
     let run = output(command, exec, hints);
-    let outcome = match is_interactive {
-        true => run.await,
-        false => tokio::time::timeout(PLUGIN_TIMEOUT, run).await.unwrap_or_else(|_| {
-            let what = format!("has not ended within {} s", PLUGIN_TIMEOUT.as_secs());
-            Err(AuthError::new(what).into())
-        }),
+    let outcome = if is_interactive {
+        run.await
+    } else {
+        tokio::time::timeout(PLUGIN_TIMEOUT, run).await.unwrap_or_else(|_| {
+            let message = format!("timed out after {}s", PLUGIN_TIMEOUT.as_secs());
+            Err(AuthError::new(message).into())
+        })
     };
     match &outcome {
         Ok(_) => metrics.exec_plugin_call(0, PluginCall::NoError),
@@ -60,7 +61,7 @@ pub(super) async fn run(
     outcome.map_err(|failure| failure.error)
 }
 
-/// A run that came to nothing.
+/// A failed run.
 struct Failure {
     call: PluginCall,
     exit_code: i32,
@@ -76,34 +77,34 @@ impl From<AuthError> for Failure {
 async fn output(mut command: Command, exec: &Exec, hints: &Hints) -> Result<Vec<u8>, Failure> {
     let mut child = command.spawn().map_err(|error| {
         let error = match error.kind() {
-            io::ErrorKind::NotFound => AuthError::new(format!("is not found{}", hints.give(exec))),
-            _ => AuthError::because("cannot be run", error),
+            io::ErrorKind::NotFound => AuthError::new(format!("executable not found{}", hints.next(exec))),
+            _ => AuthError::because("failed to start", error),
         };
         Failure { call: PluginCall::NotFound, exit_code: 1, error }
     })?;
-    let mut printed = Vec::new();
+    let mut stdout_bytes = Vec::new();
     if let Some(stdout) = child.stdout.take() {
-        let read = stdout.take(OUTPUT_LIMIT as u64 + 1).read_to_end(&mut printed).await;
-        read.map_err(|error| AuthError::because("cannot be read from", error))?;
+        let read = stdout.take(OUTPUT_LIMIT as u64 + 1).read_to_end(&mut stdout_bytes).await;
+        read.map_err(|error| AuthError::because("failed to read output", error))?;
     }
-    if printed.len() > OUTPUT_LIMIT {
-        return Err(AuthError::new(format!("has printed more than {OUTPUT_LIMIT} bytes")).into());
+    if stdout_bytes.len() > OUTPUT_LIMIT {
+        return Err(AuthError::new(format!("output exceeds {OUTPUT_LIMIT} bytes")).into());
     }
-    let status = child.wait().await.map_err(|error| AuthError::because("is lost", error))?;
-    match status.success() {
-        true => Ok(printed),
-        false => Err(Failure {
-            call: PluginCall::ExecutionError,
-            exit_code: status.code().unwrap_or(-1), // ended by a signal
-            error: AuthError::new(failed(status)),
-        }),
+    let status = child.wait().await.map_err(|error| AuthError::because("failed to wait for exit", error))?;
+    if status.success() {
+        return Ok(stdout_bytes);
     }
+    Err(Failure {
+        call: PluginCall::ExecutionError,
+        exit_code: status.code().unwrap_or(-1), // killed by a signal
+        error: AuthError::new(describe(status)),
+    })
 }
 
-fn failed(status: ExitStatus) -> String {
+fn describe(status: ExitStatus) -> String {
     match status.code() {
-        Some(code) => format!("has failed with exit code {code}"),
-        None => format!("was ended: {status}"),
+        Some(code) => format!("failed with exit code {code}"),
+        None => format!("was terminated: {status}"),
     }
 }
 
@@ -113,12 +114,12 @@ fn is_interactive(mode: InteractiveMode, is_terminal: bool) -> Result<bool, Auth
         InteractiveMode::IfAvailable => Ok(is_terminal),
         InteractiveMode::Always if is_terminal => Ok(true),
         InteractiveMode::Always => {
-            Err(AuthError::new("must be able to ask the user, and standard input is no terminal"))
+            Err(AuthError::new("requires interactive mode, but standard input is not a terminal"))
         }
     }
 }
 
-/// The `ExecCredential` that a plugin gets to see.
+/// The `ExecCredential` passed to the plugin.
 fn info(exec: &Exec, is_interactive: bool) -> String {
     let mut spec = json!({"interactive": is_interactive});
     if let Some(cluster) = &exec.cluster {
@@ -127,43 +128,44 @@ fn info(exec: &Exec, is_interactive: bool) -> String {
     json!({"apiVersion": exec.command.api_version, "kind": "ExecCredential", "spec": spec}).to_string()
 }
 
-/// How often a user has been told how to get a plugin.
+/// Limits how often an install hint is shown.
 #[derive(Debug, Default)]
-pub(super) struct Hints(Mutex<Given>);
+pub(super) struct Hints(Mutex<HintWindow>);
 
 #[derive(Debug, Default)]
-struct Given {
-    since: Option<Instant>,
-    times: u32,
+struct HintWindow {
+    started: Option<Instant>,
+    shown: u32,
 }
 
 impl Hints {
-    /// What is to be added to an error.
-    fn give(&self, exec: &Exec) -> String {
+    /// Returns the text to append to an error: the hint, or nothing when the limit is reached.
+    fn next(&self, exec: &Exec) -> String {
         if exec.command.install_hint.is_empty() || !self.0.lock().is_due(Instant::now()) {
             return String::new();
         }
-        format!(": {}", sanitised(&exec.command.install_hint))
+        format!(": {}", sanitize(&exec.command.install_hint))
     }
 }
 
-impl Given {
+impl HintWindow {
     fn is_due(&mut self, now: Instant) -> bool {
-        if self.since.is_none_or(|since| now.duration_since(since) >= Duration::from_secs(3600)) {
-            *self = Self { since: Some(now), times: 0 };
+        if self.started.is_none_or(|started| now.duration_since(started) >= Duration::from_secs(3600)) {
+            *self = Self { started: Some(now), shown: 0 };
         }
-        self.times += 1;
-        self.times <= HINTS_AN_HOUR
+        self.shown += 1;
+        self.shown <= HINTS_AN_HOUR
     }
 }
 
-/// A hint comes from a file of anybody's: what a terminal would obey is shown as `U+001B`.
-fn sanitised(hint: &str) -> String {
+/// Escapes control characters as `U+001B`: the hint comes from an untrusted file and must not drive the terminal.
+fn sanitize(hint: &str) -> String {
     let mut text = String::new();
     for c in hint.chars() {
-        match c == '\n' || watchkeeper_core::is_printable(c) {
-            true => text.push(c),
-            false => _ = write!(text, "U+{:04X}", u32::from(c)),
+        if c == '\n' || watchkeeper_core::is_printable(c) {
+            text.push(c);
+        } else {
+            _ = write!(text, "U+{:04X}", u32::from(c));
         }
     }
     text
@@ -175,7 +177,7 @@ mod tests {
     use crate::kubeconfig::ExecCommand;
 
     #[test]
-    fn a_plugin_asks_the_user_where_it_may_and_can() {
+    fn a_plugin_is_interactive_if_allowed_and_possible() {
         use InteractiveMode::{Always, IfAvailable, Never};
         for (mode, is_terminal, expected) in [
             (Never, true, Some(false)),
@@ -190,17 +192,17 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_hint_is_given_ten_times_an_hour_and_cannot_command_a_terminal() {
+    async fn hints_are_limited_to_ten_per_hour_and_cannot_drive_the_terminal() {
         let command = ExecCommand { install_hint: "get\n\u{1b}[2Jit é".to_owned(), ..Default::default() };
         let exec = Exec { command, cluster: None };
         let hints = Hints::default();
         for _ in 0..2 {
             for _ in 0..10 {
-                assert_eq!(hints.give(&exec), ": get\nU+001B[2Jit é");
+                assert_eq!(hints.next(&exec), ": get\nU+001B[2Jit é");
             }
-            assert_eq!(hints.give(&exec), "");
+            assert_eq!(hints.next(&exec), "");
             tokio::time::advance(Duration::from_secs(3599)).await;
-            assert_eq!(hints.give(&exec), "");
+            assert_eq!(hints.next(&exec), "");
             tokio::time::advance(Duration::from_secs(1)).await;
         }
     }

@@ -1,4 +1,4 @@
-//! Validity: from when to when a certificate holds.
+//! Validity period of an X.509 certificate.
 
 use std::time::{Duration, SystemTime};
 
@@ -6,11 +6,11 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use watchkeeper_core::Timestamp;
 
-/// From when to when a certificate holds.
+/// The validity period of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Validity {
-    pub(super) begins: SystemTime,
-    pub(super) ends: SystemTime,
+    pub(super) not_before: SystemTime,
+    pub(super) not_after: SystemTime,
 }
 
 const INTEGER: u8 = 0x02;
@@ -20,12 +20,12 @@ const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
 impl Validity {
-    /// Of the first certificate in PEM; `None` if it cannot be read.
+    /// Reads the first certificate in `pem`; `None` if it cannot be parsed.
     pub(super) fn of(pem: &str) -> Option<Self> {
         let der = CertificateDer::from_pem_slice(pem.as_bytes()).ok()?;
         let (_, certificate, _) = element(&der)?;
         let (_, mut fields, _) = element(certificate)?;
-        // [version], serial number, algorithm, issuer, validity: X.509, section 4.1.
+        // [version], serial number, algorithm, issuer, validity: RFC 5280, section 4.1.
         for (expected, may_be_absent) in
             [(VERSION, true), (INTEGER, false), (SEQUENCE, false), (SEQUENCE, false)]
         {
@@ -36,13 +36,13 @@ impl Validity {
             }
         }
         let (SEQUENCE, validity, _) = element(fields)? else { return None };
-        let (begin, rest) = time(validity)?;
-        let (end, _) = time(rest)?;
-        Some(Self { begins: begin, ends: end })
+        let (not_before, rest) = time(validity)?;
+        let (not_after, _) = time(rest)?;
+        Some(Self { not_before, not_after })
     }
 }
 
-/// The first element: its tag, its content and what follows.
+/// Splits off the first DER element: its tag, its content, and the bytes after it.
 fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&tag, rest) = der.split_first()?;
     let (&first, rest) = rest.split_first()?;
@@ -58,7 +58,7 @@ fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((tag, content, rest))
 }
 
-/// A time, and what follows: `YYMMDDHHMMSSZ` up to 2049, `YYYYMMDDHHMMSSZ` after that.
+/// Splits off a time: `YYMMDDHHMMSSZ` up to 2049, `YYYYMMDDHHMMSSZ` after that.
 fn time(der: &[u8]) -> Option<(SystemTime, &[u8])> {
     let (tag, text, rest) = element(der)?;
     let text = std::str::from_utf8(text).ok().filter(|text| text.is_ascii())?;
@@ -79,8 +79,8 @@ fn time(der: &[u8]) -> Option<(SystemTime, &[u8])> {
     if text.get(10..) != Some("Z") {
         return None;
     }
-    let written = format!("{year}-{month}-{day}T{hour}:{minute}:{second}Z");
-    let seconds = written.parse::<Timestamp>().ok()?.seconds;
+    let rfc3339 = format!("{year}-{month}-{day}T{hour}:{minute}:{second}Z");
+    let seconds = rfc3339.parse::<Timestamp>().ok()?.seconds;
     let time = match u64::try_from(seconds) {
         Ok(after) => SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(after)),
         Err(_) => SystemTime::UNIX_EPOCH.checked_sub(Duration::from_secs(seconds.unsigned_abs())),
@@ -97,19 +97,19 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_says_from_when_to_when_it_holds() {
+    fn the_validity_period_is_read_from_a_certificate() {
         let key = rcgen::KeyPair::generate().unwrap();
         let mut parameters = rcgen::CertificateParams::new(["me".to_owned()]).unwrap();
         // UTC_TIME up to 2049, GENERALIZED_TIME after it.
         parameters.not_before = rcgen::date_time_ymd(2024, 2, 29);
         parameters.not_after = rcgen::date_time_ymd(2051, 1, 1);
         let pem = parameters.self_signed(&key).unwrap().pem();
-        let expected = Validity { begins: at(1_709_164_800), ends: at(2_556_144_000) };
+        let expected = Validity { not_before: at(1_709_164_800), not_after: at(2_556_144_000) };
         assert_eq!(Validity::of(&pem), Some(expected));
     }
 
     #[test]
-    fn what_is_no_certificate_has_no_validity() {
+    fn invalid_certificates_have_no_validity_period() {
         use base64::Engine as _;
         assert_eq!(Validity::of("nonsense"), None);
         let key = rcgen::KeyPair::generate().unwrap();

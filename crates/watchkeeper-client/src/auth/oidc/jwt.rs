@@ -1,10 +1,10 @@
-//! JWT: when a token expires. Whether it is genuine is the server's to say.
+//! The expiry of a JWT. The signature is left to the server.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
 
-/// `exp`, in seconds since 1970; long ago if the token does not say. `None` if it is no JWT.
+/// Returns `exp` in seconds since 1970, 0 if the claim is missing, and `None` if `token` is not a JWT.
 pub(super) fn expiry(token: &str) -> Option<i64> {
     let mut parts = token.split('.');
     let (Some(_header), Some(claims), Some(_signature), None) =
@@ -30,7 +30,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_says_when_it_expires() {
+    fn the_exp_claim_is_read() {
         for (claims, expected) in [
             (r#"{"exp":1700000000}"#, Some(1_700_000_000)),
             (r#"{"exp":1.7e9,"sub":"x"}"#, Some(1_700_000_000)),
@@ -55,7 +55,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_the_reader_panic(text in "\\PC*|[A-Za-z0-9_-]*\\.[A-Za-z0-9_-]*\\.[A-Za-z0-9_-]*") {
+        fn no_input_panics(text in "\\PC*|[A-Za-z0-9_-]*\\.[A-Za-z0-9_-]*\\.[A-Za-z0-9_-]*") {
             let _ = expiry(&text);
         }
 

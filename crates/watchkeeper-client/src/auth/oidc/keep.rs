@@ -1,7 +1,6 @@
-//! Keeping: new tokens are written to the kubeconfig that had the old ones.
+//! Persists refreshed tokens in the kubeconfig they came from.
 //!
-//! Other entries stay as they are; comments and the order of fields are lost, as they are with kubectl.
-//! These functions block: they are for threads that may.
+//! Other entries are preserved; comments and field order are lost, as with kubectl. These functions block.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -15,41 +14,43 @@ use watchkeeper_wire::yaml;
 use crate::Secret;
 use crate::kubeconfig::Kubeconfig;
 
-/// How long to wait for another program that is changing the file, and how often to look.
-const LOCK_WAIT: Duration = Duration::from_secs(2);
-const LOCK_LOOK: Duration = Duration::from_millis(20);
+/// Maximum wait for another process that holds the lock file.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
+/// Interval between attempts to take the lock.
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The settings of a user's provider, if they could be written too.
+/// Returns the settings of a user's auth provider. Takes the lock, so that it fails when `write` would.
 pub(super) fn read(file: &Path, user: &str) -> Result<BTreeMap<String, Secret>, String> {
     let _lock = Lock::take(file)?;
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let config = Kubeconfig::parse(&text).map_err(|why| format!("{}: {why}", file.display()));
     let provider = config?.users.remove(user).and_then(|user| user.auth_provider);
-    provider.map(|provider| provider.config).ok_or_else(|| format!("{}: {}", file.display(), gone(user)))
+    let settings = provider.map(|provider| provider.config);
+    settings.ok_or_else(|| format!("{}: {}", file.display(), missing_provider(user)))
 }
 
-/// Changes settings of a user's provider; the file is the old or the new one at any time.
+/// Updates settings of a user's auth provider. The file is replaced atomically.
 pub(super) fn write(file: &Path, user: &str, settings: &[(&str, Secret)]) -> Result<(), String> {
     let _lock = Lock::take(file)?;
     let broken = |error: io::Error| format!("{}: {error}", file.display());
-    let file = &fs::canonicalize(file).map_err(broken)?; // a link stays one
+    let file = &fs::canonicalize(file).map_err(broken)?; // preserves a symbolic link
     let text = fs::read_to_string(file).map_err(broken)?;
-    let text = changed(&text, user, settings).map_err(|why| format!("{}: {why}", file.display()))?;
+    let text = update(&text, user, settings).map_err(|why| format!("{}: {why}", file.display()))?;
     replace(file, &text).map_err(broken)
 }
 
-fn changed(text: &str, user: &str, settings: &[(&str, Secret)]) -> Result<String, String> {
+fn update(text: &str, user: &str, settings: &[(&str, Secret)]) -> Result<String, String> {
     let mut config = Value::from(yaml::read(text)?.document);
-    let is_meant = |entry: &&mut Value| match entry.get("name") {
+    let is_user = |entry: &&mut Value| match entry.get("name") {
         Some(Value::String(name)) => name == user,
         Some(Value::Number(name)) => user == name.to_string(),
         _ => false,
     };
     let users = config.get_mut("users").and_then(Value::as_array_mut);
-    let entry = users.into_iter().flatten().find(is_meant);
+    let entry = users.into_iter().flatten().find(is_user);
     let provider = entry.and_then(|entry| entry.pointer_mut("/user/auth-provider"));
     let provider = provider.and_then(Value::as_object_mut);
-    let provider = provider.ok_or_else(|| gone(user))?;
+    let provider = provider.ok_or_else(|| missing_provider(user))?;
     let config_of_provider = provider.entry("config").or_insert_with(|| Value::Object(Default::default()));
     if !config_of_provider.is_object() {
         *config_of_provider = Value::Object(Default::default());
@@ -60,16 +61,16 @@ fn changed(text: &str, user: &str, settings: &[(&str, Secret)]) -> Result<String
     Ok(yaml::write(&config))
 }
 
-fn gone(user: &str) -> String {
-    format!("user {user:?} has no auth-provider any more")
+fn missing_provider(user: &str) -> String {
+    format!("user {user:?} no longer has an auth-provider")
 }
 
-/// Readable by its owner alone.
+/// Replaces a file atomically, with mode 0600.
 fn replace(file: &Path, text: &str) -> io::Result<()> {
     let temporary = beside(file, ".tmp");
     match fs::remove_file(&temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {} // nobody else has it: we have the lock
+        _ => {} // left by a crash: we hold the lock
     }
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -92,26 +93,26 @@ fn beside(file: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// `<file>.lock`, which kubectl takes too.
+/// The lock file, `<file>.lock`, which kubectl honours too.
 struct Lock(PathBuf);
 
 impl Lock {
     fn take(file: &Path) -> Result<Self, String> {
         let lock = beside(file, ".lock");
-        let end = Instant::now() + LOCK_WAIT;
+        let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
             match OpenOptions::new().write(true).create_new(true).open(&lock) {
                 Ok(_) => return Ok(Self(lock)),
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                     return Err(format!("{}: {error}", lock.display()));
                 }
-                Err(_) if Instant::now() >= end => {
+                Err(_) if Instant::now() >= deadline => {
                     return Err(format!(
-                        "{} is there: another program is changing the file, or has died and left it",
+                        "{} exists: another process is changing the file, or has crashed and left it behind",
                         lock.display()
                     ));
                 }
-                Err(_) => std::thread::sleep(LOCK_LOOK),
+                Err(_) => std::thread::sleep(LOCK_POLL_INTERVAL),
             }
         }
     }
@@ -141,29 +142,29 @@ clusters:
 ";
 
     #[test]
-    fn nothing_else_is_changed() {
+    fn other_entries_are_preserved() {
         let after =
-            changed(BEFORE, "me", &[("id-token", "new".into()), ("refresh-token", "r".into())]).unwrap();
+            update(BEFORE, "me", &[("id-token", "new".into()), ("refresh-token", "r".into())]).unwrap();
         let mut expected = Value::from(yaml::read(BEFORE).unwrap().document);
         let config = expected.pointer_mut("/users/1/user/auth-provider/config").unwrap();
         (config["id-token"], config["refresh-token"]) = ("new".into(), "r".into());
         assert_eq!(Value::from(yaml::read(&after).unwrap().document), expected);
         for user in ["7", "you"] {
-            let error = changed(BEFORE, user, &[]).unwrap_err();
-            assert_eq!(error, format!("user {user:?} has no auth-provider any more"));
+            let error = update(BEFORE, user, &[]).unwrap_err();
+            assert_eq!(error, format!("user {user:?} no longer has an auth-provider"));
         }
     }
 
     #[test]
-    fn a_file_is_replaced_at_once_and_for_its_owner_alone() {
+    fn the_file_is_replaced_atomically_with_mode_0600() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("config");
         fs::write(&file, BEFORE).unwrap();
-        fs::write(beside(&file, ".tmp"), "left by somebody who died").unwrap();
+        fs::write(beside(&file, ".tmp"), "left by a crash").unwrap();
         write(&file, "me", &[("id-token", "new".into())]).unwrap();
         assert_eq!(read(&file, "me").unwrap()["id-token"].reveal(), "new");
         let names = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
-        assert_eq!(names.collect::<Vec<_>>(), ["config"], "no lock is left, nor half a file");
+        assert_eq!(names.collect::<Vec<_>>(), ["config"], "neither a lock nor a temporary file is left");
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
@@ -177,13 +178,13 @@ clusters:
     }
 
     #[test]
-    fn a_file_that_another_program_has_locked_stays_as_it_is() {
+    fn a_locked_file_is_left_unchanged() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("config");
         fs::write(&file, BEFORE).unwrap();
         let theirs = Lock::take(&file).unwrap();
         let error = write(&file, "me", &[("id-token", "new".into())]).unwrap_err();
-        assert!(error.contains("config.lock is there"), "{error}");
+        assert!(error.contains("config.lock exists"), "{error}");
         assert_eq!(fs::read_to_string(&file).unwrap(), BEFORE);
         let waiting = std::thread::spawn({
             let file = file.clone();

@@ -1,17 +1,18 @@
-//! OIDC: an identity token, and a new one when it has run out.
+//! OIDC: an ID token, refreshed when it expires.
 //!
-//! From: the settings of an `auth-provider` named `oidc`: `idp-issuer-url`, `client-id`, `client-secret`,
+//! Input: the settings of an `auth-provider` named `oidc`: `idp-issuer-url`, `client-id`, `client-secret`,
 //!       `idp-certificate-authority`, `idp-certificate-authority-data`, `id-token`, `refresh-token`.
-//! To:   the `Authorization` header; and the kubeconfig, where the next program finds the new tokens.
+//! Output: the `Authorization` header, and the kubeconfig, where the next process finds the new tokens.
 //!
-//! - O1: a token is used until ten seconds before it expires. What else it says is the server's to judge.
-//! - O2: new tokens are in the kubeconfig before they are used: a provider may take back the old ones. So
-//!   none are asked for that could not be kept, and a refresh that has begun goes on even if nobody waits
-//!   for it any more.
-//! - O3: if another program has renewed the tokens in the kubeconfig meanwhile, those are used.
-//! - O4: secrets go to the provider over TLS only, unless the config allows otherwise.
+//! Invariants:
+//! - `oidc.O1`: a token is used until ten seconds before it expires. Other claims are left to the server.
+//! - `oidc.O2`: new tokens are written to the kubeconfig before they are used, because a provider may revoke
+//!   the old ones. No refresh starts if the result could not be saved, and a started refresh completes even if
+//!   every waiter is dropped.
+//! - `oidc.O3`: tokens that another process has refreshed in the kubeconfig are used.
+//! - `oidc.O4`: secrets are sent to the provider over TLS only, unless the config allows plain HTTP.
 //!
-//! A refusal by the API server is no reason to ask for another token, as in client-go.
+//! A 401 from the API server does not trigger a refresh, as in client-go.
 
 mod jwt;
 mod keep;
@@ -32,10 +33,10 @@ use super::{AuthError, Awaited, Credentials, Given, bearer};
 use crate::config::{Authorities, Oidc, Proxy};
 use crate::{Config, Secret};
 
-/// How long before its end a token is no longer used (O1).
+/// A token is refreshed this long before it expires (`oidc.O1`).
 pub const EXPIRY_LEEWAY: Duration = Duration::from_secs(10);
 
-/// How long an identity provider may take to answer.
+/// Time limit for a request to an identity provider.
 pub const PROVIDER_TIMEOUT: Duration = Duration::from_secs(30);
 
 static PROVIDERS: Instances<Provider> = Instances::new();
@@ -56,14 +57,14 @@ struct Client {
     secret: Secret,
     authorities: Authorities,
     proxy: Proxy,
-    /// O4.
+    /// Whether tokens may be sent over plain HTTP (`oidc.O4`).
     may_be_plain: bool,
-    /// The tokens of the config.
+    /// The tokens in the config.
     first: Option<Tokens>,
     refresh_token: Secret,
-    /// O2: the file, and the user in it.
+    /// The kubeconfig and the user in it that hold the tokens (`oidc.O2`).
     kept_in: Option<(PathBuf, String)>,
-    /// Those that came of the last refresh. It is locked while there is another.
+    /// The result of the last refresh. Locked during a refresh.
     newest: tokio::sync::Mutex<Option<Tokens>>,
 }
 
@@ -71,18 +72,18 @@ struct Client {
 struct Tokens {
     header: HeaderValue,
     refresh_token: Secret,
-    /// In seconds since 1970.
+    /// Seconds since 1970.
     expires: i64,
 }
 
 impl Tokens {
     fn new(id_token: &Secret, refresh_token: Secret) -> Result<Self, AuthError> {
         let expires =
-            jwt::expiry(id_token.reveal()).ok_or_else(|| AuthError::new("the id-token is no JWT"))?;
+            jwt::expiry(id_token.reveal()).ok_or_else(|| AuthError::new("id-token is not a valid JWT"))?;
         Ok(Self { header: bearer(id_token)?, refresh_token, expires })
     }
 
-    fn hold(&self) -> bool {
+    fn is_valid(&self) -> bool {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let soon = (now + EXPIRY_LEEWAY).as_secs();
         i64::try_from(soon).is_ok_and(|soon| soon < self.expires)
@@ -90,20 +91,20 @@ impl Tokens {
 }
 
 impl Provider {
-    /// The one of this process for this server, issuer, client and user. (client-go does not look at the
-    /// user: two of them are one there.)
+    /// Returns the instance for this server, issuer, client and user. (client-go ignores the user and shares
+    /// one provider between users.)
     pub(super) fn shared(oidc: &Oidc, config: &Config) -> Result<Arc<Self>, AuthError> {
         let server = config.server.to_string();
-        let said = |name: &str| said(&oidc.settings, name);
-        let (issuer, id) = (said("idp-issuer-url"), said("client-id"));
+        let setting = |name: &str| setting(&oidc.settings, name);
+        let (issuer, id) = (setting("idp-issuer-url"), setting("client-id"));
         for (name, value) in [("idp-issuer-url", &issuer), ("client-id", &id)] {
             if value.is_empty() {
-                return Err(AuthError::new(format!("auth-provider oidc: {name} is not given")));
+                return Err(AuthError::new(format!("auth-provider oidc: {name} is required")));
             }
         }
         let (issuer, id) = (issuer.reveal().to_owned(), id.reveal().to_owned());
-        let (first, refresh_token) = (tokens(&oidc.settings)?, said("refresh-token"));
-        let is_meant = |provider: &Self| {
+        let (first, refresh_token) = (tokens(&oidc.settings)?, setting("refresh-token"));
+        let matches = |provider: &Self| {
             let client = &provider.client;
             let is_same_user = match &oidc.kept_in {
                 Some(_) => client.kept_in == oidc.kept_in,
@@ -113,15 +114,15 @@ impl Provider {
             };
             provider.server == server && client.issuer == issuer && client.id == id && is_same_user
         };
-        PROVIDERS.get(is_meant, || {
+        PROVIDERS.get(matches, || {
             let client = Client {
                 issuer: issuer.clone(),
                 id: id.clone(),
-                secret: said("client-secret"),
+                secret: setting("client-secret"),
                 authorities: authorities(&oidc.settings)?,
                 proxy: match config.proxy {
                     Proxy::Direct => Proxy::Direct,
-                    _ => Proxy::Environment, // a proxy of the cluster leads to the cluster
+                    _ => Proxy::Environment, // the cluster's own proxy is for the cluster only
                 },
                 may_be_plain: config.plain_credentials,
                 first: first.clone(),
@@ -138,7 +139,8 @@ impl Credentials for Provider {
     fn authorization(&self) -> Awaited<'_, Given> {
         Box::pin(async move {
             let client = self.client.clone();
-            let (tokens, generation) = self.kept.get(Tokens::hold, |old| client.renew(old.is_none())).await?;
+            let renew = |old: Option<Tokens>| client.renew(old.is_none());
+            let (tokens, generation) = self.kept.get(Tokens::is_valid, renew).await?;
             Ok(Given { header: Some(tokens.header), generation })
         })
     }
@@ -146,29 +148,31 @@ impl Credentials for Provider {
 
 impl Client {
     async fn renew(self: Arc<Self>, is_first: bool) -> Result<Tokens, AuthError> {
-        if let Some(first) = self.first.clone().filter(|tokens| is_first && tokens.hold()) {
+        if let Some(first) = self.first.clone().filter(|tokens| is_first && tokens.is_valid()) {
             return Ok(first);
         }
-        // O2: once it has begun, it is not dropped half-way.
+        // oidc.O2: a started refresh completes even if the caller is dropped.
         let renewing = tokio::spawn(async move {
             let mut newest = self.newest.lock().await;
-            if newest.as_ref().is_none_or(|tokens| !tokens.hold()) {
+            if newest.as_ref().is_none_or(|tokens| !tokens.is_valid()) {
                 let last = newest.as_ref().map_or(&self.refresh_token, |tokens| &tokens.refresh_token);
                 *newest = Some(self.find_or_refresh(last).await?);
             }
-            newest.clone().ok_or_else(|| AuthError::new("there are no tokens"))
+            newest.clone().ok_or_else(|| AuthError::new("no tokens"))
         });
-        let renewed = renewing.await.unwrap_or_else(|error| Err(AuthError::because("it is gone", error)));
+        let renewed =
+            renewing.await.unwrap_or_else(|error| Err(AuthError::because("refresh task failed", error)));
         renewed.map_err(|error| AuthError { what: format!("auth-provider oidc: {}", error.what), ..error })
     }
 
-    /// `last` is the refresh token where the kubeconfig has none.
+    /// Uses the tokens in the kubeconfig if they are valid, and refreshes them otherwise. `last` is the refresh
+    /// token to use if the kubeconfig has none.
     async fn find_or_refresh(&self, last: &Secret) -> Result<Tokens, AuthError> {
         let Some((file, user)) = self.kept_in.clone() else { return self.refresh(last).await };
         let settings = blocking(move || keep::read(&file, &user)).await?;
-        match tokens(&settings).ok().flatten().filter(Tokens::hold) {
-            Some(kept) => Ok(kept), // O3
-            None => match said(&settings, "refresh-token") {
+        match tokens(&settings).ok().flatten().filter(Tokens::is_valid) {
+            Some(kept) => Ok(kept), // oidc.O3
+            None => match setting(&settings, "refresh-token") {
                 newer if newer.is_empty() => self.refresh(last).await,
                 newer => self.refresh(&newer).await,
             },
@@ -178,10 +182,10 @@ impl Client {
     async fn refresh(&self, refresh_token: &Secret) -> Result<Tokens, AuthError> {
         if refresh_token.is_empty() {
             return Err(AuthError::new(
-                "the id-token has expired and there is no refresh-token: log in again",
+                "id-token has expired and there is no refresh-token: log in again",
             ));
         }
-        let new = self.ask(refresh_token).await?;
+        let new = self.request_tokens(refresh_token).await?;
         let next = new.refresh_token.filter(|it| !it.is_empty()).unwrap_or_else(|| refresh_token.clone());
         let tokens = Tokens::new(&new.id_token, next.clone())?;
         if let Some((file, user)) = self.kept_in.clone() {
@@ -192,37 +196,34 @@ impl Client {
     }
 }
 
-/// Does what blocks where it may (A1).
+/// Runs `work` on a blocking thread (`auth.A1`).
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, AuthError> {
     let done = tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(error.to_string()));
-    done.map_err(|why| AuthError::new(format!("new tokens cannot be kept: {why}")))
+    done.map_err(|why| AuthError::new(format!("failed to save tokens: {why}")))
 }
 
-fn said(settings: &BTreeMap<String, Secret>, name: &str) -> Secret {
+fn setting(settings: &BTreeMap<String, Secret>, name: &str) -> Secret {
     settings.get(name).cloned().unwrap_or_default()
 }
 
-/// Those that are there; one without an id-token has none yet.
+/// Returns the configured tokens, or `None` without an `id-token`.
 fn tokens(settings: &BTreeMap<String, Secret>) -> Result<Option<Tokens>, AuthError> {
-    let id_token = said(settings, "id-token");
-    match id_token.is_empty() {
-        true => Ok(None),
-        false => Tokens::new(&id_token, said(settings, "refresh-token")).map(Some),
+    let id_token = setting(settings, "id-token");
+    if id_token.is_empty() {
+        return Ok(None);
     }
+    Tokens::new(&id_token, setting(settings, "refresh-token")).map(Some)
 }
 
 fn authorities(settings: &BTreeMap<String, Secret>) -> Result<Authorities, AuthError> {
     let (file, data) =
-        (said(settings, "idp-certificate-authority"), said(settings, "idp-certificate-authority-data"));
+        (setting(settings, "idp-certificate-authority"), setting(settings, "idp-certificate-authority-data"));
     if !data.is_empty() {
         let text = STANDARD.decode(data.reveal()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        let unfit = "auth-provider oidc: idp-certificate-authority-data is not a text in base64";
-        return text.map(Authorities::Pem).ok_or_else(|| AuthError::new(unfit));
+        let invalid = "auth-provider oidc: idp-certificate-authority-data is not valid base64 text";
+        return text.map(Authorities::Pem).ok_or_else(|| AuthError::new(invalid));
     }
-    Ok(match file.is_empty() {
-        true => Authorities::System,
-        false => Authorities::File(file.reveal().into()),
-    })
+    Ok(if file.is_empty() { Authorities::System } else { Authorities::File(file.reveal().into()) })
 }

@@ -1,4 +1,4 @@
-//! Refresh: asking an identity provider for new tokens.
+//! Refresh requests to an identity provider.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,94 +14,94 @@ use super::{Client, PROVIDER_TIMEOUT};
 use crate::transport::Body;
 use crate::{Config, Secret, Transport};
 
-/// How much a provider may answer.
-const ANSWER_LIMIT: usize = 1 << 20;
+/// Maximum size of a provider's response, in bytes.
+const RESPONSE_LIMIT: usize = 1 << 20;
 
-/// New tokens.
+/// The tokens in a response.
 #[derive(Debug)]
-pub(super) struct New {
+pub(super) struct NewTokens {
     pub(super) id_token: Secret,
-    /// `None` where the old one is still good.
+    /// `None` if the old one remains valid.
     pub(super) refresh_token: Option<Secret>,
 }
 
-/// How a client says to its provider who it is.
+/// Client authentication method (Go's `oauth2.AuthStyle`).
 #[derive(Clone, Copy, PartialEq)]
-enum Style {
+enum AuthStyle {
     Header,
     Form,
 }
 
 impl Client {
-    /// Asks where tokens are given, and then for tokens.
-    pub(super) async fn ask(&self, refresh_token: &Secret) -> Result<New, AuthError> {
-        match tokio::time::timeout(PROVIDER_TIMEOUT, self.ask_in_turn(refresh_token)).await {
+    /// Discovers the token endpoint and requests new tokens from it.
+    pub(super) async fn request_tokens(&self, refresh_token: &Secret) -> Result<NewTokens, AuthError> {
+        match tokio::time::timeout(PROVIDER_TIMEOUT, self.discover_and_request(refresh_token)).await {
             Ok(new) => new,
             Err(_) => Err(AuthError::new(format!(
-                "{} has not answered within {} s",
+                "{} timed out after {}s",
                 self.issuer,
                 PROVIDER_TIMEOUT.as_secs()
             ))),
         }
     }
 
-    async fn ask_in_turn(&self, refresh_token: &Secret) -> Result<New, AuthError> {
+    async fn discover_and_request(&self, refresh_token: &Secret) -> Result<NewTokens, AuthError> {
         let endpoint = self.token_endpoint().await?;
-        // As Go does it: most providers want a header; one that does not says so, and nothing is lost.
-        let styles: &[Style] =
-            if self.secret.is_empty() { &[Style::Form] } else { &[Style::Header, Style::Form] };
-        let mut refusal = None;
+        // As Go's oauth2: try the header first; a provider that wants the form rejects it without side effects.
+        let styles: &[AuthStyle] =
+            if self.secret.is_empty() { &[AuthStyle::Form] } else { &[AuthStyle::Header, AuthStyle::Form] };
+        let mut rejection = None;
         for style in styles {
             let (status, body) = self.send(&endpoint, self.grant(refresh_token, *style)).await?;
             if status.is_success() {
                 return read(&body);
             }
-            refusal.get_or_insert(refused(status, &body));
+            rejection.get_or_insert(rejection_for(status, &body));
         }
-        Err(refusal.unwrap_or_else(|| AuthError::new("nothing was asked")))
+        Err(rejection.unwrap_or_else(|| AuthError::new("no request was sent")))
     }
 
-    /// Where the discovery document says that tokens are given.
+    /// Reads the token endpoint from the discovery document.
     async fn token_endpoint(&self) -> Result<Uri, AuthError> {
         let address = format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'));
-        let address = self.address("idp-issuer-url", &address)?;
+        let address = self.parse_url("idp-issuer-url", &address)?;
         let request = Request::get("/").header(ACCEPT, "application/json");
-        let request = request.body(Body::empty()).map_err(|error| AuthError::because("it is none", error))?;
+        let request = request.body(Body::empty()).map_err(|error| AuthError::because("invalid URL", error))?;
         let (status, body) = self.send(&address, request).await?;
         if status != StatusCode::OK {
-            return Err(AuthError::new(format!("{address} has answered {status}")));
+            return Err(AuthError::new(format!("{address} responded with {status}")));
         }
         #[derive(Deserialize)]
         struct Discovery {
             token_endpoint: String,
         }
         let discovery: Discovery = serde_json::from_slice(&body)
-            .map_err(|_| AuthError::new(format!("{address} has answered without a token_endpoint")))?;
-        self.address("token_endpoint", &discovery.token_endpoint)
+            .map_err(|_| AuthError::new(format!("{address}: discovery document has no token_endpoint")))?;
+        self.parse_url("token_endpoint", &discovery.token_endpoint)
     }
 
-    fn address(&self, what: &str, text: &str) -> Result<Uri, AuthError> {
+    fn parse_url(&self, name: &str, text: &str) -> Result<Uri, AuthError> {
         let uri = text.parse::<Uri>().ok().filter(|uri| uri.authority().is_some());
-        let uri = uri.ok_or_else(|| AuthError::new(format!("{what} {text:?} is no URL")))?;
+        let uri = uri.ok_or_else(|| AuthError::new(format!("invalid {name} {text:?}: not a URL")))?;
         match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTPS => Ok(uri),
             Some(scheme) if *scheme == Scheme::HTTP && self.may_be_plain => Ok(uri),
-            _ => Err(AuthError::new(format!("{what} {text:?} does not begin with https://"))),
+            _ => Err(AuthError::new(format!("invalid {name} {text:?}: must begin with https://"))),
         }
     }
 
-    fn grant(&self, refresh_token: &Secret, style: Style) -> Request<Body> {
-        let mut form = format!("grant_type=refresh_token&refresh_token={}", escaped(refresh_token.reveal()));
+    fn grant(&self, refresh_token: &Secret, style: AuthStyle) -> Request<Body> {
+        let mut form = format!("grant_type=refresh_token&refresh_token={}", form_escape(refresh_token.reveal()));
         let mut authorization = None;
         match style {
-            Style::Header => {
-                let pair = format!("{}:{}", escaped(&self.id), escaped(self.secret.reveal()));
+            AuthStyle::Header => {
+                let pair = format!("{}:{}", form_escape(&self.id), form_escape(self.secret.reveal()));
                 authorization = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair))).ok();
             }
-            Style::Form => {
-                form.push_str(&format!("&client_id={}", escaped(&self.id)));
+            AuthStyle::Form => {
+                form.push_str(&format!("&client_id={}", form_escape(&self.id)));
                 if !self.secret.is_empty() {
-                    form.push_str(&format!("&client_secret={}", escaped(self.secret.reveal())));
+                    form.push_str(&format!("&client_secret={}", form_escape(self.secret.reveal())));
                 }
             }
         }
@@ -117,68 +117,68 @@ impl Client {
         request
     }
 
-    /// Over a connection of its own: a provider is asked about once an hour. Redirections are not followed.
+    /// Sends over a new connection, since refreshes are about an hour apart. Redirects are not followed.
     async fn send(&self, to: &Uri, mut request: Request<Body>) -> Result<(StatusCode, Bytes), AuthError> {
-        let lost =
+        let failed =
             |error: crate::transport::TransportError| AuthError::because(format!("{to}: {error}"), error);
         let mut parts = to.clone().into_parts();
         let path = parts.path_and_query.replace(http::uri::PathAndQuery::from_static("/"));
-        let origin = Uri::from_parts(parts).map_err(|error| AuthError::because("it is none", error))?;
+        let origin = Uri::from_parts(parts).map_err(|error| AuthError::because("invalid URL", error))?;
         *request.uri_mut() = path.map(Uri::from).unwrap_or_default();
         let mut config = Config::new(origin);
         config.authorities = self.authorities.clone();
         config.proxy = self.proxy.clone();
         let transport = Transport::new(&config, Arc::new(Fixed::none()))
-            .map_err(|error| AuthError::because(format!("{to} cannot be asked"), error))?;
-        let answer = transport.send(request).await.map_err(lost)?;
-        let status = answer.status();
-        let (mut body, mut read) = (answer.into_body(), Vec::new());
+            .map_err(|error| AuthError::because(format!("invalid transport for {to}"), error))?;
+        let response = transport.send(request).await.map_err(failed)?;
+        let status = response.status();
+        let (mut body, mut read) = (response.into_body(), Vec::new());
         while let Some(chunk) =
-            body.chunk().await.map_err(|error| AuthError::because(format!("{to} has broken off"), error))?
+            body.chunk().await.map_err(|error| AuthError::because(format!("failed to read the response of {to}"), error))?
         {
             read.extend_from_slice(&chunk);
-            if read.len() > ANSWER_LIMIT {
-                return Err(AuthError::new(format!("{to} has answered more than {ANSWER_LIMIT} bytes")));
+            if read.len() > RESPONSE_LIMIT {
+                return Err(AuthError::new(format!("response of {to} exceeds {RESPONSE_LIMIT} bytes")));
             }
         }
         Ok((status, read.into()))
     }
 }
 
-fn read(body: &[u8]) -> Result<New, AuthError> {
+fn read(body: &[u8]) -> Result<NewTokens, AuthError> {
     #[derive(Deserialize)]
-    struct Answer {
+    struct Response {
         id_token: Option<Secret>,
         refresh_token: Option<Secret>,
     }
-    // What serde says of an answer may quote it.
-    let answer: Answer = serde_json::from_slice(body)
-        .map_err(|_| AuthError::new("the provider's answer is not one of the form that is due"))?;
-    let id_token = answer.id_token.filter(|token| !token.is_empty()).ok_or_else(|| {
+    // serde's error may quote the response, so it is dropped.
+    let response: Response = serde_json::from_slice(body)
+        .map_err(|_| AuthError::new("invalid token response from the provider"))?;
+    let id_token = response.id_token.filter(|token| !token.is_empty()).ok_or_else(|| {
         AuthError::new(
-            "the provider has given no id_token: the login was without the scope openid, or it gives none on refresh",
+            "token response has no id_token: the login lacked the openid scope, or the provider returns none on refresh",
         )
     })?;
-    Ok(New { id_token, refresh_token: answer.refresh_token })
+    Ok(NewTokens { id_token, refresh_token: response.refresh_token })
 }
 
-/// The code of an error is a word of the standard's (RFC 6749); anything else is not shown.
-fn refused(status: StatusCode, body: &[u8]) -> AuthError {
+/// Builds the error for a rejected refresh. Only an error code in the form of RFC 6749 is shown; other text may be secret.
+fn rejection_for(status: StatusCode, body: &[u8]) -> AuthError {
     #[derive(Deserialize)]
-    struct Answer {
+    struct Response {
         error: String,
     }
-    let code = serde_json::from_slice::<Answer>(body).ok().map(|answer| answer.error);
-    let is_word =
+    let code = serde_json::from_slice::<Response>(body).ok().map(|response| response.error);
+    let is_code =
         |code: &String| code.len() < 64 && code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-    match code.filter(is_word) {
-        Some(code) => AuthError::new(format!("the provider refuses the refresh-token: {status}: {code}")),
-        None => AuthError::new(format!("the provider refuses the refresh-token: {status}")),
+    match code.filter(is_code) {
+        Some(code) => AuthError::new(format!("provider rejected the refresh-token: {status}: {code}")),
+        None => AuthError::new(format!("provider rejected the refresh-token: {status}")),
     }
 }
 
-/// As in a form.
-fn escaped(text: &str) -> String {
+/// Percent-encodes for `application/x-www-form-urlencoded`.
+fn form_escape(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._*".contains(&byte);
     let escape = |byte: u8| match plain(byte) {
         true => char::from(byte).to_string(),
@@ -192,19 +192,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_provider_says_is_shown_only_where_it_is_no_secret() {
-        let refusal = |body: &str| refused(StatusCode::BAD_REQUEST, body.as_bytes()).what;
-        let plainly = "the provider refuses the refresh-token: 400 Bad Request";
-        assert_eq!(refusal(r#"{"error":"invalid_grant"}"#), format!("{plainly}: invalid_grant"));
-        assert_eq!(refusal(r#"{"error":"Bad token hunter2"}"#), plainly);
-        assert_eq!(refusal("<html>"), plainly);
+    fn provider_errors_are_shown_only_as_rfc_6749_codes() {
+        let rejection = |body: &str| rejection_for(StatusCode::BAD_REQUEST, body.as_bytes()).what;
+        let plainly = "provider rejected the refresh-token: 400 Bad Request";
+        assert_eq!(rejection(r#"{"error":"invalid_grant"}"#), format!("{plainly}: invalid_grant"));
+        assert_eq!(rejection(r#"{"error":"Bad token hunter2"}"#), plainly);
+        assert_eq!(rejection("<html>"), plainly);
         for body in [r#"{"id_token": ["hunter2"]}"#, r#"{"access_token": "hunter2"}"#, "hunter2"] {
             assert!(!format!("{:?}", read(body.as_bytes()).unwrap_err()).contains("hunter2"));
         }
     }
 
     #[test]
-    fn forms_are_escaped() {
-        assert_eq!(escaped("a-b_c.~ :+&é"), "a-b_c.%7E%20%3A%2B%26%C3%A9");
+    fn form_values_are_percent_encoded() {
+        assert_eq!(form_escape("a-b_c.~ :+&é"), "a-b_c.%7E%20%3A%2B%26%C3%A9");
     }
 }
