@@ -1,55 +1,56 @@
-//! Addresses of servers and proxies.
+//! Server and proxy addresses.
 
 use http::Uri;
 use http::uri::{PathAndQuery, Scheme};
 
-/// What is wrong with an address.
+/// An invalid address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddressError {
-    /// It cannot be read.
-    #[error("{address:?} is no URL")]
+    /// The address cannot be parsed.
+    #[error("invalid URL {address:?}")]
     Malformed {
         /// The address.
         address: String,
     },
-    /// It has another scheme.
-    #[error("{address:?} begins with neither {expected}")]
+    /// The scheme is not supported.
+    #[error("invalid URL {address:?}: must begin with {expected}")]
     Scheme {
         /// The address.
         address: String,
-        /// What it may begin with.
+        /// The supported schemes.
         expected: &'static str,
     },
-    /// It has a path, but does not say how to get there.
-    #[error("{address:?} has a path, so it must begin with http:// or https://")]
+    /// The address has a path but no scheme.
+    #[error("invalid URL {address:?}: an address with a path must begin with http:// or https://")]
     NoScheme {
         /// The address.
         address: String,
     },
 }
 
-/// Reads the address of a server: a URL, or `host` or `host:port`. Query and fragment do not count.
+/// Parses a server address: a URL, `host` or `host:port`. Query and fragment are ignored.
 ///
-/// `secure` says which scheme is meant where the address says none.
+/// `secure` selects `https` for an address without a scheme.
 ///
 /// # Errors
-/// If it is none.
+/// If the address is invalid.
 pub fn server_address(address: &str, secure: bool) -> Result<Uri, AddressError> {
     let malformed = || AddressError::Malformed { address: address.to_owned() };
     let whole = address.split('#').next().unwrap_or_default();
-    let whole = match whole.contains("://") {
-        true => whole.to_owned(),
-        false if whole.trim_end_matches('/').contains('/') => {
-            return Err(AddressError::NoScheme { address: address.to_owned() });
-        }
-        false if secure => format!("https://{whole}"),
-        false => format!("http://{whole}"),
+    let whole = if whole.contains("://") {
+        whole.to_owned()
+    } else if whole.trim_end_matches('/').contains('/') {
+        return Err(AddressError::NoScheme { address: address.to_owned() });
+    } else if secure {
+        format!("https://{whole}")
+    } else {
+        format!("http://{whole}")
     };
     let uri: Uri = whole.parse().map_err(|_| malformed())?;
     let scheme = uri.scheme().cloned().ok_or_else(malformed)?;
     if scheme != Scheme::HTTP && scheme != Scheme::HTTPS {
-        let expected = "http:// nor https://";
+        let expected = "http:// or https://";
         return Err(AddressError::Scheme { address: address.to_owned(), expected });
     }
     let authority = uri.authority().filter(|it| !it.host().is_empty()).ok_or_else(malformed)?;
@@ -63,7 +64,7 @@ pub fn server_address(address: &str, secure: bool) -> Result<Uri, AddressError> 
         .map_err(|_| malformed())
 }
 
-/// Reads the address of a proxy.
+/// Parses a proxy address.
 pub(crate) fn proxy_address(address: &str) -> Result<Uri, AddressError> {
     let uri: Uri = address.parse().map_err(|_| AddressError::Malformed { address: address.to_owned() })?;
     match uri.scheme_str() {
@@ -71,7 +72,7 @@ pub(crate) fn proxy_address(address: &str) -> Result<Uri, AddressError> {
             Ok(uri)
         }
         _ => {
-            let expected = "http:// nor https:// nor socks5://";
+            let expected = "http://, https:// or socks5://";
             Err(AddressError::Scheme { address: address.to_owned(), expected })
         }
     }
@@ -82,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_may_lack_its_scheme_and_have_a_prefix() {
+    fn an_address_may_omit_the_scheme_and_have_a_path_prefix() {
         for (address, secure, expected) in [
             ("https://a:6443", false, "https://a:6443/"),
             ("https://a:6443/", false, "https://a:6443/"),
@@ -96,12 +97,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_by_name() {
+    fn invalid_addresses_are_rejected_with_their_text() {
         for (address, error) in [
-            ("", "\"\" is no URL"),
-            ("a/b", "\"a/b\" has a path, so it must begin with http:// or https://"),
-            ("ftp://a", "\"ftp://a\" begins with neither http:// nor https://"),
-            ("https://", "\"https://\" is no URL"),
+            ("", "invalid URL \"\""),
+            ("a/b", "invalid URL \"a/b\": an address with a path must begin with http:// or https://"),
+            ("ftp://a", "invalid URL \"ftp://a\": must begin with http:// or https://"),
+            ("https://", "invalid URL \"https://\""),
         ] {
             assert_eq!(server_address(address, true).unwrap_err().to_string(), error);
         }

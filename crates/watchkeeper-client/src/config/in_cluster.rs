@@ -1,4 +1,4 @@
-//! The service account of a pod.
+//! In-cluster configuration: the service account of a pod.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,42 +8,42 @@ use super::address::server_address;
 use super::{Authorities, Authorization, Config, ConfigError};
 use crate::kubeconfig::Overrides;
 
-/// Where a pod finds its service account.
+/// The directory where a pod's service account is mounted.
 const DIRECTORY: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// A service account, as a pod sees it.
+/// A service account as mounted into a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceAccount {
     /// `host:port` of the API server.
     pub server: String,
     /// The directory with `token`, `ca.crt` and `namespace`.
     pub directory: PathBuf,
-    /// The namespace of the pod, if it is known.
+    /// The namespace of the pod, if known.
     pub namespace: Option<String>,
 }
 
-/// Why this is no pod with a service account.
+/// The reason why in-cluster configuration is not available.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotInCluster {
-    /// This is no pod.
-    #[error("this is no pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not both set")]
+    /// The process does not run in a pod.
+    #[error("not running in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be set")]
     NoService,
-    /// It has no service account.
-    #[error("service account token {file}: {source}")]
+    /// The service account token cannot be read.
+    #[error("failed to read service account token {file}: {source}")]
     NoToken {
-        /// Where the token would be.
+        /// The token file.
         file: PathBuf,
-        /// Why it cannot be read.
+        /// The read error.
         source: io::Error,
     },
 }
 
 impl ServiceAccount {
-    /// That of this pod.
+    /// Returns the service account of the pod this process runs in.
     ///
     /// # Errors
-    /// If this is no pod, or it has none.
+    /// If the process does not run in a pod, or its token cannot be read.
     pub fn find() -> Result<Self, NotInCluster> {
         Self::find_in(Path::new(DIRECTORY), |name| env::var_os(name))
     }
@@ -59,9 +59,10 @@ impl ServiceAccount {
         if let Err(source) = std::fs::read(&file) {
             return Err(NotInCluster::NoToken { file, source });
         }
-        let server = match host.contains(':') && !host.starts_with('[') {
-            true => format!("[{host}]:{port}"),
-            false => format!("{host}:{port}"),
+        let server = if host.contains(':') && !host.starts_with('[') {
+            format!("[{host}]:{port}")
+        } else {
+            format!("{host}:{port}")
         };
         let in_file = || std::fs::read_to_string(directory.join("namespace")).ok();
         let namespace = set("POD_NAMESPACE").or_else(in_file).map(|text| text.trim().to_owned());
@@ -69,13 +70,13 @@ impl ServiceAccount {
         Ok(Self { server, directory: directory.to_owned(), namespace })
     }
 
-    /// How to ask the API server in its name. Token and authorities are read again when they change.
+    /// Returns a config for this account. Token and authorities are reread when they change.
     ///
     /// # Errors
-    /// If the address of the server is none.
+    /// If the server address is invalid.
     pub fn config(&self, overrides: &Overrides) -> Result<Config, ConfigError> {
-        let said = overrides.server.as_deref().unwrap_or(&self.server);
-        let server = server_address(said, true)
+        let address = overrides.server.as_deref().unwrap_or(&self.server);
+        let server = server_address(address, true)
             .map_err(|source| ConfigError::Address { entry: "service account".to_owned(), source })?;
         let mut config = Config::new(server);
         config.authorization = match &overrides.token {
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_has_a_service_account() {
+    fn the_service_account_of_a_pod_is_found() {
         let directory = tempfile::tempdir().unwrap();
         let pod = [("KUBERNETES_SERVICE_HOST", "fd00::1"), ("KUBERNETES_SERVICE_PORT", "443")];
         let find = |set: &[(&str, &str)]| ServiceAccount::find_in(directory.path(), variables(set));
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_count_for_more_than_the_account() {
+    fn overrides_take_precedence_over_the_account() {
         let account = ServiceAccount { server: "a:1".into(), directory: "/d".into(), namespace: None };
         let overrides = Overrides {
             server: Some("https://b".into()),

@@ -1,11 +1,11 @@
-//! Config: everything that a client must know of a server, and of who asks.
+//! Config: the settings of a client.
 //!
-//! From: a [kubeconfig](crate::kubeconfig), the service account of a pod ([`Config::in_cluster`]), or a
-//!       caller who knows.
-//! To:   the transport and the REST client.
+//! Input: a [kubeconfig](crate::kubeconfig), the service account of a pod ([`Config::in_cluster`]), or the caller.
+//! Output: the transport and the REST client.
 //!
-//! - F1: credentials are only sent over TLS, unless [`Config::plain_credentials`] says otherwise.
-//! - F2: secrets do not show in debug output.
+//! Invariants:
+//! - `config.F1`: credentials are sent over TLS only, unless [`Config::plain_credentials`] is set.
+//! - `config.F2`: secrets do not appear in debug output.
 
 mod address;
 mod in_cluster;
@@ -26,199 +26,199 @@ use crate::metrics::{Metrics, NoMetrics};
 pub use address::{AddressError, server_address};
 pub use in_cluster::{NotInCluster, ServiceAccount};
 
-/// How long a connection may take to be made.
+/// Default time limit for establishing a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The most bytes of an answer that is read as a whole.
+/// Default maximum size of a response that is read whole, in bytes.
 pub const MAX_RESPONSE_BYTES: u64 = 128 << 20;
 
-/// What a client must know.
+/// The settings of a client. (client-go: `rest.Config`.)
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Config {
-    /// Where the server is: `https://host:port/prefix`. All paths go below the prefix.
+    /// The address of the server, `https://host:port/prefix`. All paths are below the prefix.
     pub server: Uri,
-    /// The namespace of requests that name none.
+    /// The default namespace.
     pub namespace: String,
-    /// Who may vouch for the server.
+    /// The certificate authorities that the server's certificate is verified against.
     pub authorities: Authorities,
-    /// The name that the server's certificate must have, where it is not that of the address.
+    /// The name expected in the server's certificate, if it differs from the host of `server`.
     pub tls_server_name: Option<String>,
-    /// The client's own certificate.
+    /// The client certificate.
     pub certificate: Option<ClientCertificate>,
-    /// How the client says who it is, besides its certificate.
+    /// The credentials sent in the `Authorization` header.
     pub authorization: Authorization,
-    /// Which programs may be run to say who the client is; all of them by default. No file says this.
+    /// The exec plugins that may be run; all of them by default. Not part of a kubeconfig.
     pub plugin_policy: PluginPolicy,
-    /// Whom the client acts as.
+    /// The user to impersonate.
     pub impersonate: Option<Impersonate>,
-    /// Whether credentials may go over plain HTTP (F1). They may not, unless this is set.
+    /// Whether credentials may be sent over plain HTTP (`config.F1`); false by default.
     pub plain_credentials: bool,
-    /// The way to the server.
+    /// The proxy between client and server.
     pub proxy: Proxy,
-    /// Whether answers may be compressed. They may, unless a kubeconfig says otherwise.
+    /// Whether to accept compressed responses; true unless the kubeconfig disables it.
     pub compression: bool,
-    /// How long a connection may take to be made; [`CONNECT_TIMEOUT`] by default. TLS may take 10 s of it.
+    /// Time limit for establishing a connection, of which TLS gets at most 10s; [`CONNECT_TIMEOUT`] by default.
     pub connect_timeout: Duration,
-    /// The most bytes of an answer that is read as a whole, as sent and as decompressed; [`MAX_RESPONSE_BYTES`] by
-    /// default. A longer one is an error. Watches, logs, and the lists of informers are read piece by piece, and are
+    /// Maximum size of a response that is read whole, compressed and decompressed, in bytes; [`MAX_RESPONSE_BYTES`]
+    /// by default. A larger response is an error. Watches, logs and the lists of informers are streamed and
     /// not limited by this.
     pub max_response_bytes: u64,
-    /// What the client calls itself.
+    /// The `User-Agent` header.
     pub user_agent: String,
-    /// Who hears what the client does; nobody by default.
+    /// Receives the client's metrics; discarded by default.
     pub metrics: Arc<dyn Metrics>,
 }
 
-/// Who may vouch for the server.
+/// The certificate authorities that a server's certificate is verified against.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Authorities {
-    /// Those that this machine trusts.
+    /// The system's root certificates.
     System,
-    /// These, in PEM.
+    /// Certificates in PEM.
     Pem(String),
-    /// Those in a PEM file, which is read again when it changes.
+    /// A PEM file, reread when it changes.
     File(PathBuf),
-    /// Anybody: the server is not checked at all.
+    /// None: the server's certificate is not verified.
     Anybody,
 }
 
-/// A client's certificate and its key.
+/// A client certificate and its private key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ClientCertificate {
-    /// In PEM.
+    /// PEM text.
     Pem {
-        /// The certificate, and those between it and its authority.
+        /// The certificate, followed by its intermediates.
         certificate: String,
-        /// Its key.
+        /// The private key.
         key: Secret,
     },
-    /// In files, which are read again when they change.
+    /// PEM files, reread when they change.
     Files {
-        /// The certificate, and those between it and its authority.
+        /// The certificate, followed by its intermediates.
         certificate: PathBuf,
-        /// Its key.
+        /// The private key.
         key: PathBuf,
     },
 }
 
-/// How a client says who it is, besides its certificate.
+/// The credentials sent in the `Authorization` header.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Authorization {
-    /// It does not.
+    /// No header.
     #[default]
     None,
-    /// By a token.
+    /// A bearer token.
     Token(Secret),
-    /// By a token in a file, which is read again now and then.
+    /// A bearer token in a file, reread about every minute.
     TokenFile(PathBuf),
-    /// By name and password.
+    /// Basic authentication.
     Basic {
-        /// The name.
+        /// The user name.
         username: String,
         /// The password.
         password: Secret,
     },
-    /// By what a program says.
+    /// Credentials issued by an exec plugin.
     Exec(Box<Exec>),
-    /// By an identity token, which is refreshed when it has run out.
+    /// An OIDC ID token, refreshed when it expires.
     Oidc(Box<Oidc>),
 }
 
-/// A program that says who the client is.
+/// An exec plugin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exec {
-    /// The program.
+    /// The command.
     pub command: ExecCommand,
-    /// What it is told of the cluster, if it wants to know.
+    /// The cluster information passed to the plugin, if it is requested.
     pub cluster: Option<serde_json::Value>,
 }
 
-/// An identity token, and how to get the next.
+/// OIDC settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Oidc {
-    /// What the kubeconfig says: `idp-issuer-url`, `client-id`, `id-token`, `refresh-token`, ...
+    /// The settings in the kubeconfig: `idp-issuer-url`, `client-id`, `id-token`, `refresh-token`, ...
     pub settings: BTreeMap<String, Secret>,
-    /// Where a new token is written to: the file and the user in it.
+    /// The kubeconfig, and the user in it, that refreshed tokens are written to.
     pub kept_in: Option<(PathBuf, String)>,
 }
 
-/// Whom the client acts as.
+/// The user to impersonate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Impersonate {
-    /// The name.
+    /// The user name.
     pub user: String,
-    /// The uid; empty for none.
+    /// The UID; empty if not set.
     pub uid: String,
     /// The groups.
     pub groups: Vec<String>,
-    /// The attributes.
+    /// The extra attributes.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
-/// The way to the server.
+/// The proxy between client and server.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub enum Proxy {
-    /// What `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` say; the straight one to this machine itself.
+    /// `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`; no proxy for loopback addresses.
     #[default]
     Environment,
-    /// The straight one.
+    /// No proxy.
     Direct,
-    /// Through this one: `http://`, `https://` or `socks5://`, with `user:password@` if need be.
+    /// This proxy: `http://`, `https://` or `socks5://`, optionally with `user:password@`.
     Through(Uri),
 }
 
-/// Does not show a password (F2).
+/// Omits the password (`config.F2`).
 impl std::fmt::Debug for Proxy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let shown = |uri: &Uri| {
+        let redact = |uri: &Uri| {
             let authority = uri.authority().map_or("", |authority| authority.as_str());
-            let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
-            format!("{}://{place}", uri.scheme_str().unwrap_or_default())
+            let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+            format!("{}://{host}", uri.scheme_str().unwrap_or_default())
         };
         match self {
             Self::Environment => f.write_str("Environment"),
             Self::Direct => f.write_str("Direct"),
-            Self::Through(uri) => f.debug_tuple("Through").field(&shown(uri)).finish(),
+            Self::Through(uri) => f.debug_tuple("Through").field(&redact(uri)).finish(),
         }
     }
 }
 
-/// Why there is no configuration.
+/// An error loading a configuration.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// A file could not be read: mend or remove it.
+    /// A kubeconfig file could not be loaded: fix or remove it.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// What was asked for is not configured.
+    /// The requested context, cluster or user is not configured.
     #[error(transparent)]
     Select(#[from] SelectError),
-    /// This is not a pod, and nothing else is configured.
+    /// The process does not run in a pod, and nothing else is configured.
     #[error(transparent)]
     NotInCluster(#[from] NotInCluster),
-    /// The address of the server, or of the proxy, is none.
+    /// The server or proxy address is invalid.
     #[error("{entry}: {source}")]
     Address {
-        /// Where it stands.
+        /// The kubeconfig entry.
         entry: String,
-        /// What is wrong with it.
+        /// The error.
         source: AddressError,
     },
-    /// What is said in base64 is not, or is not text.
-    #[error("{entry}: {field} is not a text in base64")]
+    /// A field is not valid base64, or does not hold text.
+    #[error("{entry}: {field} is not valid base64 text")]
     Data {
-        /// Where it stands.
+        /// The kubeconfig entry.
         entry: String,
-        /// Which field.
+        /// The field.
         field: &'static str,
     },
-    /// A provider of credentials that does not exist (any more).
-    #[error("{entry}: there is no auth-provider {name:?}: use an exec plugin")]
+    /// The auth provider is not supported (any more).
+    #[error("{entry}: unsupported auth-provider {name:?}: use an exec plugin")]
     Provider {
-        /// Where it stands.
+        /// The kubeconfig entry.
         entry: String,
-        /// Its name.
+        /// The name of the provider.
         name: String,
     },
 }
@@ -230,7 +230,7 @@ impl From<CheckError> for ConfigError {
 }
 
 impl Config {
-    /// A server, and nobody who asks.
+    /// Creates a config for this server, without credentials.
     pub fn new(server: Uri) -> Self {
         Self {
             server,
@@ -251,19 +251,20 @@ impl Config {
         }
     }
 
-    /// What is configured: the files of `$KUBECONFIG` or the default one; in a pod without either, its
-    /// service account.
+    /// Loads the files of `$KUBECONFIG`, or `~/.kube/config`, or in a pod without either its service account.
+    ///
+    /// Kubeconfig files take precedence over the service account.
     ///
     /// # Errors
-    /// If a file is broken, or nothing is configured.
+    /// If a file is invalid, or nothing is configured.
     pub fn infer() -> Result<Self, ConfigError> {
         Self::load(&Sources::infer(), &Overrides::default())
     }
 
-    /// What these files say, or in a pod without any its service account; and flags that count for more.
+    /// Loads these files, or in a pod without any its service account. `overrides` take precedence.
     ///
     /// # Errors
-    /// If a file is broken, or nothing is configured, or what was asked for is not there.
+    /// If a file is invalid, nothing is configured, or a requested entry does not exist.
     pub fn load(sources: &Sources, overrides: &Overrides) -> Result<Self, ConfigError> {
         let loaded = sources.load()?;
         match loaded.config.select(overrides) {
@@ -276,15 +277,15 @@ impl Config {
         }
     }
 
-    /// The service account of this pod.
+    /// Returns a config for the service account of the pod this process runs in.
     ///
     /// # Errors
-    /// If this is no pod, or its service account cannot be read.
+    /// If the process does not run in a pod, or its service account cannot be read.
     pub fn in_cluster() -> Result<Self, ConfigError> {
         ServiceAccount::find()?.config(&Overrides::default())
     }
 
-    /// Whether requests go over TLS.
+    /// Returns whether requests are sent over TLS.
     pub fn is_secure(&self) -> bool {
         self.server.scheme() == Some(&http::uri::Scheme::HTTPS)
     }

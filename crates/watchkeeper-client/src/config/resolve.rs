@@ -1,4 +1,4 @@
-//! From a kubeconfig's selection to a config.
+//! Builds a config from a kubeconfig's selection.
 
 use std::path::PathBuf;
 
@@ -12,14 +12,14 @@ use super::{
 };
 use crate::kubeconfig::{Cluster, Selection, User};
 
-/// The extension of a cluster that an exec plugin gets to see.
+/// The cluster extension that is passed to exec plugins.
 const EXEC_EXTENSION: &str = "client.authentication.k8s.io/exec";
 
 impl Config {
-    /// What a selection says. Nothing is read yet but the kubeconfig.
+    /// Creates a config from a selection. Files that it refers to are not read yet.
     ///
     /// # Errors
-    /// If an address or what is in base64 cannot be read.
+    /// If an address or base64 data is invalid.
     pub fn from_selection(selection: &Selection) -> Result<Self, ConfigError> {
         let (cluster, user) = (&selection.cluster, &selection.user);
         let certificate = certificate(selection)?;
@@ -54,10 +54,10 @@ fn authorities(selection: &Selection) -> Result<Authorities, ConfigError> {
         let pem = text(&cluster.certificate_authority_data, "certificate-authority-data", entry)?;
         return Ok(Authorities::Pem(pem));
     }
-    Ok(match cluster.certificate_authority.as_os_str().is_empty() {
-        true => Authorities::System,
-        false => Authorities::File(cluster.certificate_authority.clone()),
-    })
+    if cluster.certificate_authority.as_os_str().is_empty() {
+        return Ok(Authorities::System);
+    }
+    Ok(Authorities::File(cluster.certificate_authority.clone()))
 }
 
 fn certificate(selection: &Selection) -> Result<Option<ClientCertificate>, ConfigError> {
@@ -78,15 +78,17 @@ fn certificate(selection: &Selection) -> Result<Option<ClientCertificate>, Confi
             certificate: user.client_certificate.clone(),
             key: user.client_key.clone(),
         }),
-        // One half in a file and one in the kubeconfig is allowed, and then neither is read again.
+        // One half may be a file and the other inline; then neither is reread.
         _ => Some(ClientCertificate::Pem {
-            certificate: match files.0 {
-                true => read(&user.client_certificate, "client-certificate")?,
-                false => from_data(&user.client_certificate_data, "client-certificate-data")?,
+            certificate: if files.0 {
+                read(&user.client_certificate, "client-certificate")?
+            } else {
+                from_data(&user.client_certificate_data, "client-certificate-data")?
             },
-            key: match files.1 {
-                true => read(&user.client_key, "client-key")?.into(),
-                false => from_data(user.client_key_data.reveal(), "client-key-data")?.into(),
+            key: if files.1 {
+                read(&user.client_key, "client-key")?.into()
+            } else {
+                from_data(user.client_key_data.reveal(), "client-key-data")?.into()
             },
         }),
     })
@@ -103,7 +105,7 @@ fn authorization(selection: &Selection, config: &Config) -> Result<Authorization
     } else if !user.username.is_empty() {
         Authorization::Basic { username: user.username.clone(), password: user.password.clone() }
     } else if let Some(command) = user.exec.as_ref().filter(|_| !has_certificate) {
-        let cluster = command.provide_cluster_info.then(|| shown(&selection.cluster, config));
+        let cluster = command.provide_cluster_info.then(|| cluster_info(&selection.cluster, config));
         Authorization::Exec(Box::new(Exec { command: command.clone(), cluster }))
     } else if let Some(provider) = &user.auth_provider {
         if provider.name != "oidc" {
@@ -117,31 +119,31 @@ fn authorization(selection: &Selection, config: &Config) -> Result<Authorization
     })
 }
 
-/// What an exec plugin is told of a cluster.
-fn shown(cluster: &Cluster, config: &Config) -> Value {
-    let mut told = json!({"server": config.server.to_string().trim_end_matches('/')});
-    let mut tell = |name: &str, value: Value| {
-        told[name] = value;
+/// The cluster information passed to an exec plugin.
+fn cluster_info(cluster: &Cluster, config: &Config) -> Value {
+    let mut info = json!({"server": config.server.to_string().trim_end_matches('/')});
+    let mut set = |name: &str, value: Value| {
+        info[name] = value;
     };
     if !cluster.tls_server_name.is_empty() {
-        tell("tls-server-name", cluster.tls_server_name.as_str().into());
+        set("tls-server-name", cluster.tls_server_name.as_str().into());
     }
     if cluster.insecure_skip_tls_verify {
-        tell("insecure-skip-tls-verify", true.into());
+        set("insecure-skip-tls-verify", true.into());
     }
     if !cluster.certificate_authority_data.is_empty() {
-        tell("certificate-authority-data", cluster.certificate_authority_data.as_str().into());
+        set("certificate-authority-data", cluster.certificate_authority_data.as_str().into());
     } else if let Ok(pem) = std::fs::read(&cluster.certificate_authority) {
-        tell("certificate-authority-data", STANDARD.encode(pem).into());
+        set("certificate-authority-data", STANDARD.encode(pem).into());
     }
     if !cluster.proxy_url.is_empty() {
-        tell("proxy-url", cluster.proxy_url.as_str().into());
+        set("proxy-url", cluster.proxy_url.as_str().into());
     }
     if cluster.disable_compression {
-        tell("disable-compression", true.into());
+        set("disable-compression", true.into());
     }
-    tell("config", cluster.extensions.get(EXEC_EXTENSION).cloned().unwrap_or_default());
-    told
+    set("config", cluster.extensions.get(EXEC_EXTENSION).cloned().unwrap_or_default());
+    info
 }
 
 fn impersonate(user: &User) -> Option<Impersonate> {
@@ -196,32 +198,32 @@ users: [{{name: u, user: {{{user}}}}}]"
 
     #[test]
     fn a_selection_becomes_a_config() {
-        let made = config(
+        let config = config(
             "server: 'https://a:6443/prefix/', certificate-authority-data: Y2E=, tls-server-name: api, proxy-url: 'socks5://p:1', disable-compression: true",
             "client-certificate: c.crt, client-key: c.key, token: t, as: her, as-groups: [g]",
         )
         .unwrap();
-        assert_eq!(made.server, "https://a:6443/prefix");
-        assert_eq!(made.authorities, Authorities::Pem("ca".to_owned()));
-        assert_eq!(made.tls_server_name.as_deref(), Some("api"));
-        assert_eq!(made.proxy, Proxy::Through("socks5://p:1".parse().unwrap()));
-        assert!(!made.compression && !made.plain_credentials && made.is_secure());
+        assert_eq!(config.server, "https://a:6443/prefix");
+        assert_eq!(config.authorities, Authorities::Pem("ca".to_owned()));
+        assert_eq!(config.tls_server_name.as_deref(), Some("api"));
+        assert_eq!(config.proxy, Proxy::Through("socks5://p:1".parse().unwrap()));
+        assert!(!config.compression && !config.plain_credentials && config.is_secure());
         let files = ClientCertificate::Files { certificate: "/k/c.crt".into(), key: "/k/c.key".into() };
-        assert_eq!(made.certificate, Some(files));
-        assert_eq!(made.authorization, Authorization::Token("t".into()));
-        assert_eq!(made.impersonate.unwrap().groups, ["g"]);
-        assert_eq!(made.namespace, "shop");
+        assert_eq!(config.certificate, Some(files));
+        assert_eq!(config.authorization, Authorization::Token("t".into()));
+        assert_eq!(config.impersonate.unwrap().groups, ["g"]);
+        assert_eq!(config.namespace, "shop");
     }
 
     #[test]
-    fn a_server_without_a_scheme_is_secure_if_anything_says_so() {
+    fn a_server_without_a_scheme_uses_https_if_tls_settings_exist() {
         let server = |cluster: &str| config(cluster, "").unwrap().server.to_string();
         assert_eq!(server("server: 'a:80'"), "http://a:80/");
         assert_eq!(server("server: 'a:80', insecure-skip-tls-verify: true"), "https://a:80/");
     }
 
     #[test]
-    fn a_plugin_is_used_only_where_nothing_else_is_said() {
+    fn a_plugin_is_used_only_without_other_credentials() {
         let exec =
             "exec: {command: x, apiVersion: client.authentication.k8s.io/v1beta1, provideClusterInfo: true}";
         let cluster =
@@ -236,29 +238,29 @@ users: [{{name: u, user: {{{user}}}}}]"
     }
 
     #[test]
-    fn what_cannot_be_read_is_named() {
+    fn errors_name_the_entry_and_the_field() {
         let error = |cluster, user| config(cluster, user).unwrap_err().to_string();
         assert_eq!(
             error("server: 'https://a', certificate-authority-data: '%'", ""),
-            "cluster \"c\" in /k/config: certificate-authority-data is not a text in base64"
+            "cluster \"c\" in /k/config: certificate-authority-data is not valid base64 text"
         );
         assert_eq!(
             error("server: 'https://a'", "client-certificate-data: '%', client-key-data: eA=="),
-            "user \"u\" in /k/config: client-certificate-data is not a text in base64"
+            "user \"u\" in /k/config: client-certificate-data is not valid base64 text"
         );
         assert_eq!(
             error("server: 'ftp://a'", ""),
-            "cluster \"c\" in /k/config: \"ftp://a\" begins with neither http:// nor https://"
+            "cluster \"c\" in /k/config: invalid URL \"ftp://a\": must begin with http:// or https://"
         );
         assert_eq!(
             error("server: 'https://a'", "auth-provider: {name: gcp}"),
-            "user \"u\" in /k/config: there is no auth-provider \"gcp\": use an exec plugin"
+            "user \"u\" in /k/config: unsupported auth-provider \"gcp\": use an exec plugin"
         );
     }
 
     #[test]
-    fn nothing_secret_is_shown() {
-        let made = config("server: 'https://a'", "token: hunter2").unwrap();
-        assert!(!format!("{made:?}").contains("hunter2"));
+    fn debug_output_contains_no_secrets() {
+        let config = config("server: 'https://a'", "token: hunter2").unwrap();
+        assert!(!format!("{config:?}").contains("hunter2"));
     }
 }

@@ -1,18 +1,18 @@
-//! Checks: what makes no sense in a selection is told before anything is sent.
+//! Validation of a selection, before anything is sent.
 
 use std::path::{Path, PathBuf};
 
 use super::{Cluster, InteractiveMode, Selection, User};
 
-/// What makes no sense, and where it stands.
+/// An invalid kubeconfig entry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{entry}{}: {problem}", in_file(.file.as_deref()))]
 pub struct CheckError {
-    /// `cluster "dev"`.
+    /// The entry: `cluster "dev"`.
     pub entry: String,
-    /// The file that has the entry.
+    /// The file that contains the entry.
     pub file: Option<PathBuf>,
-    /// What is wrong with it.
+    /// The problem with it.
     pub problem: Problem,
 }
 
@@ -20,80 +20,77 @@ fn in_file(file: Option<&Path>) -> String {
     file.map(|file| format!(" in {}", file.display())).unwrap_or_default()
 }
 
-/// What is wrong with an entry.
+/// A problem with a kubeconfig entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// A cluster without an address.
-    #[error("no server is given")]
+    /// The cluster has no address.
+    #[error("no server specified")]
     NoServer,
-    /// Two sources for one thing.
-    #[error("certificate-authority-data and certificate-authority are both given: remove one")]
+    /// Both `certificate-authority-data` and `certificate-authority` are set.
+    #[error("certificate-authority-data and certificate-authority are both specified: remove one")]
     TwoAuthorities,
-    /// An authority that nobody would ask.
-    #[error("certificate authorities and insecure-skip-tls-verify are both given: remove one")]
+    /// Authorities are set although verification is disabled.
+    #[error("certificate authorities and insecure-skip-tls-verify are both specified: remove one")]
     AuthorityUnused,
-    /// A proxy of an unknown kind.
+    /// The proxy URL has an unsupported scheme.
     #[error("proxy-url must begin with http://, https:// or socks5://")]
     Proxy,
-    /// Two ways to say who one is.
-    #[error("token and username are both given: remove one")]
+    /// Both `token` and `username` are set.
+    #[error("token and username are both specified: remove one")]
     TwoMethods,
-    /// Two sources for one thing.
-    #[error("client-certificate-data and client-certificate are both given: remove one")]
+    /// Both `client-certificate-data` and `client-certificate` are set.
+    #[error("client-certificate-data and client-certificate are both specified: remove one")]
     TwoCertificates,
-    /// Two sources for one thing.
-    #[error("client-key-data and client-key are both given: remove one")]
+    /// Both `client-key-data` and `client-key` are set.
+    #[error("client-key-data and client-key are both specified: remove one")]
     TwoKeys,
-    /// A certificate is of no use without its key.
-    #[error("a client certificate is given without its key")]
+    /// A client certificate is set without its key.
+    #[error("client certificate specified without its key")]
     NoKey,
-    /// A key is of no use without its certificate.
-    #[error("a client key is given without its certificate")]
+    /// A client key is set without its certificate.
+    #[error("client key specified without its certificate")]
     NoCertificate,
-    /// Two programs.
-    #[error("exec and auth-provider are both given: remove one")]
+    /// Both `exec` and `auth-provider` are set.
+    #[error("exec and auth-provider are both specified: remove one")]
     TwoProviders,
-    /// A program without a name.
+    /// The exec plugin has no command.
     #[error("exec has no command")]
     NoCommand,
-    /// A program that says in no known way who one is.
+    /// The exec plugin has an unsupported `apiVersion`.
     #[error(
-        "exec must have the apiVersion client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1"
+        "exec apiVersion must be client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1"
     )]
     ExecVersion,
-    /// v1 needs it.
+    /// The exec plugin lacks the `interactiveMode` that v1 requires.
     #[error(
-        "exec of client.authentication.k8s.io/v1 must say its interactiveMode: Never, IfAvailable or Always"
+        "exec interactiveMode is required with client.authentication.k8s.io/v1: Never, IfAvailable or Always"
     )]
     NoInteractiveMode,
-    /// A variable without a name.
-    #[error("exec has a variable without a name")]
+    /// An environment variable of the exec plugin has no name.
+    #[error("exec has an env entry without a name")]
     NamelessVariable,
-    /// Groups of nobody.
-    #[error("as-uid, as-groups or as-user-extra are given without as")]
+    /// Impersonation attributes are set without a user.
+    #[error("as-uid, as-groups or as-user-extra specified without as")]
     NobodyToActAs,
-    /// A namespace that cannot exist.
-    #[error("its namespace is no DNS label")]
+    /// The namespace is not a valid name.
+    #[error("namespace is not a valid DNS label")]
     Namespace,
 }
 
-pub(super) fn selection(selection: &Selection) -> Result<(), CheckError> {
-    let refuse = |entry: &str, name: &str, file: &Option<PathBuf>, problem| {
-        let entry = match name.is_empty() {
-            true => format!("the {entry}"),
-            false => format!("{entry} {name:?}"),
-        };
+pub(super) fn check_selection(selection: &Selection) -> Result<(), CheckError> {
+    let error = |entry: &str, name: &str, file: &Option<PathBuf>, problem| {
+        let entry = if name.is_empty() { format!("the {entry}") } else { format!("{entry} {name:?}") };
         CheckError { entry, file: file.clone(), problem }
     };
     cluster_problem(&selection.cluster).map_or(Ok(()), |problem| {
-        Err(refuse("cluster", &selection.cluster_name, &selection.cluster.file, problem))
+        Err(error("cluster", &selection.cluster_name, &selection.cluster.file, problem))
     })?;
     user_problem(&selection.user)
-        .map_or(Ok(()), |problem| Err(refuse("user", &selection.user_name, &selection.user.file, problem)))?;
+        .map_or(Ok(()), |problem| Err(error("user", &selection.user_name, &selection.user.file, problem)))?;
     match &selection.namespace {
         Some(namespace) if !is_label(namespace) => {
-            Err(refuse("context", &selection.context, &None, Problem::Namespace))
+            Err(error("context", &selection.context, &None, Problem::Namespace))
         }
         _ => Ok(()),
     }
@@ -153,7 +150,7 @@ fn exec_problem(user: &User) -> Option<Problem> {
     }
 }
 
-/// Whether this can be the name of a namespace.
+/// Returns whether `text` is a valid namespace name.
 fn is_label(text: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     text.len() <= 63
@@ -181,15 +178,15 @@ users: [{{name: u, user: {{{user}}}}}]"
     }
 
     #[test]
-    fn a_problem_names_the_entry_and_the_file() {
+    fn errors_name_the_entry_and_the_file() {
         let server = "server: 'https://x'";
         let exec = "client.authentication.k8s.io/v1";
         for (cluster, user, error) in [
-            ("proxy-url: 'http://p'", "", "cluster \"c\" in /k/config: no server is given"),
+            ("proxy-url: 'http://p'", "", "cluster \"c\" in /k/config: no server specified"),
             (
                 "server: a, certificate-authority: f, certificate-authority-data: eA==",
                 "",
-                "cluster \"c\" in /k/config: certificate-authority-data and certificate-authority are both given: remove one",
+                "cluster \"c\" in /k/config: certificate-authority-data and certificate-authority are both specified: remove one",
             ),
             (
                 "server: a, proxy-url: 'ftp://x'",
@@ -199,28 +196,28 @@ users: [{{name: u, user: {{{user}}}}}]"
             (
                 server,
                 "token: t, username: u",
-                "user \"u\" in /k/config: token and username are both given: remove one",
+                "user \"u\" in /k/config: token and username are both specified: remove one",
             ),
             (
                 server,
                 "client-certificate: c",
-                "user \"u\" in /k/config: a client certificate is given without its key",
+                "user \"u\" in /k/config: client certificate specified without its key",
             ),
             (
                 server,
                 "as-groups: [g]",
-                "user \"u\" in /k/config: as-uid, as-groups or as-user-extra are given without as",
+                "user \"u\" in /k/config: as-uid, as-groups or as-user-extra specified without as",
             ),
             (server, "exec: {apiVersion: v}", "user \"u\" in /k/config: exec has no command"),
             (
                 server,
                 "exec: {command: x, apiVersion: v2}",
-                "user \"u\" in /k/config: exec must have the apiVersion client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1",
+                "user \"u\" in /k/config: exec apiVersion must be client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1",
             ),
             (
                 server,
                 &format!("exec: {{command: x, apiVersion: {exec}}}"),
-                "user \"u\" in /k/config: exec of client.authentication.k8s.io/v1 must say its interactiveMode: Never, IfAvailable or Always",
+                "user \"u\" in /k/config: exec interactiveMode is required with client.authentication.k8s.io/v1: Never, IfAvailable or Always",
             ),
         ] {
             assert_eq!(problem(cluster, user), error);
@@ -228,7 +225,7 @@ users: [{{name: u, user: {{{user}}}}}]"
     }
 
     #[test]
-    fn a_certificate_beside_a_token_is_fine() {
+    fn a_certificate_and_a_token_may_be_combined() {
         let text = "current-context: x
 contexts: [{name: x, context: {cluster: c, user: u}}]
 clusters: [{name: c, cluster: {server: 'https://x'}}]

@@ -1,4 +1,4 @@
-//! The form of a kubeconfig file.
+//! The kubeconfig file format.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,139 +9,139 @@ use watchkeeper_wire::yaml;
 
 use crate::Secret;
 
-/// What is in a kubeconfig file, or in several that were merged.
+/// The content of a kubeconfig file, or of several merged files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Kubeconfig {
-    /// Servers by name.
+    /// Clusters by name.
     pub clusters: BTreeMap<String, Cluster>,
-    /// Credentials by name.
+    /// Users by name.
     pub users: BTreeMap<String, User>,
-    /// Pairs of both by name.
+    /// Contexts by name.
     pub contexts: BTreeMap<String, Context>,
-    /// The context to use where none is named; empty for none.
+    /// The default context; empty if not set.
     pub current_context: String,
 }
 
-/// A server, and how to know it.
+/// A cluster: the address of its server, and how to verify it.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Cluster {
     /// `https://host:port/path`.
     #[serde(deserialize_with = "text")]
     pub server: String,
-    /// The name that the server's certificate must have, where it is not that of the URL.
+    /// The name expected in the server's certificate, if it differs from the host of `server`.
     #[serde(deserialize_with = "text")]
     pub tls_server_name: String,
-    /// Whether any certificate will do.
+    /// Whether to skip verification of the server's certificate.
     #[serde(deserialize_with = "or_default")]
     pub insecure_skip_tls_verify: bool,
-    /// A PEM file with those who may vouch for the server.
+    /// A PEM file with the certificate authorities of the server.
     #[serde(deserialize_with = "text")]
     pub certificate_authority: PathBuf,
-    /// The same, in base64.
+    /// The certificate authorities as base64-encoded PEM.
     #[serde(deserialize_with = "text")]
     pub certificate_authority_data: String,
-    /// `http://`, `https://` or `socks5://`: the way to the server.
+    /// The proxy: `http://`, `https://` or `socks5://`.
     #[serde(deserialize_with = "text")]
     pub proxy_url: String,
-    /// Whether answers are not to be compressed.
+    /// Whether to disable compressed responses.
     #[serde(deserialize_with = "or_default")]
     pub disable_compression: bool,
-    /// What other programs keep here, by name.
+    /// Extensions by name.
     #[serde(deserialize_with = "extensions")]
     pub extensions: BTreeMap<String, Value>,
-    /// The file that this was read from.
+    /// The file that the entry was read from.
     #[serde(skip)]
     pub file: Option<PathBuf>,
 }
 
-/// Credentials.
+/// A user: credentials and impersonation.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct User {
-    /// A PEM file.
+    /// A PEM file with the client certificate.
     #[serde(deserialize_with = "text")]
     pub client_certificate: PathBuf,
-    /// The same, in base64.
+    /// The client certificate as base64-encoded PEM.
     #[serde(deserialize_with = "text")]
     pub client_certificate_data: String,
-    /// A PEM file.
+    /// A PEM file with the client key.
     #[serde(deserialize_with = "text")]
     pub client_key: PathBuf,
-    /// The same, in base64.
+    /// The client key as base64-encoded PEM.
     #[serde(deserialize_with = "text")]
     pub client_key_data: Secret,
     /// A bearer token.
     #[serde(deserialize_with = "text")]
     pub token: Secret,
-    /// A file with a bearer token, which is read again now and then.
+    /// A file with a bearer token, reread about every minute.
     #[serde(rename = "tokenFile", deserialize_with = "text")]
     pub token_file: PathBuf,
-    /// Whom to act as.
+    /// The user to impersonate.
     #[serde(rename = "as", deserialize_with = "text")]
     pub impersonate: String,
-    /// With which uid.
+    /// The UID to impersonate.
     #[serde(rename = "as-uid", deserialize_with = "text")]
     pub impersonate_uid: String,
-    /// In which groups.
+    /// The groups to impersonate.
     #[serde(rename = "as-groups", deserialize_with = "texts")]
     pub impersonate_groups: Vec<String>,
-    /// With which attributes.
+    /// The extra attributes to impersonate.
     #[serde(rename = "as-user-extra", deserialize_with = "lists_of_texts")]
     pub impersonate_extra: BTreeMap<String, Vec<String>>,
-    /// For basic authentication.
+    /// User name for basic authentication.
     #[serde(deserialize_with = "text")]
     pub username: String,
-    /// For basic authentication.
+    /// Password for basic authentication.
     #[serde(deserialize_with = "text")]
     pub password: Secret,
-    /// A provider that is built in.
+    /// A built-in auth provider.
     pub auth_provider: Option<AuthProvider>,
-    /// A program that gives credentials.
+    /// An exec plugin.
     pub exec: Option<ExecCommand>,
-    /// The file that this was read from.
+    /// The file that the entry was read from.
     #[serde(skip)]
     pub file: Option<PathBuf>,
 }
 
-/// A provider of credentials that is built in.
+/// A built-in auth provider.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct AuthProvider {
     /// `oidc`.
     #[serde(deserialize_with = "text")]
     pub name: String,
-    /// What it keeps.
+    /// The provider's settings.
     #[serde(default, deserialize_with = "map_of_texts")]
     pub config: BTreeMap<String, Secret>,
 }
 
-/// A program that gives credentials.
+/// An exec plugin.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ExecCommand {
-    /// The program: a name for `$PATH`, or a path.
+    /// The executable: a name looked up in `$PATH`, or a path.
     #[serde(deserialize_with = "text")]
     pub command: String,
     /// Its arguments.
     #[serde(deserialize_with = "texts")]
     pub args: Vec<String>,
-    /// Variables besides those of this process.
+    /// Environment variables in addition to those of this process.
     #[serde(deserialize_with = "or_default")]
     pub env: Vec<ExecVariable>,
     /// `client.authentication.k8s.io/v1` or `/v1beta1`.
     #[serde(deserialize_with = "text")]
     pub api_version: String,
-    /// What to tell a user who does not have the program.
+    /// Shown to a user who does not have the plugin installed.
     #[serde(deserialize_with = "text")]
     pub install_hint: String,
-    /// Whether the program is told of the cluster.
+    /// Whether to pass cluster information to the plugin.
     #[serde(deserialize_with = "or_default")]
     pub provide_cluster_info: bool,
-    /// Whether the program may ask the user.
+    /// Whether the plugin may use standard input interactively.
     pub interactive_mode: Option<InteractiveMode>,
 }
 
-/// A variable of a program's environment.
+/// An environment variable.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default)]
 pub struct ExecVariable {
@@ -153,14 +153,14 @@ pub struct ExecVariable {
     pub value: Secret,
 }
 
-/// Whether a program may ask the user.
+/// Whether a plugin may use standard input interactively.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 pub enum InteractiveMode {
-    /// It never asks.
+    /// Never.
     Never,
-    /// It asks where standard input is a terminal.
+    /// If standard input is a terminal.
     IfAvailable,
-    /// It must be able to ask.
+    /// Always: an error if standard input is not a terminal.
     Always,
 }
 
@@ -174,19 +174,19 @@ pub struct Context {
     /// The name of a user.
     #[serde(deserialize_with = "text")]
     pub user: String,
-    /// The namespace of requests that name none; empty for `default`.
+    /// The default namespace; empty means `default`.
     #[serde(deserialize_with = "text")]
     pub namespace: String,
-    /// The file that this was read from.
+    /// The file that the entry was read from.
     #[serde(skip)]
     pub file: Option<PathBuf>,
 }
 
 impl Kubeconfig {
-    /// Reads the text of one file, which is YAML or JSON. Paths in it stay as they are.
+    /// Parses the text of one file, in YAML or JSON. Paths in it stay relative.
     ///
     /// # Errors
-    /// What is wrong, and in which entry. The caller knows the file.
+    /// The problem and the entry that has it. The caller adds the file name.
     ///
     /// ```
     /// use watchkeeper_client::kubeconfig::Kubeconfig;
@@ -202,15 +202,16 @@ impl Kubeconfig {
             return Ok(Self::default());
         }
         if !value.is_object() {
-            return Err("it is not a mapping".to_owned());
+            return Err("not a mapping".to_owned());
         }
-        let said = |name: &str| {
+        let field = |name: &str| {
             let value = value.get(name).cloned().unwrap_or_default();
             Text::deserialize(value).map(|text| text.0).map_err(|error| format!("{name}: {error}"))
         };
-        let (version, kind, current_context) = (said("apiVersion")?, said("kind")?, said("current-context")?);
+        let (version, kind, current_context) =
+            (field("apiVersion")?, field("kind")?, field("current-context")?);
         if !matches!(version.as_str(), "" | "v1") || !matches!(kind.as_str(), "" | "Config") {
-            return Err(format!("it is a {kind} of {version}, not a Config of v1"));
+            return Err(format!("expected kind Config of apiVersion v1, found kind {kind:?} of {version:?}"));
         }
         Ok(Self {
             clusters: entries(&mut value, "clusters", "cluster")?,
@@ -220,13 +221,13 @@ impl Kubeconfig {
         })
     }
 
-    /// Whether nothing is said.
+    /// Returns whether there are no entries.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Reads a list of `{name: ..., cluster: ...}`; no name may come twice.
+/// Reads a list of `{name: ..., cluster: ...}` with unique names.
 fn entries<T: serde::de::DeserializeOwned + Default>(
     config: &mut Value,
     list: &str,
@@ -251,7 +252,7 @@ fn entries<T: serde::de::DeserializeOwned + Default>(
             }
         };
         if read.insert(name.clone(), value).is_some() {
-            return Err(format!("{list} has {name:?} twice"));
+            return Err(format!("{list} has more than one {name:?}"));
         }
     }
     Ok(read)
@@ -268,8 +269,8 @@ fn extensions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<Str
     Ok(list.unwrap_or_default().into_iter().map(|it| (it.name, it.extension)).collect())
 }
 
-/// A text. Go takes a number or a truth for one where a text is due, and `null` for an absent field:
-/// `password: 123456` is as good as with quotes.
+/// A string. Like Go's YAML reader, accepts a number or boolean in its place, and `null` for an absent field:
+/// `password: 123456` needs no quotes.
 #[derive(Default)]
 struct Text(String);
 
@@ -280,8 +281,8 @@ impl<'de> Deserialize<'de> for Text {
             Value::String(text) => Ok(Self(text)),
             Value::Number(number) => Ok(Self(number.to_string())),
             Value::Bool(value) => Ok(Self(value.to_string())),
-            Value::Array(_) => Err(serde::de::Error::custom("a list where a text is due")),
-            Value::Object(_) => Err(serde::de::Error::custom("a mapping where a text is due")),
+            Value::Array(_) => Err(serde::de::Error::custom("expected a string, found a list")),
+            Value::Object(_) => Err(serde::de::Error::custom("expected a string, found a mapping")),
         }
     }
 }
@@ -307,7 +308,7 @@ fn lists_of_texts<'de, D: Deserializer<'de>>(
     Ok(map.into_iter().map(|(name, list)| (name, list.into_iter().map(|text| text.0).collect())).collect())
 }
 
-/// Takes `null` for an absent field, as Go does.
+/// Reads `null` as an absent field, as Go does.
 fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     deserializer: D,
 ) -> Result<T, D::Error> {
@@ -382,28 +383,31 @@ contexts:
     }
 
     #[test]
-    fn an_empty_file_and_null_lists_say_nothing() {
+    fn empty_files_and_null_lists_are_empty_configs() {
         for text in ["", "# nothing\n", "{}", "clusters: null\nusers:\ncurrent-context: ''\n"] {
             assert!(Kubeconfig::parse(text).unwrap().is_empty(), "{text}");
         }
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_entry() {
         for (text, error) in [
-            ("- a", "it is not a mapping"),
-            ("kind: Pod\napiVersion: v1", "it is a Pod of v1, not a Config of v1"),
+            ("- a", "not a mapping"),
+            (
+                "kind: Pod\napiVersion: v1",
+                "expected kind Config of apiVersion v1, found kind \"Pod\" of \"v1\"",
+            ),
             ("clusters: {}", "clusters is not a list"),
             ("clusters: [{cluster: {}}]", "clusters[0] has no name"),
-            ("users: [{name: a}, {name: a}]", "users has \"a\" twice"),
-            ("users: [{name: a, user: {token: [1]}}]", "user \"a\": a list where a text is due"),
+            ("users: [{name: a}, {name: a}]", "users has more than one \"a\""),
+            ("users: [{name: a, user: {token: [1]}}]", "user \"a\": expected a string, found a list"),
         ] {
             assert_eq!(Kubeconfig::parse(text).unwrap_err(), error, "{text}");
         }
     }
 
     #[test]
-    fn a_number_is_a_text_where_a_text_is_due() {
+    fn numbers_and_booleans_are_accepted_as_strings() {
         let text = "current-context: 1\nusers: [{name: 1, user: {password: 123456, exec: {args: [--port, 80, yes]}}}]";
         let config = Kubeconfig::parse(text).unwrap();
         assert_eq!(config.current_context, "1");
@@ -412,7 +416,7 @@ contexts:
     }
 
     #[test]
-    fn secrets_are_not_shown() {
+    fn debug_output_contains_no_secrets() {
         let config =
             Kubeconfig::parse("users: [{name: a, user: {token: hunter2, password: hunter2}}]").unwrap();
         assert!(!format!("{config:?}").contains("hunter2"));

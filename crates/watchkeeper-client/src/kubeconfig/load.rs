@@ -1,4 +1,4 @@
-//! Loading: where kubeconfig files are, and what is in them together.
+//! Finds and loads kubeconfig files.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -7,47 +7,47 @@ use std::{env, fs, io};
 
 use super::Kubeconfig;
 
-/// Which files are read.
+/// The kubeconfig files to load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sources {
-    /// This one, which must exist.
+    /// This file, which must exist.
     File(PathBuf),
-    /// All of these that exist, the first one first (K1): `$KUBECONFIG`.
+    /// Those of these files that exist; earlier files take precedence (`kubeconfig.K1`): `$KUBECONFIG`.
     List(Vec<PathBuf>),
     /// `~/.kube/config`, if it exists.
     Default(PathBuf),
-    /// None: there is no home directory.
+    /// None, because there is no home directory.
     Nowhere,
 }
 
-/// What was read.
+/// The loaded files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Loaded {
-    /// All files together.
+    /// The merged content.
     pub config: Kubeconfig,
-    /// The files that were read.
+    /// The files that were loaded.
     pub files: Vec<PathBuf>,
-    /// The files that are not there. If all of `$KUBECONFIG` are, a user will want to know.
+    /// The files of `$KUBECONFIG` that do not exist.
     pub missing: Vec<PathBuf>,
 }
 
-/// Files that could not be read. What the others say is in `rest`.
+/// One or more files could not be loaded.
 #[derive(Debug)]
 pub struct LoadError {
-    /// Each of them, and why.
+    /// Each of them with its error.
     pub failures: Vec<(PathBuf, FileError)>,
-    /// What the others say.
+    /// The result of loading the other files.
     pub rest: Box<Loaded>,
 }
 
-/// Why a file could not be read.
+/// An error loading a kubeconfig file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// It cannot be opened or read.
+    /// The file cannot be opened or read.
     #[error("{0}")]
     Unreadable(#[source] io::Error),
-    /// It is no kubeconfig.
+    /// The file is not a valid kubeconfig.
     #[error("{0}")]
     Malformed(String),
 }
@@ -65,7 +65,7 @@ impl fmt::Display for LoadError {
 impl std::error::Error for LoadError {}
 
 impl Sources {
-    /// The files of `$KUBECONFIG`, or `~/.kube/config` where it is not set.
+    /// Returns the files of `$KUBECONFIG`, or `~/.kube/config` if it is not set.
     pub fn infer() -> Self {
         Self::from_variables(|name| env::var_os(name))
     }
@@ -87,10 +87,10 @@ impl Sources {
         }
     }
 
-    /// Reads the files.
+    /// Loads and merges the files.
     ///
     /// # Errors
-    /// If one could not be read, or was named and is not there.
+    /// If a file cannot be loaded, or [`Sources::File`] does not exist.
     pub fn load(&self) -> Result<Loaded, LoadError> {
         let (files, must_exist) = match self {
             Self::File(file) => (std::slice::from_ref(file), true),
@@ -114,9 +114,10 @@ impl Sources {
                 Err(error) => failures.push((file.clone(), error)),
             }
         }
-        match failures.is_empty() {
-            true => Ok(loaded),
-            false => Err(LoadError { failures, rest: Box::new(loaded) }),
+        if failures.is_empty() {
+            Ok(loaded)
+        } else {
+            Err(LoadError { failures, rest: Box::new(loaded) })
         }
     }
 }
@@ -129,7 +130,7 @@ fn read(file: &Path) -> Result<Kubeconfig, FileError> {
 }
 
 impl Kubeconfig {
-    /// Says that all of this was read from a file. K2: paths in it are relative to that file.
+    /// Records the file that all entries were read from, and resolves relative paths against it (`kubeconfig.K2`).
     pub fn belong_to(&mut self, file: &Path) {
         let directory = file.parent().unwrap_or(Path::new(""));
         let resolve = |path: &mut PathBuf| {
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variable_names_files_in_order_and_once_each() {
+    fn kubeconfig_lists_each_file_once_in_order() {
         let sources = Sources::from_variables(variables(&[("KUBECONFIG", "/a::/b:/a"), ("HOME", "/home/x")]));
         assert_eq!(sources, Sources::List(vec!["/a".into(), "/b".into()]));
         let sources = Sources::from_variables(variables(&[("KUBECONFIG", ""), ("HOME", "/home/x")]));
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_not_there_are_told_and_a_named_one_must_be_there() {
+    fn missing_files_are_reported_and_an_explicit_file_must_exist() {
         let directory = tempfile::tempdir().unwrap();
         let (here, gone) = (directory.path().join("here"), directory.path().join("gone"));
         fs::write(&here, "current-context: x").unwrap();
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn every_broken_file_is_named_and_the_rest_is_there() {
+    fn every_invalid_file_is_named_and_the_others_are_loaded() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
         fs::write(path("a"), "- 1").unwrap();
@@ -199,7 +200,7 @@ mod tests {
         let error = Sources::List(vec![path("a"), path("b"), path("c")]).load().unwrap_err();
         assert_eq!(error.rest.config.current_context, "x");
         let text = error.to_string();
-        assert!(text.contains("a: it is not a mapping; kubeconfig"), "{text}");
+        assert!(text.contains("a: not a mapping; kubeconfig"), "{text}");
         assert!(text.contains("c: cluster \"dev\": "), "{text}");
     }
 

@@ -1,11 +1,11 @@
-//! Merging of kubeconfig files.
+//! Merges kubeconfig files.
 
 use std::collections::BTreeMap;
 
 use super::Kubeconfig;
 
 impl Kubeconfig {
-    /// Adds what a file of lower rank says. K1: entries that are there already stay as they are.
+    /// Adds the entries of a file of lower precedence; existing entries stay unchanged (`kubeconfig.K1`).
     pub fn merge(&mut self, lower: Self) {
         keep_first(&mut self.clusters, lower.clusters);
         keep_first(&mut self.users, lower.users);
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_entry_of_a_name_counts_as_a_whole() {
+    fn the_first_entry_with_a_name_wins_as_a_whole() {
         let parse = |text| Kubeconfig::parse(text).unwrap();
         let mut config =
             parse("clusters: [{name: a, cluster: {server: 'http://one'}}]\ncontexts: [{name: x}]");

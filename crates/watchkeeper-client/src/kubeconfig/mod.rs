@@ -1,12 +1,13 @@
-//! Kubeconfig: which clusters there are, and who one is there.
+//! Kubeconfig: clusters, users and contexts.
 //!
-//! From: the files of `$KUBECONFIG`, or `~/.kube/config`, or one that was named ([`Sources`]).
-//! To:   a [`Selection`]: one cluster, one user and one namespace, from which a client is made.
+//! Input: the files of `$KUBECONFIG`, or `~/.kube/config`, or an explicit file ([`Sources`]).
+//! Output: a [`Selection`]: one cluster, one user and one namespace, from which a client is configured.
 //!
-//! - K1: of several files, the entry of the first one that has its name counts, as a whole.
-//! - K2: relative paths are relative to the file that has them.
-//! - K3: an error names the file, and the entry in it.
-//! - K4: secrets do not show in debug output.
+//! Invariants:
+//! - `kubeconfig.K1`: of entries with the same name in several files, the first wins as a whole.
+//! - `kubeconfig.K2`: relative paths are relative to the file that contains them.
+//! - `kubeconfig.K3`: an error names the file and the entry in it.
+//! - `kubeconfig.K4`: secrets do not appear in debug output.
 
 mod check;
 mod format;

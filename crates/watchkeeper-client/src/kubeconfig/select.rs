@@ -1,111 +1,108 @@
-//! Selection: the one cluster, user and namespace that are meant.
+//! Selects the cluster, user and namespace to use.
 
 use std::path::PathBuf;
 
-use super::check::{self, CheckError};
+use super::check::{CheckError, check_selection};
 use super::{Cluster, Context, Kubeconfig, User};
 use crate::Secret;
 
-/// What counts for more than the files: flags of a command.
+/// Overrides of a kubeconfig, usually from command-line flags.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overrides {
-    /// The context to use in place of the current one.
+    /// The context to use instead of the current one.
     pub context: Option<String>,
-    /// The cluster to use in place of the context's.
+    /// The cluster to use instead of the context's.
     pub cluster: Option<String>,
-    /// The user to use in place of the context's.
+    /// The user to use instead of the context's.
     pub user: Option<String>,
-    /// The namespace to use in place of the context's.
+    /// The namespace to use instead of the context's.
     pub namespace: Option<String>,
-    /// Another server. The TLS server name of the file does not count then.
+    /// The server address. The TLS server name of the file is then ignored.
     pub server: Option<String>,
-    /// The name that the server's certificate must have.
+    /// The name expected in the server's certificate.
     pub tls_server_name: Option<String>,
-    /// Any certificate will do. Authorities of the file do not count then.
+    /// Skip verification of the server's certificate. Authorities of the file are then ignored.
     pub insecure: bool,
-    /// Who may vouch for the server, in place of what the file says.
+    /// The certificate authorities to use instead of the file's.
     pub certificate_authority: Option<PathBuf>,
-    /// The way to the server.
+    /// The proxy to use instead of the file's.
     pub proxy_url: Option<String>,
     /// A bearer token.
     pub token: Option<Secret>,
-    /// A certificate, in place of the file's.
+    /// The client certificate to use instead of the file's.
     pub client_certificate: Option<PathBuf>,
-    /// The key of the certificate, in place of the file's.
+    /// The client key to use instead of the file's.
     pub client_key: Option<PathBuf>,
-    /// Whom to act as.
+    /// The user to impersonate.
     pub impersonate: Option<String>,
-    /// In which groups.
+    /// The groups to impersonate.
     pub impersonate_groups: Vec<String>,
-    /// With which uid.
+    /// The UID to impersonate.
     pub impersonate_uid: Option<String>,
 }
 
-/// One cluster, one user, one namespace.
+/// One cluster, one user and one namespace.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Selection {
-    /// The name of the context; empty where there is none.
+    /// The name of the context; empty if there is none.
     pub context: String,
-    /// The name of the cluster; empty where there is none.
+    /// The name of the cluster; empty if there is none.
     pub cluster_name: String,
-    /// The server.
+    /// The cluster.
     pub cluster: Cluster,
-    /// The name of the user; empty where there is none.
+    /// The name of the user; empty if there is none.
     pub user_name: String,
-    /// Who one is there.
+    /// The user.
     pub user: User,
-    /// The namespace of requests that name none; `None` where nothing was said.
+    /// The default namespace, if set.
     pub namespace: Option<String>,
 }
 
-/// Why nothing could be selected.
+/// An error selecting a cluster, user and namespace.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectError {
-    /// Nothing is configured: look for a service account, or tell the user to configure something.
+    /// Nothing is configured: try the service account, or ask the user for a configuration.
     #[error("no configuration has been provided: set $KUBECONFIG or name a file")]
     Empty,
-    /// There is no such context.
+    /// The context does not exist.
     #[error("context {name:?} does not exist{}", listed(.known))]
     NoContext {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// Those that there are.
+        /// The existing names.
         known: Vec<String>,
     },
-    /// There is no such cluster.
+    /// The cluster does not exist.
     #[error("cluster {name:?} does not exist{}", listed(.known))]
     NoCluster {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// Those that there are.
+        /// The existing names.
         known: Vec<String>,
     },
-    /// There is no such user.
+    /// The user does not exist.
     #[error("user {name:?} does not exist{}", listed(.known))]
     NoUser {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// Those that there are.
+        /// The existing names.
         known: Vec<String>,
     },
-    /// What was selected makes no sense.
+    /// The selected entries are invalid.
     #[error(transparent)]
     Invalid(CheckError),
 }
 
 fn listed(known: &[String]) -> String {
-    match known.is_empty() {
-        true => String::new(),
-        false => format!(" (there are: {})", known.join(", ")),
-    }
+    if known.is_empty() { String::new() } else { format!(" (there are: {})", known.join(", ")) }
 }
 
 impl Kubeconfig {
-    /// Selects what the overrides say, or else the current context.
+    /// Selects the current context, with `overrides` applied.
     ///
     /// # Errors
-    /// If what was asked for is not there, or makes no sense, or nothing is configured.
+    /// If nothing is configured, or a requested entry does not exist or is invalid.
     pub fn select(&self, overrides: &Overrides) -> Result<Selection, SelectError> {
         let context_name = overrides.context.as_deref().unwrap_or(&self.current_context);
         let context = match self.contexts.get(context_name) {
@@ -134,25 +131,25 @@ impl Kubeconfig {
                 return Err(SelectError::NoUser { name, known });
             }
         };
-        let said = overrides.namespace.clone().or(Some(context.namespace));
+        let namespace = overrides.namespace.clone().or(Some(context.namespace));
         let selection = Selection {
             context: context_name.to_owned(),
             cluster_name: cluster_name.to_owned(),
             user_name: user_name.to_owned(),
-            cluster: overrides.lay_over_cluster(cluster),
-            user: overrides.lay_over_user(user),
-            namespace: said.filter(|namespace| !namespace.is_empty()),
+            cluster: overrides.apply_to_cluster(cluster),
+            user: overrides.apply_to_user(user),
+            namespace: namespace.filter(|namespace| !namespace.is_empty()),
         };
         if selection.cluster == Cluster::default() {
             return Err(SelectError::Empty);
         }
-        check::selection(&selection).map_err(SelectError::Invalid)?;
+        check_selection(&selection).map_err(SelectError::Invalid)?;
         Ok(selection)
     }
 }
 
 impl Overrides {
-    fn lay_over_cluster(&self, mut cluster: Cluster) -> Cluster {
+    fn apply_to_cluster(&self, mut cluster: Cluster) -> Cluster {
         if self.insecure || self.certificate_authority.is_some() {
             cluster.insecure_skip_tls_verify = self.insecure;
             cluster.certificate_authority = self.certificate_authority.clone().unwrap_or_default();
@@ -170,7 +167,7 @@ impl Overrides {
         cluster
     }
 
-    fn lay_over_user(&self, mut user: User) -> User {
+    fn apply_to_user(&self, mut user: User) -> User {
         if let Some(token) = &self.token {
             user.token = token.clone();
             user.token_file = PathBuf::new();
@@ -183,8 +180,8 @@ impl Overrides {
             user.client_key.clone_from(key);
             user.client_key_data = Secret::default();
         }
-        if let Some(whom) = &self.impersonate {
-            user.impersonate.clone_from(whom);
+        if let Some(name) = &self.impersonate {
+            user.impersonate.clone_from(name);
         }
         if let Some(uid) = &self.impersonate_uid {
             user.impersonate_uid.clone_from(uid);
@@ -222,7 +219,7 @@ contexts:
     }
 
     #[test]
-    fn the_current_context_counts_unless_another_is_named() {
+    fn the_current_context_is_used_unless_overridden() {
         let selection = select(&Overrides::default()).unwrap();
         assert_eq!((selection.cluster.server.as_str(), selection.user.token.reveal()), ("https://dev", "t"));
         assert_eq!(selection.namespace.as_deref(), Some("shop"));
@@ -240,7 +237,7 @@ contexts:
     }
 
     #[test]
-    fn what_is_not_there_is_named_beside_what_is() {
+    fn a_missing_entry_is_reported_with_the_existing_names() {
         let context = |name: &str| Overrides { context: Some(name.into()), ..Default::default() };
         let error = select(&context("wrok")).unwrap_err().to_string();
         assert_eq!(error, "context \"wrok\" does not exist (there are: live, lost, work)");
@@ -254,14 +251,14 @@ contexts:
     }
 
     #[test]
-    fn nothing_at_all_is_an_error_of_its_own() {
+    fn an_empty_config_is_its_own_error() {
         assert!(matches!(Kubeconfig::default().select(&Overrides::default()), Err(SelectError::Empty)));
         let server = Overrides { server: Some("https://x".into()), ..Default::default() };
         assert_eq!(Kubeconfig::default().select(&server).unwrap().cluster.server, "https://x");
     }
 
     #[test]
-    fn what_is_overridden_takes_what_belongs_to_it_along() {
+    fn an_override_also_replaces_dependent_settings() {
         let cluster = |overrides: Overrides| select(&overrides).unwrap().cluster;
         let insecure = cluster(Overrides { insecure: true, ..Default::default() });
         assert!(insecure.insecure_skip_tls_verify && insecure.certificate_authority_data.is_empty());
