@@ -6,15 +6,15 @@ use watchkeeper_core::{GroupVersion, GroupVersionKind};
 
 use super::{ApiGroup, ApiResource, ApiSubresource, ApiVersion, Discovered, DiscoveryError};
 
-/// What kubectl asks for.
+/// The `Accept` header that kubectl sends.
 pub(super) const ACCEPT_OF_KUBECTL: &str =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
 
-/// What is asked for: servers before 1.30 know only `v2beta1`, those before 1.26 neither.
+/// The `Accept` header that we send: servers before 1.30 support only `v2beta1`, servers before 1.26 neither.
 pub(super) const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
      application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
-/// Which version of the aggregated document an answer is, by its content type; `None` for another document.
+/// Returns the version of the aggregated document with this content type; `None` for any other document.
 pub(super) fn version_of(content_type: &str) -> Option<&'static str> {
     let mut parts = content_type.split(';').map(str::trim);
     if !parts.next()?.eq_ignore_ascii_case("application/json") {
@@ -38,12 +38,12 @@ pub(super) fn version_of(content_type: &str) -> Option<&'static str> {
     }
 }
 
-/// The text of a content type, or an empty one.
+/// Returns a header as text; empty if it is missing or not text.
 pub(super) fn text(header: Option<&HeaderValue>) -> &str {
     header.and_then(|header| header.to_str().ok()).unwrap_or_default()
 }
 
-/// The document. Both versions of it say the same.
+/// The document; `v2` and `v2beta1` have the same fields.
 #[derive(Debug, Deserialize)]
 pub(super) struct GroupList {
     #[serde(default)]
@@ -114,16 +114,17 @@ struct Kind {
 }
 
 impl Kind {
-    /// The kind. Servers leave out the version, and the group with it, where they are those of the resource.
-    fn within(self, of: &GroupVersion) -> GroupVersionKind {
-        match self.version.is_empty() && self.group.is_empty() {
-            true => of.kind(self.kind),
-            false => GroupVersionKind::new(self.group, self.version, self.kind),
+    /// Returns the full kind. Servers omit group and version if they are those of the resource.
+    fn within(self, group_version: &GroupVersion) -> GroupVersionKind {
+        if self.version.is_empty() && self.group.is_empty() {
+            group_version.kind(self.kind)
+        } else {
+            GroupVersionKind::new(self.group, self.version, self.kind)
         }
     }
 }
 
-/// Adds what a document says. Stale versions are failures; the first other one is preferred.
+/// Adds the content of a document. Stale versions become failures; the first version that is not stale is preferred.
 pub(super) fn add(list: GroupList, found: &mut Discovered) {
     for group in list.items {
         let name = group.metadata.name;
@@ -142,7 +143,7 @@ pub(super) fn add(list: GroupList, found: &mut Discovered) {
     }
 }
 
-/// A resource, unless neither it nor anything below it has a kind.
+/// Converts a resource; `None` if neither it nor any of its subresources has a kind.
 fn resource(resource: Resource, of: &GroupVersion) -> Option<ApiResource> {
     let subresources: Vec<ApiSubresource> = resource
         .subresources
@@ -155,8 +156,8 @@ fn resource(resource: Resource, of: &GroupVersion) -> Option<ApiResource> {
         })
         .collect();
     let kind = resource.response_kind.unwrap_or_default().within(of);
-    let is_there = !kind.kind.is_empty() || !subresources.is_empty();
-    is_there.then(|| ApiResource {
+    let is_served = !kind.kind.is_empty() || !subresources.is_empty();
+    is_served.then(|| ApiResource {
         name: resource.resource,
         singular: resource.singular_resource,
         namespaced: resource.scope == "Namespaced",
@@ -174,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_document_is_known_by_its_content_type() {
+    fn the_content_type_identifies_the_document() {
         for (content_type, expected) in [
             ("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", Some("v2")),
             ("application/json; as=APIGroupDiscoveryList; v=v2; g=apidiscovery.k8s.io", Some("v2")),

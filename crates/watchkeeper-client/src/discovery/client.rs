@@ -1,4 +1,4 @@
-//! Discovery client: asks the server.
+//! Discovery client: requests discovery documents from the server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 use watchkeeper_core::GroupVersion;
 
-use super::http_cache::{HttpCache, Kept};
+use super::http_cache::{CachedResponse, HttpCache};
 use super::{ApiGroup, ApiVersion, Awaited, Discovered, Discovery, DiscoveryError, aggregated, legacy};
 use crate::rest::{Request, RequestError, RestClient};
 
-/// How long each request may take, unless [told otherwise](DiscoveryClient::timeout).
+/// Default timeout of a request; see [`DiscoveryClient::timeout`].
 pub const TIMEOUT: Duration = Duration::from_secs(32);
 
-/// How many group versions are asked for at a time, where each needs a request of its own (D1).
-const AT_A_TIME: usize = 16;
+/// Maximum number of concurrent requests for single group versions (`discovery.D1`).
+const MAX_CONCURRENT_REQUESTS: usize = 16;
 
-/// Asks the server, every time. Clones are cheap.
+/// A discovery client without a cache. Clones are cheap.
 #[derive(Debug, Clone)]
 pub struct DiscoveryClient {
     rest: RestClient,
@@ -32,7 +32,7 @@ pub struct DiscoveryClient {
     cache: Option<HttpCache>,
 }
 
-/// What a server is.
+/// The version of a server. (client-go: `version.Info`.)
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
@@ -43,17 +43,17 @@ pub struct ServerVersion {
     pub minor: String,
     /// `v1.37.1`.
     pub git_version: String,
-    /// The commit that it was built from.
+    /// The commit that the server was built from.
     pub git_commit: String,
-    /// When it was built.
+    /// The time of the build.
     pub build_date: String,
-    /// What it was built with.
+    /// The Go version that the server was built with.
     pub go_version: String,
     /// `linux/amd64`.
     pub platform: String,
 }
 
-/// A document, and what the server says that it is.
+/// A document and its content type.
 struct Document {
     request: String,
     content_type: String,
@@ -73,45 +73,45 @@ impl Document {
 }
 
 impl DiscoveryClient {
-    /// Discovery below `/` of the server, whatever path the client is for.
+    /// Creates a client for discovery at the server's root; the path of `rest` is ignored.
     pub fn new(rest: RestClient) -> Self {
         Self { rest, timeout: TIMEOUT, legacy: false, cache: None }
     }
 
-    /// How long each request may take; [`TIMEOUT`] by default.
+    /// Sets the timeout of each request; [`TIMEOUT`] by default.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Never asks for aggregated documents. Only so are storage version hashes known.
+    /// Disables aggregated discovery. Only legacy discovery reports storage version hashes.
     #[must_use]
     pub fn legacy(mut self) -> Self {
         self.legacy = true;
         self
     }
 
-    /// Keeps answers with an ETag, so that the server need not send again what has not changed.
+    /// Caches responses with an ETag, so that the server does not resend unchanged documents.
     #[must_use]
     pub fn http_cache(mut self, cache: HttpCache) -> Self {
         self.cache = Some(cache);
         self
     }
 
-    /// What the server is.
+    /// Returns the version of the server.
     ///
     /// # Errors
-    /// If it does not say.
+    /// If the request fails.
     pub async fn server_version(&self) -> Result<ServerVersion, DiscoveryError> {
         self.document(self.rest.get().abs_path("/version"), None).await?.read()
     }
 
-    /// Where the server describes its group versions: `apis/apps/v1` to the path of its description, which
-    /// mostly has a hash that changes with it.
+    /// Returns the paths of the server's OpenAPI v3 documents by group version: `apis/apps/v1` to a path that
+    /// usually contains a hash of the document.
     ///
     /// # Errors
-    /// If it does not say: not every server describes itself.
+    /// If the request fails; not every server publishes OpenAPI documents.
     pub async fn openapi_v3_paths(&self) -> Result<BTreeMap<String, String>, DiscoveryError> {
         #[derive(Deserialize)]
         struct Index {
@@ -128,14 +128,14 @@ impl DiscoveryClient {
         Ok(index.paths.into_iter().map(|(path, entry)| (path, entry.server_relative_url)).collect())
     }
 
-    /// One attempt to find out everything.
+    /// Discovers everything, once.
     async fn attempt(&self) -> Result<Discovered, DiscoveryError> {
         let accept = Some(if self.legacy { "application/json" } else { aggregated::ACCEPT });
         let core = Box::pin(self.document(self.rest.get().abs_path("/api"), accept));
         let others = Box::pin(self.document(self.rest.get().abs_path("/apis"), accept));
         let (core, others) = futures_util::future::join(core, others).await;
         let core = match core {
-            Err(error) if error.is_not_found() => None, // some servers have no core group
+            Err(error) if error.is_not_found() => None, // not every server has a core group
             core => Some(core?),
         };
         let others = others?;
@@ -143,15 +143,17 @@ impl DiscoveryClient {
         let mut is_complete = true;
         if let Some(core) = core {
             is_complete &= core.is_aggregated();
-            match core.is_aggregated() {
-                true => aggregated::add(core.read()?, &mut found),
-                false => found.groups.extend(core.read::<legacy::Versions>()?.group()),
+            if core.is_aggregated() {
+                aggregated::add(core.read()?, &mut found);
+            } else {
+                found.groups.extend(core.read::<legacy::Versions>()?.group());
             }
         }
         is_complete &= others.is_aggregated();
-        match others.is_aggregated() {
-            true => aggregated::add(others.read()?, &mut found),
-            false => found.groups.extend(others.read::<legacy::GroupList>()?.groups()),
+        if others.is_aggregated() {
+            aggregated::add(others.read()?, &mut found);
+        } else {
+            found.groups.extend(others.read::<legacy::GroupList>()?.groups());
         }
         if !is_complete {
             self.fill(&mut found).await;
@@ -159,21 +161,21 @@ impl DiscoveryClient {
         Ok(found)
     }
 
-    /// Asks for the resources of every group version.
+    /// Requests the resources of every group version.
     async fn fill(&self, found: &mut Discovered) {
         let versions = |group: ApiGroup| {
             let name = group.name;
             group.versions.into_iter().map(move |version| GroupVersion::new(&*name, version.version))
         };
         let wanted: Vec<GroupVersion> = found.groups.iter().cloned().flat_map(versions).collect();
-        let mut answers = stream::iter(wanted.into_iter().map(|of| async move {
-            let answer = self.ask(&of).await;
-            (of, answer)
+        let mut responses = stream::iter(wanted.into_iter().map(|of| async move {
+            let response = self.request_resources(&of).await;
+            (of, response)
         }))
-        .buffer_unordered(AT_A_TIME);
-        while let Some((of, answer)) = answers.next().await {
-            match answer {
-                Ok(version) => found.put(&of, &version),
+        .buffer_unordered(MAX_CONCURRENT_REQUESTS);
+        while let Some((of, response)) = responses.next().await {
+            match response {
+                Ok(version) => found.set_resources(&of, &version),
                 Err(error) => {
                     found.failures.insert(of, error);
                 }
@@ -181,7 +183,7 @@ impl DiscoveryClient {
         }
     }
 
-    async fn ask(&self, of: &GroupVersion) -> Result<ApiVersion, DiscoveryError> {
+    async fn request_resources(&self, of: &GroupVersion) -> Result<ApiVersion, DiscoveryError> {
         let request = match of.group.as_str() {
             "" => self.rest.get().abs_path("/api"),
             group => self.rest.get().abs_path("/apis").suffix(group),
@@ -198,41 +200,41 @@ impl DiscoveryClient {
         let accept = accept.unwrap_or("application/json");
         let description = request.description();
         let mut request = request.header(ACCEPT, accept).timeout(self.timeout);
-        let place = self.cache.as_ref().map(|cache| (cache, request.path_and_query()));
-        let mut kept = None;
-        if let Some((cache, path)) = &place {
-            kept = cache.read(path, accept).await;
+        let cache = self.cache.as_ref().map(|cache| (cache, request.path_and_query()));
+        let mut cached = None;
+        if let Some((cache, path)) = &cache {
+            cached = cache.read(path, accept).await;
         }
-        if let Some(kept) = &kept {
-            request = request.header(IF_NONE_MATCH, &kept.etag);
+        if let Some(cached) = &cached {
+            request = request.header(IF_NONE_MATCH, &cached.etag);
         }
-        let answer = request.send().await?;
-        if answer.code == StatusCode::NOT_MODIFIED
-            && let Some(Kept { content_type, body, .. }) = kept
+        let response = request.send().await?;
+        if response.code == StatusCode::NOT_MODIFIED
+            && let Some(CachedResponse { content_type, body, .. }) = cached
         {
             return Ok(Document { request: description, content_type, body });
         }
-        if let Some((cache, path)) = &place {
-            cache.write(path, accept, &answer.headers, &answer.body).await;
+        if let Some((cache, path)) = &cache {
+            cache.write(path, accept, &response.headers, &response.body).await;
         }
-        let content_type = aggregated::text(answer.headers.get(CONTENT_TYPE)).to_owned();
-        Ok(Document { request: description, content_type, body: answer.body })
+        let content_type = aggregated::text(response.headers.get(CONTENT_TYPE)).to_owned();
+        Ok(Document { request: description, content_type, body: response.body })
     }
 }
 
 impl Discovery for DiscoveryClient {
-    /// Asks for everything; once more if something could not be found out.
+    /// Discovers everything, and tries once more if a group version fails.
     fn discover(&self) -> Awaited<'_, Arc<Discovered>> {
         Box::pin(async {
             let first = self.attempt().await?;
-            match first.failures.is_empty() {
-                true => Ok(Arc::new(first)),
-                false => Ok(Arc::new(self.attempt().await?)),
+            if first.failures.is_empty() {
+                return Ok(Arc::new(first));
             }
+            Ok(Arc::new(self.attempt().await?))
         })
     }
 
     fn resources<'a>(&'a self, of: &'a GroupVersion) -> Awaited<'a, ApiVersion> {
-        Box::pin(self.ask(of))
+        Box::pin(self.request_resources(of))
     }
 }

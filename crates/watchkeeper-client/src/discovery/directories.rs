@@ -1,37 +1,37 @@
-//! Directories: where kubectl keeps what it has discovered, so that both can use it.
+//! kubectl's cache directories, which we share.
 
 use std::path::{Component, Path, PathBuf};
 
 use http::Uri;
 
-/// Where caches are.
+/// The directories of the discovery caches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheDirectories {
-    /// For what one server has: kubectl's `discovery/<host>`.
+    /// The directory for one server: kubectl's `discovery/<host>`.
     pub discovery: PathBuf,
-    /// For answers of all servers: kubectl's `http`.
+    /// The directory for HTTP responses of all servers: kubectl's `http`.
     pub http: PathBuf,
 }
 
 impl CacheDirectories {
-    /// Those of kubectl: below `$KUBECACHEDIR`, or else `~/.kube/cache`. `None` without a home.
+    /// Returns kubectl's directories: below `$KUBECACHEDIR`, or else `~/.kube/cache`. `None` without a home directory.
     pub fn of_kubectl(server: &Uri) -> Option<Self> {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let root = set("KUBECACHEDIR").or_else(|| Some(set("HOME")?.join(".kube").join("cache")))?;
         Some(Self::below(&root, server))
     }
 
-    /// Those that kubectl has below a directory of its own (`--cache-dir`).
+    /// Returns kubectl's directories below `root` (kubectl's `--cache-dir`).
     pub fn below(root: &Path, server: &Uri) -> Self {
         let discovery = root.join("discovery").join(host_directory(&server.to_string()));
         Self { discovery, http: root.join("http") }
     }
 }
 
-/// The directory for a server: its address without the scheme; what might not be allowed in names of files
-/// is `_`. `https://10.0.0.1:6443/prefix/` becomes `10.0.0.1_6443/prefix`.
+/// Returns the directory name for a server: its address without the scheme, with characters that may not be allowed
+/// in file names replaced by `_`. `https://10.0.0.1:6443/prefix/` becomes `10.0.0.1_6443/prefix`.
 ///
-/// It never leads out of where it is put, and is never absolute.
+/// The result is relative and contains no `..`.
 pub fn host_directory(server: &str) -> PathBuf {
     let host = server.replacen("https://", "", 1).replacen("http://", "", 1);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_/.()".contains(c);
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_has_the_directory_that_kubectl_gives_it() {
+    fn the_directory_of_a_server_is_the_one_kubectl_uses() {
         for (server, directory) in [
             ("https://127.0.0.1:6443", "127.0.0.1_6443"),
             ("https://127.0.0.1:6443/", "127.0.0.1_6443"),
@@ -78,7 +78,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_directory_stays_where_it_is_put_and_has_only_plain_characters(server in ".*") {
+        fn a_directory_is_relative_and_has_only_safe_characters(server in ".*") {
             let directory = host_directory(&server);
             prop_assert!(directory.components().all(|part| matches!(part, Component::Normal(_))));
             let text = directory.to_str().unwrap();

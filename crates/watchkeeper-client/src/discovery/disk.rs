@@ -1,6 +1,6 @@
-//! Disk cache: what processes before us have found out, kubectl among them.
+//! Disk cache: discovery results shared between processes, including kubectl.
 //!
-//! `servergroups.json` has the groups, and `<group>/<version>/serverresources.json` the resources of each
+//! `servergroups.json` holds the groups and `<group>/<version>/serverresources.json` the resources of each
 //! version (`v1/serverresources.json` for the core group), in the directory of one server
 //! ([`CacheDirectories::discovery`](super::CacheDirectories::discovery)).
 
@@ -13,25 +13,25 @@ use parking_lot::Mutex;
 use watchkeeper_core::GroupVersion;
 
 use super::legacy::{GroupList, ResourceList};
-use super::written::{read_groups, read_resources};
+use super::format::{read_groups, read_resources};
 use super::{ApiGroup, ApiVersion, Awaited, Discovered, Discovery, DiscoveryError, MemoryCache, files};
 
-/// How long kubectl believes its cache.
+/// The time after which kubectl's cache entries expire.
 pub const KUBECTL_TTL: Duration = Duration::from_secs(6 * 60 * 60);
 
-/// Believes files that are younger than its TTL, and asks for the rest.
+/// A cache in files, which requests what is missing or older than its TTL.
 ///
-/// - Files are replaced whole, and nobody but owner and group can read them. A file that is broken, or
-///   cannot be read or written, is as one that is not there.
-/// - Failures are not written (D3): not for a version, and not by leaving a stale one out of the groups.
-/// - After [`invalidate`](Discovery::invalidate) files count only if this process has written them since.
+/// - Files are replaced atomically and readable by owner and group only. A file that is invalid, or cannot be
+///   read or written, is treated as missing.
+/// - Failures are not written (`discovery.D3`): neither for a version, nor by omitting a stale one from the groups.
+/// - After [`invalidate`](Discovery::invalidate), only files that this process has written since are used.
 #[derive(Debug)]
 pub struct DiskCache {
     memory: MemoryCache,
     directory: Arc<Path>,
     ttl: Duration,
     state: Mutex<State>,
-    /// Held by the one who reads and asks (D4). Taken before `state`.
+    /// Held while reading files and requesting (`discovery.D4`). Taken before `state`.
     flight: tokio::sync::Mutex<()>,
 }
 
@@ -40,23 +40,23 @@ struct State {
     /// Files that this process has written since the last invalidation.
     ours: HashSet<PathBuf>,
     invalidated: bool,
-    /// A file of another process was used since the last invalidation.
+    /// Whether a file of another process was used since the last invalidation.
     borrowed: bool,
-    /// Counts invalidations.
+    /// Number of invalidations.
     era: u64,
 }
 
-/// What the files say.
+/// The content of the files.
 #[derive(Debug, Default)]
 struct Stored {
     groups: Option<Vec<ApiGroup>>,
-    /// Group versions that have no file.
+    /// Group versions without a usable file.
     missing: Vec<GroupVersion>,
     used: Vec<PathBuf>,
 }
 
 impl DiskCache {
-    /// Nothing is read or asked for yet. kubectl's TTL is [`KUBECTL_TTL`].
+    /// Creates a cache; nothing is read or requested yet. kubectl's TTL is [`KUBECTL_TTL`].
     pub fn new(source: Arc<dyn Discovery>, directory: impl Into<PathBuf>, ttl: Duration) -> Self {
         Self {
             memory: MemoryCache::new(source),
@@ -69,7 +69,7 @@ impl DiskCache {
 
     async fn load(&self) -> Result<Arc<Discovered>, DiscoveryError> {
         let _flight = self.flight.lock().await;
-        // Files that are too old are not to be written again from a memory that is as old.
+        // Expired files must not be rewritten from a memory cache of the same age.
         let remembered = self.memory.known().and_then(|known| known.read_at);
         if remembered.is_some_and(|read_at| read_at.elapsed() > self.ttl) {
             self.memory.invalidate();
@@ -84,7 +84,7 @@ impl DiskCache {
         let mut found = Discovered { groups, read_at, ..Discovered::default() };
         for of in &stored.missing {
             match self.memory.resources(of).await {
-                Ok(version) => found.put(of, &version),
+                Ok(version) => found.set_resources(of, &version),
                 Err(error) => {
                     found.failures.insert(of.clone(), error);
                 }
@@ -97,15 +97,15 @@ impl DiskCache {
         Ok(found)
     }
 
-    /// Reads the files that count.
+    /// Reads the files that may be used.
     async fn read(&self) -> Stored {
         let (directory, ttl) = (self.directory.clone(), self.ttl);
         let only = {
             let state = self.state.lock();
             state.invalidated.then(|| state.ours.clone())
         };
-        let counts = move |path: &PathBuf| only.as_ref().is_none_or(|ours| ours.contains(path));
-        let read = move || stored(&directory, ttl, counts);
+        let is_usable = move |path: &PathBuf| only.as_ref().is_none_or(|ours| ours.contains(path));
+        let read = move || read_stored(&directory, ttl, is_usable);
         let stored = tokio::task::spawn_blocking(read).await.unwrap_or_default();
         let mut state = self.state.lock();
         state.borrowed |= stored.used.iter().any(|path| !state.ours.contains(path));
@@ -113,7 +113,7 @@ impl DiskCache {
         stored
     }
 
-    /// Writes what was found: all of it, or only these versions.
+    /// Writes the result, or only these versions of it.
     async fn write(&self, found: Arc<Discovered>, only: Option<Vec<GroupVersion>>) {
         let (directory, era) = (self.directory.clone(), self.state.lock().era);
         let write = move || match only {
@@ -131,26 +131,26 @@ impl DiskCache {
 }
 
 impl Discovered {
-    /// Fills in the resources of a version.
-    pub(super) fn put(&mut self, of: &GroupVersion, version: &ApiVersion) {
+    /// Sets the resources of a version.
+    pub(super) fn set_resources(&mut self, of: &GroupVersion, version: &ApiVersion) {
         let group = self.groups.iter_mut().find(|group| group.name == of.group);
         let versions = group.into_iter().flat_map(|group| &mut group.versions);
-        for place in versions.filter(|place| place.version == of.version) {
-            place.resources.clone_from(&version.resources);
+        for entry in versions.filter(|entry| entry.version == of.version) {
+            entry.resources.clone_from(&version.resources);
         }
     }
 }
 
-fn stored(directory: &Path, ttl: Duration, counts: impl Fn(&PathBuf) -> bool) -> Stored {
+fn read_stored(directory: &Path, ttl: Duration, is_usable: impl Fn(&PathBuf) -> bool) -> Stored {
     let mut stored = Stored::default();
     let path = groups_file(directory);
-    let groups = counts(&path).then(|| files::read_within(&path, ttl)).flatten();
+    let groups = is_usable(&path).then(|| files::read_within(&path, ttl)).flatten();
     let Some(mut groups) = groups.and_then(|bytes| read_groups(&bytes)) else { return stored };
     stored.used.push(path);
     for group in &mut groups {
         for version in &mut group.versions {
             let of = GroupVersion::new(&*group.name, &*version.version);
-            let path = version_file(directory, &of).filter(&counts);
+            let path = version_file(directory, &of).filter(&is_usable);
             let bytes = path.as_ref().and_then(|path| files::read_within(path, ttl));
             match bytes.and_then(|bytes| read_resources(&bytes, &of)) {
                 Some(resources) => {
@@ -171,24 +171,24 @@ fn write_all(directory: &Path, found: &Discovered) -> Vec<PathBuf> {
         versions.filter_map(|(of, version)| write_version(directory, &of, version)).collect();
     let is_stale = found.failures.values().any(|error| matches!(error, DiscoveryError::Stale(_)));
     if !is_stale && !found.groups.is_empty() {
-        written.extend(write(groups_file(directory), &GroupList::of(&found.groups)));
+        written.extend(write(groups_file(directory), &GroupList::from_groups(&found.groups)));
     }
     written
 }
 
 fn write_version(directory: &Path, of: &GroupVersion, version: &ApiVersion) -> Option<PathBuf> {
     let path = version_file(directory, of).filter(|_| !version.resources.is_empty())?;
-    write(path, &ResourceList::of(version, of))
+    write(path, &ResourceList::from_version(version, of))
 }
 
-/// Writes a file; `None` if that was not possible.
+/// Writes a file and returns its path; `None` if it cannot be written.
 fn write(path: PathBuf, document: &impl serde::Serialize) -> Option<PathBuf> {
     let mut bytes = serde_json::to_vec(document).ok()?;
     bytes.push(b'\n');
     match files::replace(&path, path.parent()?, &bytes) {
         Ok(()) => Some(path),
         Err(error) => {
-            tracing::debug!(file = %path.display(), %error, "discovery is not cached");
+            tracing::debug!(file = %path.display(), %error, "failed to write discovery cache");
             None
         }
     }
@@ -198,13 +198,13 @@ fn groups_file(directory: &Path) -> PathBuf {
     directory.join("servergroups.json")
 }
 
-/// The file of a version; `None` for names that would lead elsewhere: they are the server's to choose.
+/// Returns the file of a version; `None` if the names, which the server chooses, would leave the directory.
 fn version_file(directory: &Path, of: &GroupVersion) -> Option<PathBuf> {
     let is_name =
         |name: &str| !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0', ':']);
     let is_group = of.group.is_empty() || is_name(&of.group);
-    let is_place = is_group && is_name(&of.version);
-    is_place.then(|| directory.join(&of.group).join(&of.version).join("serverresources.json"))
+    let is_safe = is_group && is_name(&of.version);
+    is_safe.then(|| directory.join(&of.group).join(&of.version).join("serverresources.json"))
 }
 
 impl Discovery for DiskCache {
@@ -216,7 +216,7 @@ impl Discovery for DiskCache {
         Box::pin(async move { self.load().await?.known_resources(of) })
     }
 
-    /// Whether no file of another process was used.
+    /// Returns whether no file of another process was used since the last invalidation.
     fn fresh(&self) -> bool {
         !self.state.lock().borrowed
     }
@@ -234,15 +234,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_cannot_choose_where_files_are_written() {
-        let place =
+    fn a_server_cannot_make_us_write_outside_the_directory() {
+        let file =
             |group: &str, version: &str| version_file(Path::new("/c"), &GroupVersion::new(group, version));
-        assert_eq!(place("", "v1").unwrap(), Path::new("/c/v1/serverresources.json"));
-        assert_eq!(place("apps", "v1").unwrap(), Path::new("/c/apps/v1/serverresources.json"));
+        assert_eq!(file("", "v1").unwrap(), Path::new("/c/v1/serverresources.json"));
+        assert_eq!(file("apps", "v1").unwrap(), Path::new("/c/apps/v1/serverresources.json"));
         for (group, version) in
             [("..", "v1"), ("a", ".."), ("a/b", "v1"), ("", ""), ("a", "/etc"), ("c:", "v1")]
         {
-            assert_eq!(place(group, version), None, "{group} {version}");
+            assert_eq!(file(group, version), None, "{group} {version}");
         }
     }
 }

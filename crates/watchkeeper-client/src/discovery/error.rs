@@ -1,4 +1,4 @@
-//! What can become of discovery besides an answer.
+//! Discovery errors.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,23 +9,23 @@ use watchkeeper_core::GroupVersion;
 use crate::rest::RequestError;
 use crate::transport::BodyError;
 
-/// Why something was not discovered. Clones share the cause, so that caches can keep it.
+/// An error of discovery. Clones share the cause, so that caches can keep it.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum DiscoveryError {
-    /// The server did not answer, or not with what was asked for.
+    /// The request failed, or the response is not a discovery document.
     #[error(transparent)]
     Request(#[from] Arc<RequestError>),
-    /// The server remembers a group version that it could not ask for just now: whoever serves it is away.
+    /// The aggregator has a group version in its cache but cannot reach the server behind it.
     #[error("stale GroupVersion discovery: {0}")]
     Stale(GroupVersion),
-    /// The server has no such group version.
+    /// The server does not serve the group version.
     #[error("the server does not serve {0}")]
     Unknown(GroupVersion),
 }
 
 impl DiscoveryError {
-    /// Whether the next attempt may go better: the server could not be reached, or was in trouble.
+    /// Returns whether a retry may succeed: the server was unreachable or overloaded, or failed.
     pub fn is_transient(&self) -> bool {
         let Self::Request(error) = self else { return false };
         match &**error {
@@ -40,7 +40,7 @@ impl DiscoveryError {
         }
     }
 
-    /// Whether the server says that there is nothing.
+    /// Returns whether the server responded that the resource does not exist.
     pub fn is_not_found(&self) -> bool {
         match self {
             Self::Request(error) => error.is_not_found(),
@@ -56,14 +56,14 @@ impl From<RequestError> for DiscoveryError {
     }
 }
 
-/// Some group versions could not be discovered; the others were.
+/// Discovery failed for some group versions. (client-go: `ErrGroupDiscoveryFailed`.)
 #[derive(Debug, Clone)]
 pub struct PartialDiscovery {
-    /// Those that could not, and why.
+    /// The group versions that failed, with their errors.
     pub failures: BTreeMap<GroupVersion, DiscoveryError>,
 }
 
-/// The text that client-go has for it.
+/// Prints client-go's text.
 impl fmt::Display for PartialDiscovery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut failures: Vec<String> =

@@ -1,4 +1,4 @@
-//! Files of caches: read while they are young, and replaced whole.
+//! Cache files: read within a TTL and replaced atomically.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// What is in a file that was written within this time; `None` if there is none, or it cannot be read.
+/// Reads a file that was modified within `ttl`; `None` if it is older or cannot be read.
 pub(super) fn read_within(path: &Path, ttl: Duration) -> Option<Vec<u8>> {
     let mut file = File::open(path).ok()?;
     let written = file.metadata().ok()?.modified().ok()?;
-    // A file from the future is as good as new.
+    // A modification time in the future counts as new.
     if SystemTime::now().duration_since(written).is_ok_and(|age| age > ttl) {
         return None;
     }
@@ -19,8 +19,8 @@ pub(super) fn read_within(path: &Path, ttl: Duration) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Puts a file in place of what is there, by way of another file in `temporary`: whoever reads sees the one
-/// or the other. Others than owner and group cannot read it (directories 0750, files 0660, as kubectl's).
+/// Replaces a file atomically, through a new file in `temporary`. Directories have mode 0750 and files 0660, as
+/// kubectl's.
 pub(super) fn replace(path: &Path, temporary: &Path, bytes: &[u8]) -> io::Result<()> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("cache");
@@ -32,7 +32,7 @@ pub(super) fn replace(path: &Path, temporary: &Path, bytes: &[u8]) -> io::Result
     let written =
         create(&new).and_then(|mut file| file.write_all(bytes)).and_then(|()| fs::rename(&new, path));
     if written.is_err() {
-        let _ = fs::remove_file(&new); // best effort: what failed has been said
+        let _ = fs::remove_file(&new); // best effort: the first error is returned
     }
     written
 }

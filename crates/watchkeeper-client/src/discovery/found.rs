@@ -1,4 +1,4 @@
-//! Found: the groups, versions and resources of a server.
+//! The groups, versions and resources of a server.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,14 @@ use watchkeeper_core::{GroupVersion, GroupVersionKind, GroupVersionResource};
 
 use super::{DiscoveryError, PartialDiscovery};
 
-/// What a server serves, as far as it could be found out.
+/// The groups, versions and resources that a server serves, as far as discovery succeeded.
 #[derive(Debug, Clone, Default)]
 pub struct Discovered {
-    /// The groups in the server's order; the core group, whose name is empty, comes first.
+    /// The groups in the server's order; the core group, whose name is empty, is first.
     pub groups: Vec<ApiGroup>,
-    /// The group versions that could not be asked for, and why. Stale ones are not among the
-    /// versions of their group.
+    /// The group versions that failed, with their errors. Stale ones are not among the versions of their group.
     pub failures: BTreeMap<GroupVersion, DiscoveryError>,
-    /// When the server said so, where it was this process that asked.
+    /// The time of the response, if this process requested it.
     pub read_at: Option<Instant>,
 }
 
@@ -24,9 +23,9 @@ pub struct Discovered {
 pub struct ApiGroup {
     /// `apps`; empty for the core group.
     pub name: String,
-    /// Its versions in the server's order.
+    /// The versions in the server's order.
     pub versions: Vec<ApiVersion>,
-    /// The version that the server prefers; empty if it has none.
+    /// The version that the server prefers; empty if none.
     pub preferred: String,
 }
 
@@ -35,7 +34,7 @@ pub struct ApiGroup {
 pub struct ApiVersion {
     /// `v1`.
     pub version: String,
-    /// Its resources in the server's order.
+    /// The resources in the server's order.
     pub resources: Vec<ApiResource>,
 }
 
@@ -44,20 +43,20 @@ pub struct ApiVersion {
 pub struct ApiResource {
     /// The name in paths: `deployments`.
     pub name: String,
-    /// `deployment`; empty where an old server does not say.
+    /// `deployment`; empty if an old server omits it.
     pub singular: String,
-    /// Whether its objects are in namespaces.
+    /// Whether the objects are namespaced.
     pub namespaced: bool,
-    /// What is read and written, which may be of another group version than the resource. A resource that
-    /// is only there for its subresources has an empty kind.
+    /// The kind of the objects, which may be of another group version than the resource. Empty for a resource that
+    /// exists only through its subresources.
     pub kind: GroupVersionKind,
-    /// What can be done: `get`, `list`, ...
+    /// The supported verbs: `get`, `list`, ...
     pub verbs: Vec<String>,
     /// `deploy`.
     pub short_names: Vec<String>,
     /// `all`.
     pub categories: Vec<String>,
-    /// Changes when objects are stored in another way. Aggregated discovery does not say: it is empty then.
+    /// Changes with the storage version of the objects. Empty with aggregated discovery, which omits it.
     pub storage_version_hash: String,
     /// `status`, `scale`, ...
     pub subresources: Vec<ApiSubresource>,
@@ -66,26 +65,26 @@ pub struct ApiResource {
 /// A subresource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiSubresource {
-    /// `scale`, without the resource.
+    /// The name without the resource: `scale`.
     pub name: String,
-    /// What is read and written: `autoscaling/v1, Kind=Scale`.
+    /// The kind of the objects: `autoscaling/v1, Kind=Scale`.
     pub kind: GroupVersionKind,
-    /// What can be done.
+    /// The supported verbs.
     pub verbs: Vec<String>,
 }
 
 impl Discovered {
-    /// Says what is missing, if anything is.
+    /// Returns the failures as an error, if there are any.
     pub fn partial(&self) -> Option<PartialDiscovery> {
         (!self.failures.is_empty()).then(|| PartialDiscovery { failures: self.failures.clone() })
     }
 
-    /// The group of this name.
+    /// Returns the group of this name.
     pub fn group(&self, name: &str) -> Option<&ApiGroup> {
         self.groups.iter().find(|group| group.name == name)
     }
 
-    /// The resources of one version, or why they are not known.
+    /// Returns the resources of a group version, or why they are not known.
     pub(super) fn known_resources(&self, of: &GroupVersion) -> Result<ApiVersion, DiscoveryError> {
         match self.failures.get(of) {
             Some(error) => Err(error.clone()),
@@ -93,12 +92,12 @@ impl Discovered {
         }
     }
 
-    /// The resources of one group version.
+    /// Returns a group version.
     pub fn version(&self, of: &GroupVersion) -> Option<&ApiVersion> {
         self.group(&of.group)?.versions.iter().find(|version| version.version == of.version)
     }
 
-    /// All group versions in the server's order.
+    /// Returns all group versions in the server's order.
     pub fn versions(&self) -> impl Iterator<Item = (GroupVersion, &ApiVersion)> {
         self.groups.iter().flat_map(|group| {
             let of = |version: &ApiVersion| GroupVersion::new(&*group.name, &*version.version);
@@ -106,7 +105,7 @@ impl Discovered {
         })
     }
 
-    /// All resources in all versions, in the server's order.
+    /// Returns the resources of all group versions, in the server's order.
     pub fn resources(&self) -> impl Iterator<Item = (GroupVersion, &ApiResource)> {
         self.versions().flat_map(|(of, version)| {
             version
@@ -117,20 +116,22 @@ impl Discovered {
         })
     }
 
-    /// Every resource once: in the version that its group prefers, or else in the first that has it.
+    /// Returns each resource once: in its group's preferred version, or else in the first version that has it.
     pub fn preferred_resources(&self) -> Vec<(GroupVersion, &ApiResource)> {
         let mut found: Vec<(GroupVersion, &ApiResource)> = Vec::new();
-        let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        let mut positions: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         for group in &self.groups {
             for version in &group.versions {
                 for resource in version.resources.iter().filter(|resource| resource.is_served()) {
                     let of = GroupVersion::new(&*group.name, &*version.version);
-                    match places.get(&(&*group.name, &*resource.name)) {
+                    match positions.get(&(&*group.name, &*resource.name)) {
                         None => {
-                            places.insert((&group.name, &resource.name), found.len());
+                            positions.insert((&group.name, &resource.name), found.len());
                             found.push((of, resource));
                         }
-                        Some(place) if version.version == group.preferred => found[*place] = (of, resource),
+                        Some(position) if version.version == group.preferred => {
+                            found[*position] = (of, resource);
+                        }
                         Some(_) => {}
                     }
                 }
@@ -139,7 +140,7 @@ impl Discovered {
         found
     }
 
-    /// The resource as a path names it.
+    /// Returns a resource by its plural name.
     pub fn resource(&self, which: &GroupVersionResource) -> Option<&ApiResource> {
         let version = self.version(&which.group_version())?;
         version.resources.iter().find(|resource| resource.name == which.resource && resource.is_served())
@@ -147,17 +148,17 @@ impl Discovered {
 }
 
 impl ApiResource {
-    /// Whether the resource itself is served, and not only what is below it.
+    /// Returns whether the resource itself is served, not only its subresources.
     pub fn is_served(&self) -> bool {
         !self.kind.kind.is_empty()
     }
 
-    /// Whether this can be done.
+    /// Returns whether the resource supports this verb.
     pub fn can(&self, verb: &str) -> bool {
         self.verbs.iter().any(|one| one == verb)
     }
 
-    /// The subresource of this name.
+    /// Returns the subresource of this name.
     pub fn subresource(&self, name: &str) -> Option<&ApiSubresource> {
         self.subresources.iter().find(|subresource| subresource.name == name)
     }

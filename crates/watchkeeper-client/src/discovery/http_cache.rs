@@ -1,7 +1,7 @@
-//! HTTP cache: answers with an ETag are kept, and the server says whether they still hold.
+//! HTTP cache: stores responses with an ETag and revalidates them.
 //!
-//! The files are those of client-go's cache, so that kubectl can use what is written here and the other way
-//! round: `<sha256 of the URL>`, which holds the sha256 of the rest, and then an HTTP/1.1 answer.
+//! The files are those of client-go's cache, so that kubectl and we can use each other's: named
+//! `<sha256 of the URL>`, with the SHA-256 of the rest followed by an HTTP/1.1 response.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,62 +14,62 @@ use ring::digest::{SHA256, digest};
 use super::aggregated::{self, ACCEPT, ACCEPT_OF_KUBECTL};
 use super::files;
 
-/// The length of a sum.
+/// Length of a SHA-256 digest, in bytes.
 const SUM: usize = 32;
 
-/// Where client-go says what was accepted.
+/// The header in which client-go stores the `Accept` header of the request.
 const VARIED_ACCEPT: &str = "x-varied-accept";
 
-/// Keeps answers of a server in a directory, which it may share with those of others.
+/// A cache of one server's responses. Several servers may share the directory.
 #[derive(Debug, Clone)]
 pub struct HttpCache {
     directory: PathBuf,
     server: String,
 }
 
-/// An answer that was kept.
+/// A cached response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct CachedResponse {
     pub(super) etag: String,
     pub(super) content_type: String,
     pub(super) body: Bytes,
 }
 
 impl HttpCache {
-    /// The answers of this server, in this directory. kubectl's is
+    /// Creates a cache of this server's responses in `directory`; kubectl's is
     /// [`CacheDirectories::http`](super::CacheDirectories::http).
     pub fn new(directory: impl Into<PathBuf>, server: &Uri) -> Self {
         let server = server.to_string().trim_end_matches('/').to_owned();
         Self { directory: directory.into(), server }
     }
 
-    /// What was kept of a path and query, if the same was accepted then.
-    pub(super) async fn read(&self, path: &str, accept: &str) -> Option<Kept> {
+    /// Returns the cached response for a path and query, if it was requested with the same `Accept` header.
+    pub(super) async fn read(&self, path: &str, accept: &str) -> Option<CachedResponse> {
         let (file, accept) = (self.file(path), accept.to_owned());
         let read = move || {
             let bytes = files::read_within(&file, Duration::MAX)?;
-            let (sum, answer) = bytes.split_at_checked(SUM)?;
-            (digest(&SHA256, answer).as_ref() == sum).then(|| parse(answer, &accept))?
+            let (sum, response) = bytes.split_at_checked(SUM)?;
+            (digest(&SHA256, response).as_ref() == sum).then(|| parse(response, &accept))?
         };
         tokio::task::spawn_blocking(read).await.ok()?
     }
 
-    /// Keeps an answer, if it has an ETag and may be kept. What cannot be written is not kept.
+    /// Stores a response, if it has an ETag and may be stored. A write error is logged and otherwise ignored.
     pub(super) async fn write(&self, path: &str, accept: &str, headers: &HeaderMap, body: &Bytes) {
         let is_forbidden = aggregated::text(headers.get(CACHE_CONTROL)).contains("no-store");
         if is_forbidden || !headers.contains_key(ETAG) {
             return;
         }
-        let answer = unparse(accept, headers, body);
-        let mut bytes = digest(&SHA256, &answer).as_ref().to_vec();
-        bytes.extend_from_slice(&answer);
+        let response = serialize(accept, headers, body);
+        let mut bytes = digest(&SHA256, &response).as_ref().to_vec();
+        bytes.extend_from_slice(&response);
         let (file, temporary) = (self.file(path), self.directory.join(".diskv-temp"));
         let write = move || {
             if let Err(error) = files::replace(&file, &temporary, &bytes) {
-                tracing::debug!(file = %file.display(), %error, "an answer is not kept");
+                tracing::debug!(file = %file.display(), %error, "failed to write HTTP cache");
             }
         };
-        let _ = tokio::task::spawn_blocking(write).await; // only a runtime that stops ends it
+        let _ = tokio::task::spawn_blocking(write).await; // fails only when the runtime shuts down
     }
 
     fn file(&self, path: &str) -> PathBuf {
@@ -77,51 +77,52 @@ impl HttpCache {
     }
 }
 
-/// The file for a URL.
+/// Returns the file for a URL.
 fn file(directory: &Path, url: &str) -> PathBuf {
     let sum = digest(&SHA256, url.as_bytes());
     let name: String = sum.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
     directory.join(name)
 }
 
-/// What is written as accepted. A server that answers with the form that comes first for kubectl too, or
-/// with the plain one although it could choose, would have answered kubectl with the same.
+/// Returns the `Accept` header to store. Where the server chose the form that kubectl prefers too, or the plain form,
+/// kubectl's request would have had the same response.
 fn varied<'a>(accept: &'a str, content_type: &str) -> &'a str {
-    match accept == ACCEPT && aggregated::version_of(content_type) != Some("v2beta1") {
-        true => ACCEPT_OF_KUBECTL,
-        false => accept,
+    if accept == ACCEPT && aggregated::version_of(content_type) != Some("v2beta1") {
+        ACCEPT_OF_KUBECTL
+    } else {
+        accept
     }
 }
 
-/// An answer in HTTP/1.1.
-fn unparse(accept: &str, headers: &HeaderMap, body: &Bytes) -> Vec<u8> {
-    let mut answer = b"HTTP/1.1 200 OK\r\n".to_vec();
+/// Serializes a response as HTTP/1.1.
+fn serialize(accept: &str, headers: &HeaderMap, body: &Bytes) -> Vec<u8> {
+    let mut response = b"HTTP/1.1 200 OK\r\n".to_vec();
     let mut line = |name: &str, value: &[u8]| {
-        answer.extend_from_slice(name.as_bytes());
-        answer.extend_from_slice(b": ");
-        answer.extend_from_slice(value);
-        answer.extend_from_slice(b"\r\n");
+        response.extend_from_slice(name.as_bytes());
+        response.extend_from_slice(b": ");
+        response.extend_from_slice(value);
+        response.extend_from_slice(b"\r\n");
     };
-    let is_of_the_connection = |name: &HeaderName| {
+    let is_hop_by_hop = |name: &HeaderName| {
         *name == CONTENT_LENGTH
             || *name == TRANSFER_ENCODING
             || ["connection", "keep-alive", "upgrade", "trailer", "te"].contains(&name.as_str())
     };
-    for (name, value) in headers.iter().filter(|(name, _)| !is_of_the_connection(name)) {
+    for (name, value) in headers.iter().filter(|(name, _)| !is_hop_by_hop(name)) {
         line(name.as_str(), value.as_bytes());
     }
     let content_type = aggregated::text(headers.get(http::header::CONTENT_TYPE));
     line(VARIED_ACCEPT, varied(accept, content_type).as_bytes());
     line("content-length", body.len().to_string().as_bytes());
-    answer.extend_from_slice(b"\r\n");
-    answer.extend_from_slice(body);
-    answer
+    response.extend_from_slice(b"\r\n");
+    response.extend_from_slice(body);
+    response
 }
 
-/// Reads an answer, if it is a good one and the same was accepted.
-fn parse(answer: &[u8], accept: &str) -> Option<Kept> {
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n")?;
-    let mut lines = std::str::from_utf8(&answer[..end]).ok()?.split("\r\n");
+/// Parses a response; `None` if it is invalid or was requested with another `Accept` header.
+fn parse(response: &[u8], accept: &str) -> Option<CachedResponse> {
+    let end = response.windows(4).position(|four| four == b"\r\n\r\n")?;
+    let mut lines = std::str::from_utf8(&response[..end]).ok()?.split("\r\n");
     let mut status = lines.next()?.split(' ');
     if !status.next()?.starts_with("HTTP/") || status.next()? != "200" {
         return None;
@@ -142,16 +143,18 @@ fn parse(answer: &[u8], accept: &str) -> Option<Kept> {
     if accepted.is_some_and(|accepted| accepted != accept && accepted != varied(accept, content_type)) {
         return None;
     }
-    let body = &answer[end + 4..];
-    let body = match chunked {
-        true => Bytes::from(dechunk(body)?),
-        false if length.is_some_and(|length| length != body.len()) => return None,
-        false => Bytes::copy_from_slice(body),
+    let body = &response[end + 4..];
+    let body = if chunked {
+        Bytes::from(dechunk(body)?)
+    } else if length.is_some_and(|length| length != body.len()) {
+        return None;
+    } else {
+        Bytes::copy_from_slice(body)
     };
-    Some(Kept { etag: etag?.to_owned(), content_type: content_type.to_owned(), body })
+    Some(CachedResponse { etag: etag?.to_owned(), content_type: content_type.to_owned(), body })
 }
 
-/// The content of a body that was written in chunks.
+/// Decodes a chunked body.
 fn dechunk(mut body: &[u8]) -> Option<Vec<u8>> {
     let mut content = Vec::new();
     loop {
@@ -185,14 +188,17 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_kubectl_wrote_is_read() {
+    fn responses_written_by_kubectl_are_read() {
         let plain = format!(
             "HTTP/2.0 200 OK\r\nConnection: close\r\nContent-Type: {V2}\r\nEtag: \"AB\"\r\n\
              Vary: Accept\r\nX-From-Cache: 1\r\nX-Varied-Accept: {ACCEPT_OF_KUBECTL}\r\n\r\n{{}}"
         );
-        let kept = parse(plain.as_bytes(), ACCEPT).unwrap();
-        assert_eq!((kept.etag.as_str(), kept.content_type.as_str(), &*kept.body), ("\"AB\"", V2, &b"{}"[..]));
-        assert_eq!(parse(plain.as_bytes(), "application/json"), None, "another form was accepted then");
+        let cached = parse(plain.as_bytes(), ACCEPT).unwrap();
+        assert_eq!(
+            (cached.etag.as_str(), cached.content_type.as_str(), &*cached.body),
+            ("\"AB\"", V2, &b"{}"[..])
+        );
+        assert_eq!(parse(plain.as_bytes(), "application/json"), None, "requested with another Accept header");
         let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nEtag: x\r\n\r\n2\r\n{\"\r\n3;a=b\r\na\"}\r\n0\r\n\r\n";
         assert_eq!(&*parse(chunked.as_bytes(), ACCEPT).unwrap().body, b"{\"a\"}");
         for broken in [
@@ -207,8 +213,8 @@ mod tests {
     }
 
     #[test]
-    fn what_kubectl_would_have_been_answered_is_written_for_kubectl() {
-        let written = |content_type: &str| unparse(ACCEPT, &headers(content_type), &Bytes::from_static(b"x"));
+    fn responses_that_kubectl_would_have_received_are_stored_for_kubectl() {
+        let written = |content_type: &str| serialize(ACCEPT, &headers(content_type), &Bytes::from_static(b"x"));
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         let line = format!("\r\nx-varied-accept: {ACCEPT_OF_KUBECTL}\r\n");
         assert!(text(written(V2)).contains(&line));
@@ -219,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_named_by_the_sum_of_the_url() {
+    fn a_file_is_named_by_the_digest_of_the_url() {
         let path = file(Path::new("/c"), "abc");
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(path, Path::new("/c").join(expected));
@@ -227,19 +233,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_answer_that_is_written_is_read_again(body in prop::collection::vec(any::<u8>(), 0..100)) {
+        fn a_response_survives_a_round_trip(body in prop::collection::vec(any::<u8>(), 0..100)) {
             let body = Bytes::from(body);
             for content_type in [V2, "application/json"] {
-                let kept = parse(&unparse(ACCEPT, &headers(content_type), &body), ACCEPT).unwrap();
-                prop_assert_eq!(&kept.body, &body);
-                prop_assert_eq!(kept.content_type, content_type);
+                let cached = parse(&serialize(ACCEPT, &headers(content_type), &body), ACCEPT).unwrap();
+                prop_assert_eq!(&cached.body, &body);
+                prop_assert_eq!(cached.content_type, content_type);
             }
         }
 
         #[test]
-        fn any_other_file_is_no_answer_and_no_panic(text in "(HTTP/1.1 200 OK\r\n)?(Etag: x\r\n|Transfer-Encoding: chunked\r\n|[a-z:;0-9\r\n]{0,30}){0,5}\r\n.{0,20}") {
-            if let Some(kept) = parse(text.as_bytes(), ACCEPT) {
-                prop_assert!(text.contains("200 OK") && !kept.etag.contains('\n'));
+        fn other_files_are_ignored_without_a_panic(text in "(HTTP/1.1 200 OK\r\n)?(Etag: x\r\n|Transfer-Encoding: chunked\r\n|[a-z:;0-9\r\n]{0,30}){0,5}\r\n.{0,20}") {
+            if let Some(cached) = parse(text.as_bytes(), ACCEPT) {
+                prop_assert!(text.contains("200 OK") && !cached.etag.contains('\n'));
             }
         }
     }

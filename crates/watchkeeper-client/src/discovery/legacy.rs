@@ -1,4 +1,4 @@
-//! Legacy discovery: a document for the groups, and one for each group version. Disk caches hold these too.
+//! Legacy discovery: one document for the groups, and one per group version. Also the format of disk caches.
 
 use serde::{Deserialize, Serialize};
 use watchkeeper_core::{GroupVersion, GroupVersionKind};
@@ -75,20 +75,20 @@ pub(super) struct Resource {
     pub(super) kind: String,
     #[serde(default)]
     pub(super) verbs: Option<Vec<String>>,
-    #[serde(default, skip_serializing_if = "nothing")]
+    #[serde(default, skip_serializing_if = "is_empty")]
     pub(super) short_names: Option<Vec<String>>,
-    #[serde(default, skip_serializing_if = "nothing")]
+    #[serde(default, skip_serializing_if = "is_empty")]
     pub(super) categories: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) storage_version_hash: String,
 }
 
-fn nothing(list: &Option<Vec<String>>) -> bool {
+fn is_empty(list: &Option<Vec<String>>) -> bool {
     list.as_ref().is_none_or(Vec::is_empty)
 }
 
 impl Versions {
-    /// The core group, if there is any version of it.
+    /// Returns the core group, if it has a version.
     pub(super) fn group(self) -> Option<ApiGroup> {
         let versions = self.versions.unwrap_or_default();
         let preferred = versions.first()?.clone();
@@ -97,7 +97,7 @@ impl Versions {
 }
 
 impl GroupList {
-    /// The groups, with versions that have no resources yet.
+    /// Returns the groups, with versions that have no resources yet.
     pub(super) fn groups(self) -> Vec<ApiGroup> {
         let groups = self.groups.unwrap_or_default().into_iter().map(|group| {
             let versions = group.versions.unwrap_or_default();
@@ -114,13 +114,13 @@ fn empty(version: String) -> ApiVersion {
 }
 
 impl ResourceList {
-    /// The resources, each with what is below it.
+    /// Returns the resources, each with its subresources.
     pub(super) fn resources(self, of: &GroupVersion) -> Vec<ApiResource> {
         let mut found: Vec<ApiResource> = Vec::new();
-        let mut below = Vec::new();
+        let mut subresources = Vec::new();
         for resource in self.resources.unwrap_or_default() {
             match resource.name.split_once('/') {
-                Some((parent, name)) => below.push((parent.to_owned(), name.to_owned(), resource)),
+                Some((parent, name)) => subresources.push((parent.to_owned(), name.to_owned(), resource)),
                 None => found.push(ApiResource {
                     kind: kind(&resource, of),
                     name: resource.name,
@@ -134,7 +134,7 @@ impl ResourceList {
                 }),
             }
         }
-        for (parent, name, resource) in below {
+        for (parent, name, resource) in subresources {
             let subresource =
                 ApiSubresource { name, kind: kind(&resource, of), verbs: resource.verbs.unwrap_or_default() };
             match found.iter_mut().find(|resource| resource.name == parent) {
@@ -156,9 +156,9 @@ impl ResourceList {
     }
 }
 
-/// The kind of a resource: what it does not say is that of the list.
+/// Returns the kind of a resource; group and version default to those of the list.
 fn kind(resource: &Resource, of: &GroupVersion) -> GroupVersionKind {
-    let or = |own: &str, of: &str| if own.is_empty() { of.to_owned() } else { own.to_owned() };
+    let or = |own: &str, default: &str| if own.is_empty() { default.to_owned() } else { own.to_owned() };
     GroupVersionKind::new(or(&resource.group, &of.group), or(&resource.version, &of.version), &*resource.kind)
 }
 
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subresources_are_found_below_their_resource() {
+    fn subresources_are_attached_to_their_resource() {
         let of = GroupVersion::new("apps", "v1");
         let text = r#"{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"apps/v1","resources":[
             {"name":"orphans/scale","singularName":"","namespaced":true,"kind":"Scale","verbs":["get"],

@@ -1,4 +1,4 @@
-//! Memory cache: asks once, and remembers.
+//! Memory cache: one discovery per process.
 
 use std::sync::Arc;
 
@@ -7,84 +7,84 @@ use watchkeeper_core::GroupVersion;
 
 use super::{ApiVersion, Awaited, Discovered, Discovery, DiscoveryError};
 
-/// Remembers what it was told until [`invalidate`](Discovery::invalidate).
+/// A cache of the last result, until [`invalidate`](Discovery::invalidate).
 ///
-/// Group versions that could not be asked for are tried again by the next who wants to know, if the reason
-/// may have passed (D3). An error, or an answer without any group, is not remembered at all.
+/// The next caller retries group versions that failed for a transient reason (`discovery.D3`). An error, or a result
+/// without any group, is not cached.
 #[derive(Debug)]
 pub struct MemoryCache {
     source: Arc<dyn Discovery>,
     state: Mutex<State>,
-    /// Held by the one who asks the source (D4). Taken before `state`.
+    /// Held while calling the source (`discovery.D4`). Taken before `state`.
     flight: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    known: Option<Arc<Discovered>>,
-    /// Counts invalidations: what was asked for before the last one is not remembered.
+    cached: Option<Arc<Discovered>>,
+    /// Number of invalidations; a result requested before the last one is not cached.
     era: u64,
 }
 
 impl State {
-    /// What is known, unless something of it should be asked for again.
+    /// Returns the cached result, unless part of it should be retried.
     fn settled(&self) -> Option<Arc<Discovered>> {
-        let known = self.known.as_ref()?;
-        (!known.failures.values().any(DiscoveryError::is_transient)).then(|| known.clone())
+        let cached = self.cached.as_ref()?;
+        (!cached.failures.values().any(DiscoveryError::is_transient)).then(|| cached.clone())
     }
 }
 
 impl MemoryCache {
-    /// Nothing is asked for yet.
+    /// Creates an empty cache; nothing is requested yet.
     pub fn new(source: Arc<dyn Discovery>) -> Self {
         Self { source, state: Mutex::default(), flight: tokio::sync::Mutex::default() }
     }
 
-    /// What is remembered, without asking anybody.
+    /// Returns the cached result, without requesting anything.
     pub fn known(&self) -> Option<Arc<Discovered>> {
-        self.state.lock().known.clone()
+        self.state.lock().cached.clone()
     }
 
     async fn load(&self) -> Result<Arc<Discovered>, DiscoveryError> {
-        if let Some(known) = self.state.lock().settled() {
-            return Ok(known);
+        if let Some(cached) = self.state.lock().settled() {
+            return Ok(cached);
         }
         let _flight = self.flight.lock().await;
-        let (known, era) = {
+        let (cached, era) = {
             let state = self.state.lock();
-            if let Some(known) = state.settled() {
-                return Ok(known); // somebody has asked meanwhile
+            if let Some(cached) = state.settled() {
+                return Ok(cached); // filled while we waited for the lock
             }
-            (state.known.clone(), state.era)
+            (state.cached.clone(), state.era)
         };
-        let known = match known {
+        let found = match cached {
             None => self.source.discover().await?,
-            Some(known) => Arc::new(self.again(&known).await),
+            Some(cached) => Arc::new(self.retry_failures(&cached).await),
         };
         let mut state = self.state.lock();
-        if state.era == era && !known.groups.is_empty() {
-            state.known = Some(known.clone());
+        if state.era == era && !found.groups.is_empty() {
+            state.cached = Some(found.clone());
         }
-        Ok(known)
+        Ok(found)
     }
 
-    /// Asks again for what may go better now.
-    async fn again(&self, known: &Discovered) -> Discovered {
-        let mut known = known.clone();
-        let failed = std::mem::take(&mut known.failures);
-        for (of, error) in failed {
+    /// Retries the group versions that failed for a transient reason.
+    async fn retry_failures(&self, cached: &Discovered) -> Discovered {
+        let mut found = cached.clone();
+        let failures = std::mem::take(&mut found.failures);
+        for (of, error) in failures {
             if !error.is_transient() {
-                known.failures.insert(of, error);
+                found.failures.insert(of, error);
                 continue;
             }
             match self.source.resources(&of).await {
                 Err(error) => {
-                    known.failures.insert(of, error);
+                    found.failures.insert(of, error);
                 }
-                Ok(version) => known.put(&of, &version),
+                Ok(version) => found.set_resources(&of, &version),
             }
         }
-        known
+        found
     }
 }
 
@@ -97,15 +97,15 @@ impl Discovery for MemoryCache {
         Box::pin(async move { self.load().await?.known_resources(of) })
     }
 
-    /// Whether something is known, which is then not older than the last invalidation.
+    /// Returns whether a result is cached; it is never older than the last invalidation.
     fn fresh(&self) -> bool {
-        self.state.lock().known.is_some()
+        self.state.lock().cached.is_some()
     }
 
     fn invalidate(&self) {
         let mut state = self.state.lock();
         state.era += 1;
-        let dropped = state.known.take();
+        let dropped = state.cached.take();
         drop(state);
         drop(dropped);
         self.source.invalidate();

@@ -1,21 +1,22 @@
-//! Discovery: which groups, versions and resources a server has, and what they are called.
+//! Discovery: the groups, versions and resources of a server, and their names.
 //!
-//! From: a [`RestClient`](crate::RestClient), or the caches of earlier answers.
-//! To:   whoever takes names from users, or serves kinds that are not known beforehand.
+//! Input: a [`RestClient`](crate::RestClient), or caches of earlier responses.
+//! Output: callers that accept resource names from users, or serve kinds unknown at compile time.
 //!
-//! | to | there is |
+//! | to | use |
 //! |---|---|
-//! | ask the server | [`DiscoveryClient`] |
-//! | ask it once in a process | [`MemoryCache`] |
-//! | use what earlier processes, or kubectl, have asked | [`DiskCache`], [`HttpCache`] |
-//! | know what a name stands for | [`RestMapper`] |
+//! | request discovery from the server | [`DiscoveryClient`] |
+//! | request it once per process | [`MemoryCache`] |
+//! | share results with earlier processes and kubectl | [`DiskCache`], [`HttpCache`] |
+//! | resolve names to resources | [`RestMapper`] |
 //!
-//! - D1: two requests are enough for a server that has aggregated discovery; any other is asked for each
-//!   group version, for a few at a time.
-//! - D2: what could not be found out is said ([`Discovered::failures`]), and the rest is there all the same.
-//! - D3: failures are never cached as success: those that may pass are asked for again, the others are said
-//!   again, until [`invalidate`](Discovery::invalidate).
-//! - D4: however many ask a cache at once, the server is asked once.
+//! Invariants:
+//! - `discovery.D1`: a server with aggregated discovery receives two requests; any other one request per group
+//!   version, a few at a time.
+//! - `discovery.D2`: a failing group version is reported in [`Discovered::failures`] and does not hide the others.
+//! - `discovery.D3`: failures are never cached as successes: transient ones are retried, others are returned again
+//!   until [`invalidate`](Discovery::invalidate).
+//! - `discovery.D4`: concurrent callers of a cache share one round of requests.
 
 mod aggregated;
 mod client;
@@ -23,12 +24,12 @@ mod directories;
 mod disk;
 mod error;
 mod files;
+mod format;
 mod found;
 mod http_cache;
 mod legacy;
 mod mapper;
 mod memory;
-mod written;
 
 use std::fmt;
 use std::future::Future;
@@ -46,25 +47,25 @@ pub use http_cache::HttpCache;
 pub use mapper::{MISS_INTERVAL, MapError, Mapping, PartialResource, RestMapper, Table, plural_of};
 pub use memory::MemoryCache;
 
-/// What is awaited.
+/// The future returned by the methods of [`Discovery`].
 pub type Awaited<'a, T> = Pin<Box<dyn Future<Output = Result<T, DiscoveryError>> + Send + 'a>>;
 
-/// Knows what a server has: the server itself, or a cache.
+/// A source of discovery: the server, or a cache.
 pub trait Discovery: fmt::Debug + Send + Sync {
-    /// All groups, versions and resources. Dropped half-way, nothing of it is kept.
+    /// Returns all groups, versions and resources. A dropped future leaves no partial result behind.
     ///
-    /// An error means that nothing is known; what is only partly known is no error (D2).
+    /// Fails only if nothing is known; a partial result is not an error (`discovery.D2`).
     fn discover(&self) -> Awaited<'_, Arc<Discovered>>;
 
-    /// The resources of one group version.
+    /// Returns the resources of one group version.
     fn resources<'a>(&'a self, of: &'a GroupVersion) -> Awaited<'a, ApiVersion>;
 
-    /// Whether asking again would be of no use: nothing here is from before the last
-    /// [`invalidate`](Self::invalidate), or from another process.
+    /// Returns whether retrying would be useless: nothing here predates the last
+    /// [`invalidate`](Self::invalidate) or comes from another process.
     fn fresh(&self) -> bool {
         true
     }
 
-    /// From now on the server is asked for what was known until now.
+    /// Discards cached results, so that the server is asked again.
     fn invalidate(&self) {}
 }

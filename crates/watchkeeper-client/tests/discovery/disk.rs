@@ -1,4 +1,4 @@
-//! The caches on disk: what is written, what is believed, and what the server is asked in the end.
+//! The disk caches: what is written, what is used, and what is requested from the server.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use watchkeeper_client::DiscoveryClient;
 use watchkeeper_client::discovery::{CacheDirectories, Discovery as _, DiskCache, HttpCache, KUBECTL_TTL};
 
-use crate::asked::names;
+use crate::requests::names;
 use crate::served::{Served, V2, group, resource};
 
 struct Home {
@@ -18,7 +18,7 @@ struct Home {
 }
 
 impl Home {
-    /// A server with pods and `as`, and a place for caches.
+    /// A server with pods and `as`, and a directory for caches.
     async fn start() -> Self {
         let served = Served::start().await;
         let version = json!({"version": "v1", "resources": [resource("a.example.com", "as", "A")]});
@@ -30,7 +30,7 @@ impl Home {
         CacheDirectories::below(self.root.path(), &self.served.config.server)
     }
 
-    /// What a new process would have.
+    /// The cache as a new process would create it.
     fn cache(&self) -> DiskCache {
         DiskCache::new(Arc::new(self.served.client()), self.directories().discovery, KUBECTL_TTL)
     }
@@ -58,25 +58,25 @@ fn age(path: &Path, age: Duration) {
 }
 
 #[tokio::test]
-async fn what_one_process_has_found_the_next_does_not_ask_for() {
+async fn a_second_process_uses_the_first_ones_files() {
     let home = Home::start().await;
     let first = home.cache();
     let found = first.discover().await.unwrap();
     assert_eq!(names(&found), ["v1/pods", "a.example.com/v1/as"]);
-    assert!(first.fresh(), "all files are our own");
+    assert!(first.fresh(), "this process wrote all files");
     first.discover().await.unwrap();
     assert!(first.fresh());
-    assert_eq!(home.served.asked().len(), 2);
+    assert_eq!(home.served.requests().len(), 2);
 
     let next = home.cache();
     let again = next.discover().await.unwrap();
     assert_eq!(again.groups, found.groups);
-    assert!(!next.fresh(), "another process has written them");
-    assert!(home.served.asked().is_empty());
+    assert!(!next.fresh(), "another process wrote the files");
+    assert!(home.served.requests().is_empty());
 }
 
 #[tokio::test]
-async fn files_are_laid_out_and_written_as_kubectl_does_it() {
+async fn the_layout_is_kubectls() {
     let home = Home::start().await;
     home.cache().discover().await.unwrap();
     let authority = home.served.config.server.authority().unwrap().as_str().replace(':', "_");
@@ -95,15 +95,15 @@ async fn files_are_laid_out_and_written_as_kubectl_does_it() {
             "resources": [{"name": "as", "singularName": "a", "namespaced": true, "kind": "A",
                 "group": "a.example.com", "version": "v1", "verbs": ["get", "list"]}]})
     );
-    let mut left =
+    let mut names =
         fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
-    left.sort();
-    assert_eq!(left, ["a.example.com", GROUPS, "v1"], "nothing temporary is left");
+    names.sort();
+    assert_eq!(names, ["a.example.com", GROUPS, "v1"], "no temporary file is left");
 }
 
 #[cfg(unix)]
 #[tokio::test]
-async fn files_are_not_for_everybody() {
+async fn files_are_readable_by_owner_and_group_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let home = Home::start().await;
     home.served.tag("/apis", "\"1\"");
@@ -111,55 +111,55 @@ async fn files_are_not_for_everybody() {
     home.http().discover().await.unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let http = home.directories().http;
-    let kept: Vec<PathBuf> = fs::read_dir(&http)
+    let cached: Vec<PathBuf> = fs::read_dir(&http)
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.is_file())
         .collect();
-    assert_eq!(kept.len(), 1);
-    for file in [home.file(GROUPS), home.file(CORE), home.file(OTHER), kept[0].clone()] {
+    assert_eq!(cached.len(), 1);
+    for file in [home.file(GROUPS), home.file(CORE), home.file(OTHER), cached[0].clone()] {
         assert_eq!(mode(&file), 0o660, "{}", file.display());
         assert_eq!(mode(file.parent().unwrap()) & !0o750, 0, "{}", file.display());
     }
 }
 
-/// Does something to a file.
-type Break = fn(&Path);
+/// Damages a file.
+type Damage = fn(&Path);
 
 #[tokio::test]
-async fn a_file_that_is_broken_old_or_gone_is_asked_for_again() {
+async fn a_missing_invalid_or_expired_file_is_requested_again() {
     let home = Home::start().await;
     home.cache().discover().await.unwrap();
-    home.served.asked();
-    let breaks: [(&str, Break); 7] = [
-        ("gone", |path| fs::remove_file(path).unwrap()),
+    home.served.requests();
+    let damages: [(&str, Damage); 7] = [
+        ("missing", |path| fs::remove_file(path).unwrap()),
         ("empty", |path| fs::write(path, "").unwrap()),
-        ("cut off", |path| {
+        ("truncated", |path| {
             let bytes = fs::read(path).unwrap();
             fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
         }),
         ("something else", |path| fs::write(path, "{}").unwrap()),
         ("another kind", |path| fs::write(path, r#"{"kind":"Pod","apiVersion":"v1"}"#).unwrap()),
-        ("no text", |path| fs::write(path, [0xff, 0xfe, 0]).unwrap()),
-        ("old", |path| age(path, KUBECTL_TTL + Duration::from_secs(60))),
+        ("not text", |path| fs::write(path, [0xff, 0xfe, 0]).unwrap()),
+        ("expired", |path| age(path, KUBECTL_TTL + Duration::from_secs(60))),
     ];
-    for (name, destroy) in breaks {
+    for (name, damage) in damages {
         for file in [GROUPS, CORE, OTHER] {
-            destroy(&home.file(file));
+            damage(&home.file(file));
             let found = home.cache().discover().await.unwrap();
             assert_eq!(names(&found), ["v1/pods", "a.example.com/v1/as"], "{name} {file}");
-            assert_eq!(home.served.asked().len(), 2, "{name} {file}");
+            assert_eq!(home.served.requests().len(), 2, "{name} {file}");
             home.cache().discover().await.unwrap();
-            assert!(home.served.asked().is_empty(), "{name} {file}: it was written again");
+            assert!(home.served.requests().is_empty(), "{name} {file}: rewritten");
         }
     }
     age(&home.file(CORE), KUBECTL_TTL - Duration::from_secs(60));
     home.cache().discover().await.unwrap();
-    assert!(home.served.asked().is_empty(), "not too old yet");
+    assert!(home.served.requests().is_empty(), "not expired yet");
 }
 
 #[tokio::test]
-async fn after_invalidation_only_files_of_our_own_count() {
+async fn after_invalidation_only_our_own_files_are_used() {
     let home = Home::start().await;
     home.cache().discover().await.unwrap();
     let cache = home.cache();
@@ -182,10 +182,10 @@ async fn failures_are_not_written() {
     home.served.serve_aggregated(V2, &[group("m", &[stale, current])]);
     assert!(home.cache().discover().await.unwrap().partial().is_some());
     assert!(!home.file(GROUPS).exists() && home.file("m/v1/serverresources.json").exists());
-    assert!(home.cache().discover().await.unwrap().partial().is_some(), "and said again");
+    assert!(home.cache().discover().await.unwrap().partial().is_some(), "reported again");
 
     home.served.serve_legacy(&["a", "b"]);
-    home.served.refuse("/apis/b/v1", 403);
+    home.served.fail("/apis/b/v1", 403);
     home.cache().discover().await.unwrap();
     assert!(home.file(GROUPS).exists() && !home.file("b/v1/serverresources.json").exists());
     let partial = home.cache().discover().await.unwrap().partial().unwrap();
@@ -193,61 +193,61 @@ async fn failures_are_not_written() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_away_is_known_from_disk() {
+async fn cached_groups_survive_an_unreachable_server() {
     let home = Home::start().await;
     home.cache().discover().await.unwrap();
     fs::remove_file(home.file(OTHER)).unwrap();
-    home.served.refuse("/api", 503);
-    home.served.refuse("/apis", 503);
+    home.served.fail("/api", 503);
+    home.served.fail("/apis", 503);
     let found = home.cache().discover().await.unwrap();
     assert_eq!(names(&found), ["v1/pods"]);
     assert!(found.failures.values().next().unwrap().is_transient());
 }
 
 #[tokio::test]
-async fn a_directory_that_cannot_be_written_is_no_failure() {
+async fn an_unwritable_directory_is_not_an_error() {
     let home = Home::start().await;
     fs::write(home.root.path().join("discovery"), "a file in the way").unwrap();
     assert_eq!(names(&home.cache().discover().await.unwrap()).len(), 2);
 }
 
 #[tokio::test]
-async fn what_has_not_changed_is_not_sent_again() {
+async fn unchanged_documents_are_not_sent_again() {
     let home = Home::start().await;
     home.served.tag("/api", "\"1\"");
     home.served.tag("/apis", "\"2\"");
     let first = home.http().discover().await.unwrap();
-    let mut asked = home.served.asked();
-    asked.sort();
-    assert_eq!(asked, ["/api", "/apis"]);
+    let mut requests = home.served.requests();
+    requests.sort();
+    assert_eq!(requests, ["/api", "/apis"]);
     let second = home.http().discover().await.unwrap();
     assert_eq!(second.groups, first.groups);
-    let mut asked = home.served.asked();
-    asked.sort();
-    assert_eq!(asked, ["304 /api", "304 /apis"]);
+    let mut requests = home.served.requests();
+    requests.sort();
+    assert_eq!(requests, ["304 /api", "304 /apis"]);
 
-    // What has changed is sent, and kept.
+    // Changed documents are sent and cached.
     home.served.serve_aggregated(V2, &[]);
     home.served.tag("/api", "\"1\"");
     home.served.tag("/apis", "\"3\"");
     for expected in [["/apis", "304 /api"], ["304 /api", "304 /apis"]] {
         assert_eq!(names(&home.http().discover().await.unwrap()), ["v1/pods"]);
-        let mut asked = home.served.asked();
-        asked.sort();
-        assert_eq!(asked, expected);
+        let mut requests = home.served.requests();
+        requests.sort();
+        assert_eq!(requests, expected);
     }
-    // What is asked for in another form is not known.
+    // A request with another Accept header misses the cache.
     home.http().legacy().discover().await.unwrap();
-    assert!(home.served.asked().iter().all(|path| !path.starts_with("304")));
+    assert!(home.served.requests().iter().all(|path| !path.starts_with("304")));
 }
 
 #[tokio::test]
-async fn a_kept_answer_that_was_changed_is_not_believed() {
+async fn a_corrupted_cached_response_is_ignored() {
     let home = Home::start().await;
     home.served.tag("/api", "\"1\"");
     home.served.tag("/apis", "\"2\"");
     home.http().discover().await.unwrap();
-    home.served.asked();
+    home.served.requests();
     for entry in fs::read_dir(home.directories().http).unwrap() {
         let path = entry.unwrap().path();
         if path.is_file() {
@@ -257,7 +257,7 @@ async fn a_kept_answer_that_was_changed_is_not_believed() {
         }
     }
     home.http().discover().await.unwrap();
-    let mut asked = home.served.asked();
-    asked.sort();
-    assert_eq!(asked, ["/api", "/apis"]);
+    let mut requests = home.served.requests();
+    requests.sort();
+    assert_eq!(requests, ["/api", "/apis"]);
 }

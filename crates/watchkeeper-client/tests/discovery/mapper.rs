@@ -1,4 +1,4 @@
-//! The mapper: what names stand for, and when the server is asked again.
+//! The mapper: name resolution, and when discovery is repeated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,8 +18,8 @@ fn kind(group: &str, kind: &str) -> GroupKind {
     GroupKind { group: group.to_owned(), kind: kind.to_owned() }
 }
 
-/// What an argument stands for, or what is said of it.
-async fn said(mapper: &RestMapper, argument: &str) -> String {
+/// Returns the resolved resource, or the error message.
+async fn resolve(mapper: &RestMapper, argument: &str) -> String {
     match mapper.argument(argument).await {
         Ok(mapping) => format!("{}/{}", mapping.resource.group_version(), mapping.resource.resource),
         Err(error) => error.message(),
@@ -27,7 +27,7 @@ async fn said(mapper: &RestMapper, argument: &str) -> String {
 }
 
 #[tokio::test]
-async fn arguments_stand_for_what_they_stand_for_in_kubectl() {
+async fn arguments_resolve_as_in_kubectl() {
     let world = World::start().await;
     let mapper = RestMapper::new(Arc::new(MemoryCache::new(Arc::new(world.client()))));
     for (argument, expected) in [
@@ -58,7 +58,7 @@ async fn arguments_stand_for_what_they_stand_for_in_kubectl() {
         ("gadgets", r#"the server doesn't have a resource type "gadgets""#),
         ("PO", r#"the server doesn't have a resource type "PO""#),
     ] {
-        assert_eq!(said(&mapper, argument).await, expected, "{argument}");
+        assert_eq!(resolve(&mapper, argument).await, expected, "{argument}");
     }
     let error = mapper.argument("pdos").await.unwrap_err();
     assert_eq!(error.near()[0], "pods");
@@ -68,7 +68,7 @@ async fn arguments_stand_for_what_they_stand_for_in_kubectl() {
     assert_eq!(mapping.resource.to_string(), "apps/v1, Resource=deployments");
     assert_eq!((mapping.singular.as_str(), mapping.namespaced), ("deployment", true));
     let both = mapper.kind(&kind("autoscaling", "HorizontalPodAutoscaler"), &["v1", "v2"]).await.unwrap();
-    assert_eq!(both.kind.version, "v1", "the first that is given");
+    assert_eq!(both.kind.version, "v1", "the first of the given versions");
     for (group, name, versions, expected) in [
         ("", "Deployment", &[][..], r#"no matches for kind "Deployment" in group """#),
         ("apps", "Deployment", &["v2"], r#"no matches for kind "Deployment" in version "apps/v2""#),
@@ -106,32 +106,32 @@ fn simple(name: &str, resources: &[(&str, &str, &[&str])]) -> Value {
 }
 
 #[derive(Debug, Default)]
-struct Heard(Mutex<Vec<String>>);
+struct RecordedWarnings(Mutex<Vec<String>>);
 
-impl Warnings for Heard {
+impl Warnings for RecordedWarnings {
     fn warn(&self, warning: &Warning) {
         self.0.lock().push(warning.text.clone());
     }
 }
 
 #[tokio::test]
-async fn a_short_name_of_several_is_that_of_the_first_and_the_others_are_told() {
+async fn an_ambiguous_short_name_resolves_to_the_first_match_with_a_warning() {
     let served = Served::start().await;
     let groups = [simple("a.x", &[("as", "A", &["s"])]), simple("b.x", &[("bs", "B", &["s", "as"])])];
     served.serve_aggregated(V2, &groups);
-    let heard = Arc::new(Heard::default());
-    let mapper = RestMapper::new(Arc::new(served.client())).warnings(heard.clone());
-    assert_eq!(said(&mapper, "s").await, "a.x/v1/as");
+    let warnings = Arc::new(RecordedWarnings::default());
+    let mapper = RestMapper::new(Arc::new(served.client())).warnings(warnings.clone());
+    assert_eq!(resolve(&mapper, "s").await, "a.x/v1/as");
     let expected = ["short name \"s\" could also match lower priority resource bs.b.x"];
-    assert_eq!(*heard.0.lock(), expected);
-    assert_eq!(said(&mapper, "s.b.x").await, "b.x/v1/bs");
-    assert_eq!(said(&mapper, "s.b").await, "b.x/v1/bs", "the beginning of a group will do");
-    assert_eq!(said(&mapper, "as").await, "a.x/v1/as", "a plural is never a short name");
-    assert_eq!(heard.0.lock().len(), 1);
+    assert_eq!(*warnings.0.lock(), expected);
+    assert_eq!(resolve(&mapper, "s.b.x").await, "b.x/v1/bs");
+    assert_eq!(resolve(&mapper, "s.b").await, "b.x/v1/bs", "a group prefix is enough");
+    assert_eq!(resolve(&mapper, "as").await, "a.x/v1/as", "a plural wins over a short name");
+    assert_eq!(warnings.0.lock().len(), 1);
 }
 
 #[tokio::test]
-async fn what_counts_the_same_is_ambiguous_and_all_of_it_is_named() {
+async fn matches_of_equal_priority_are_ambiguous_and_all_are_listed() {
     let served = Served::start().await;
     served.serve_aggregated(V2, &[simple("a.x", &[("ones", "Same", &[]), ("others", "Same", &[])])]);
     let mapper = RestMapper::new(Arc::new(served.client()));
@@ -160,43 +160,43 @@ async fn the_core_group_comes_first_then_the_servers_order() {
         ],
     );
     let mapper = RestMapper::new(Arc::new(served.client()));
-    assert_eq!(said(&mapper, "pods").await, "v1/pods");
-    assert_eq!(said(&mapper, "pods.metrics").await, "metrics/v1/pods");
-    assert_eq!(said(&mapper, "things").await, "metrics/v1/things");
-    assert_eq!(said(&mapper, "things.other").await, "other/v1/things");
+    assert_eq!(resolve(&mapper, "pods").await, "v1/pods");
+    assert_eq!(resolve(&mapper, "pods.metrics").await, "metrics/v1/pods");
+    assert_eq!(resolve(&mapper, "things").await, "metrics/v1/things");
+    assert_eq!(resolve(&mapper, "things.other").await, "other/v1/things");
     let table = mapper.table().await.unwrap();
     let all = table.candidates(&PartialResource::named("things"));
     assert_eq!(all.iter().map(|one| one.kind.kind.as_str()).collect::<Vec<_>>(), ["Thing", "OtherThing"]);
 }
 
 #[tokio::test]
-async fn a_name_that_is_not_known_is_looked_for_again_but_not_each_time() {
+async fn a_miss_repeats_discovery_at_most_once_per_interval() {
     let served = Served::start().await;
     served.serve_aggregated(V2, &[]);
     let mapper = RestMapper::new(Arc::new(MemoryCache::new(Arc::new(served.client()))));
-    said(&mapper, "pods").await;
-    assert_eq!(served.asked().len(), 2);
-    // The server has said so just now.
+    resolve(&mapper, "pods").await;
+    assert_eq!(served.requests().len(), 2);
+    // The last discovery is recent.
     for _ in 0..3 {
-        assert!(said(&mapper, "news").await.starts_with("the server doesn't have"));
+        assert!(resolve(&mapper, "news").await.starts_with("the server doesn't have"));
     }
-    assert!(served.asked().is_empty());
+    assert!(served.requests().is_empty());
     served.serve_aggregated(V2, &[simple("n", &[("news", "New", &[])])]);
     tokio::time::pause();
     tokio::time::advance(MISS_INTERVAL).await;
     tokio::time::resume();
-    assert_eq!(said(&mapper, "news").await, "n/v1/news");
-    assert_eq!(served.asked().len(), 2);
-    said(&mapper, "pods").await;
-    said(&mapper, "gadgets").await;
-    assert!(served.asked().is_empty());
+    assert_eq!(resolve(&mapper, "news").await, "n/v1/news");
+    assert_eq!(served.requests().len(), 2);
+    resolve(&mapper, "pods").await;
+    resolve(&mapper, "gadgets").await;
+    assert!(served.requests().is_empty());
     mapper.reset();
-    said(&mapper, "pods").await;
-    assert_eq!(served.asked().len(), 2);
+    resolve(&mapper, "pods").await;
+    assert_eq!(served.requests().len(), 2);
 }
 
 #[tokio::test]
-async fn what_another_process_has_written_is_not_the_last_word_on_a_miss() {
+async fn a_miss_in_another_processs_files_repeats_discovery() {
     let served = Served::start().await;
     served.serve_aggregated(V2, &[]);
     let directory = tempfile::tempdir().unwrap();
@@ -204,38 +204,38 @@ async fn what_another_process_has_written_is_not_the_last_word_on_a_miss() {
         || Arc::new(DiskCache::new(Arc::new(served.client()), directory.path().join("d"), KUBECTL_TTL));
     cache().discover().await.unwrap();
     served.serve_aggregated(V2, &[simple("n", &[("news", "New", &[])])]);
-    served.asked();
+    served.requests();
     let mapper = RestMapper::new(cache());
-    assert_eq!(said(&mapper, "pods").await, "v1/pods");
-    assert!(served.asked().is_empty());
-    assert_eq!(said(&mapper, "news").await, "n/v1/news");
-    assert_eq!(served.asked().len(), 2);
-    assert!(said(&mapper, "gadgets").await.starts_with("the server doesn't have"));
-    assert!(served.asked().is_empty(), "the server has said so just now");
+    assert_eq!(resolve(&mapper, "pods").await, "v1/pods");
+    assert!(served.requests().is_empty());
+    assert_eq!(resolve(&mapper, "news").await, "n/v1/news");
+    assert_eq!(served.requests().len(), 2);
+    assert!(resolve(&mapper, "gadgets").await.starts_with("the server doesn't have"));
+    assert!(served.requests().is_empty(), "the last discovery is recent");
 }
 
 #[tokio::test]
-async fn many_misses_at_once_ask_once() {
+async fn concurrent_misses_share_one_discovery() {
     let served = Served::start().await;
     served.serve_aggregated(V2, &[]);
     let mapper = RestMapper::new(Arc::new(MemoryCache::new(Arc::new(served.client()))));
-    said(&mapper, "pods").await;
-    served.asked();
+    resolve(&mapper, "pods").await;
+    served.requests();
     tokio::time::pause();
     tokio::time::advance(MISS_INTERVAL + Duration::from_secs(1)).await;
     tokio::time::resume();
-    futures_util::future::join_all((0..10).map(|_| said(&mapper, "news"))).await;
-    assert_eq!(served.asked().len(), 2);
+    futures_util::future::join_all((0..10).map(|_| resolve(&mapper, "news"))).await;
+    assert_eq!(served.requests().len(), 2);
 }
 
 #[tokio::test]
-async fn a_broken_group_does_not_keep_names_of_others_from_being_found() {
+async fn a_broken_group_does_not_hide_names_of_others() {
     let served = Served::start().await;
     served.serve_legacy(&["a", "b"]);
-    served.refuse("/apis/b/v1", 503);
+    served.fail("/apis/b/v1", 503);
     let mapper = RestMapper::new(Arc::new(MemoryCache::new(Arc::new(served.client()))));
-    assert_eq!(said(&mapper, "as").await, "a/v1/as");
-    served.refuse("/apis", 503);
+    assert_eq!(resolve(&mapper, "as").await, "a/v1/as");
+    served.fail("/apis", 503);
     let mapper = RestMapper::new(Arc::new(served.client()));
     let error = mapper.argument("as").await.unwrap_err();
     assert!(matches!(error, MapError::Discovery(_)) && !error.is_no_match());

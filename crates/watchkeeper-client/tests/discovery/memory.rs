@@ -1,4 +1,4 @@
-//! The memory cache: asks once, says again, heals.
+//! The memory cache: one request, repeated failures, retries.
 
 use std::sync::Arc;
 
@@ -6,25 +6,25 @@ use serde_json::json;
 use watchkeeper_client::discovery::{Discovery as _, DiscoveryError, MemoryCache};
 use watchkeeper_core::GroupVersion;
 
-use crate::asked::names;
+use crate::requests::names;
 use crate::served::{Served, V2, group, resource};
 
 #[tokio::test]
-async fn however_many_ask_the_server_is_asked_once() {
+async fn concurrent_callers_share_one_discovery() {
     let served = Served::start().await;
     served.serve_aggregated(V2, &[]);
     let cache = MemoryCache::new(Arc::new(served.client()));
     assert!(!cache.fresh());
-    let asked = (0..20).map(|_| cache.discover());
-    for found in futures_util::future::join_all(asked).await {
+    let callers = (0..20).map(|_| cache.discover());
+    for found in futures_util::future::join_all(callers).await {
         assert_eq!(names(&found.unwrap()), ["v1/pods"]);
     }
     assert!(cache.fresh());
-    assert_eq!(served.asked().len(), 2);
+    assert_eq!(served.requests().len(), 2);
 }
 
 #[tokio::test]
-async fn what_is_new_is_seen_after_invalidation() {
+async fn new_groups_are_found_after_invalidation() {
     let served = Served::start().await;
     served.serve_aggregated(V2, &[]);
     let cache = MemoryCache::new(Arc::new(served.client()));
@@ -41,10 +41,10 @@ async fn what_is_new_is_seen_after_invalidation() {
 }
 
 #[tokio::test]
-async fn an_error_is_not_remembered() {
+async fn errors_are_not_cached() {
     let served = Served::start().await;
     served.serve_aggregated(V2, &[]);
-    served.refuse("/apis", 500);
+    served.fail("/apis", 500);
     let cache = MemoryCache::new(Arc::new(served.client()));
     cache.discover().await.unwrap_err();
     assert!(!cache.fresh() && cache.known().is_none());
@@ -54,46 +54,46 @@ async fn an_error_is_not_remembered() {
 }
 
 #[tokio::test]
-async fn a_failure_that_may_pass_is_tried_again_and_another_is_said_again() {
+async fn transient_failures_are_retried_and_others_returned_again() {
     let served = Served::start().await;
     served.serve_legacy(&["a", "b"]);
-    let (passing, lasting) = (GroupVersion::new("a", "v1"), GroupVersion::new("b", "v1"));
-    served.refuse("/apis/a/v1", 503);
-    served.refuse("/apis/b/v1", 403);
+    let (transient, lasting) = (GroupVersion::new("a", "v1"), GroupVersion::new("b", "v1"));
+    served.fail("/apis/a/v1", 503);
+    served.fail("/apis/b/v1", 403);
     let cache = MemoryCache::new(Arc::new(served.client()));
     assert_eq!(cache.discover().await.unwrap().failures.len(), 2);
-    served.asked();
+    served.requests();
     served.serve_legacy(&["a", "b"]);
     let found = cache.discover().await.unwrap();
     assert_eq!(found.failures.keys().collect::<Vec<_>>(), [&lasting]);
-    assert_eq!(cache.resources(&passing).await.unwrap().resources[0].name, "as");
+    assert_eq!(cache.resources(&transient).await.unwrap().resources[0].name, "as");
     cache.resources(&lasting).await.unwrap_err();
-    assert_eq!(served.asked(), ["/apis/a/v1"]);
+    assert_eq!(served.requests(), ["/apis/a/v1"]);
     cache.invalidate();
     assert!(cache.discover().await.unwrap().partial().is_none());
 }
 
 #[tokio::test]
-async fn what_was_asked_before_an_invalidation_is_not_remembered_after_it() {
+async fn a_result_requested_before_an_invalidation_is_not_cached() {
     let served = Served::start().await;
     served.serve_aggregated(V2, &[]);
     let cache = MemoryCache::new(Arc::new(served.client()));
-    let mut asked = cache.discover();
-    // The request is under way once it has been polled.
-    assert!(futures_util::poll!(&mut asked).is_pending());
+    let mut discovery = cache.discover();
+    // Polling sends the request.
+    assert!(futures_util::poll!(&mut discovery).is_pending());
     cache.invalidate();
-    asked.await.unwrap();
+    discovery.await.unwrap();
     assert!(!cache.fresh());
 }
 
 #[tokio::test]
-async fn whoever_gives_up_leaves_the_cache_usable() {
+async fn a_dropped_caller_leaves_the_cache_usable() {
     let served = Served::start().await;
     served.serve_aggregated(V2, &[]);
     let cache = MemoryCache::new(Arc::new(served.client()));
     {
-        let mut asked = cache.discover();
-        assert!(futures_util::poll!(&mut asked).is_pending());
+        let mut discovery = cache.discover();
+        assert!(futures_util::poll!(&mut discovery).is_pending());
     }
     assert_eq!(names(&cache.discover().await.unwrap()), ["v1/pods"]);
 }

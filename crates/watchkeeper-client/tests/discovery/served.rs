@@ -1,4 +1,4 @@
-//! A server that says what it is told to, and remembers what it was asked.
+//! A server with scripted responses that records its requests.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -33,7 +33,7 @@ struct Page {
 #[derive(Default)]
 struct State {
     pages: Mutex<BTreeMap<String, Page>>,
-    asked: Mutex<Vec<String>>,
+    requests: Mutex<Vec<String>>,
     running: AtomicUsize,
     most_running: AtomicUsize,
 }
@@ -57,7 +57,7 @@ impl Served {
                 tokio::spawn(async move {
                     let service = hyper::service::service_fn(|request| {
                         let state = state.clone();
-                        async move { Ok::<_, Infallible>(answer(&state, &request).await) }
+                        async move { Ok::<_, Infallible>(respond(&state, &request).await) }
                     });
                     let connection = hyper::server::conn::http1::Builder::new();
                     let _ = connection.serve_connection(TokioIo::new(stream), service).await;
@@ -67,25 +67,24 @@ impl Served {
         Self { config, state, _task: AbortOnDropHandle::new(task) }
     }
 
-    /// From now on this path has this page.
+    /// Sets the page of a path.
     pub(crate) fn page(&self, path: &str, content_type: &'static str, body: &Value) {
         let page = Page { code: 200, content_type, body: body.to_string(), etag: None };
         self.state.pages.lock().insert(path.to_owned(), page);
     }
 
-    /// The page of this path has an ETag from now on.
+    /// Sets the ETag of a path's page.
     pub(crate) fn tag(&self, path: &str, etag: &str) {
         self.state.pages.lock().get_mut(path).unwrap().etag = Some(etag.to_owned());
     }
 
-    /// From now on this path is refused.
-    pub(crate) fn refuse(&self, path: &str, code: u16) {
+    /// Makes a path respond with this status code.
+    pub(crate) fn fail(&self, path: &str, code: u16) {
         let page = Page { code, content_type: "text/plain", body: "no".to_owned(), etag: None };
         self.state.pages.lock().insert(path.to_owned(), page);
     }
 
-    /// A server of before aggregated discovery, with a core group and the groups of this name in `v1`, each
-    /// with a resource of the same name.
+    /// Serves legacy discovery: the core group, and these groups in `v1`, each with a resource of the same name.
     pub(crate) fn serve_legacy(&self, groups: &[&str]) {
         self.page("/api", "application/json", &json!({"kind": "APIVersions", "versions": ["v1"]}));
         self.page("/api/v1", "application/json", &resource_list("v1", "pods", "Pod"));
@@ -103,7 +102,7 @@ impl Served {
         }
     }
 
-    /// A server with aggregated discovery in this form: pods, and the groups of this name.
+    /// Serves aggregated discovery with this content type: pods, and these groups.
     pub(crate) fn serve_aggregated(&self, content_type: &'static str, groups: &[Value]) {
         let pods =
             json!({"version": "v1", "freshness": "Current", "resources": [resource("", "pods", "Pod")]});
@@ -112,9 +111,9 @@ impl Served {
         self.page("/apis", content_type, &json!({"kind": "APIGroupDiscoveryList", "items": groups}));
     }
 
-    /// Paths in the order in which they were asked for; `304 ` before those whose page was known.
-    pub(crate) fn asked(&self) -> Vec<String> {
-        std::mem::take(&mut self.state.asked.lock())
+    /// Returns the requested paths in order and clears them; `304 ` precedes those not modified.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        std::mem::take(&mut self.state.requests.lock())
     }
 
     pub(crate) fn most_running(&self) -> usize {
@@ -144,10 +143,10 @@ fn resource_list(of: &str, plural: &str, kind: &str) -> Value {
          "verbs": ["get", "list"], "storageVersionHash": "aGFzaA=="}]})
 }
 
-async fn answer(state: &State, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+async fn respond(state: &State, request: &Request<Incoming>) -> Response<Full<Bytes>> {
     let running = state.running.fetch_add(1, Ordering::SeqCst) + 1;
     state.most_running.fetch_max(running, Ordering::SeqCst);
-    tokio::task::yield_now().await; // so that others can come meanwhile
+    tokio::task::yield_now().await; // so that concurrent requests overlap
     let path = request.uri().path().to_owned();
     let page = state.pages.lock().get(&path).cloned();
     let page = page.unwrap_or(Page {
@@ -156,17 +155,17 @@ async fn answer(state: &State, request: &Request<Incoming>) -> Response<Full<Byt
         body: "404 page not found".to_owned(),
         etag: None,
     });
-    let known = request.headers().get("if-none-match").map(|tag| tag.to_str().unwrap().to_owned());
-    let is_known = page.code == 200 && page.etag.is_some() && page.etag == known;
-    state.asked.lock().push(format!("{}{path}", if is_known { "304 " } else { "" }));
+    let tag = request.headers().get("if-none-match").map(|tag| tag.to_str().unwrap().to_owned());
+    let not_modified = page.code == 200 && page.etag.is_some() && page.etag == tag;
+    state.requests.lock().push(format!("{}{path}", if not_modified { "304 " } else { "" }));
     let builder = Response::builder().header("content-type", page.content_type).header("vary", "Accept");
     let builder = match &page.etag {
         Some(etag) => builder.header("etag", etag),
         None => builder,
     };
     state.running.fetch_sub(1, Ordering::SeqCst);
-    match is_known {
-        true => builder.status(304).body(Full::default()).unwrap(),
-        false => builder.status(page.code).body(Full::from(page.body)).unwrap(),
+    if not_modified {
+        return builder.status(304).body(Full::default()).unwrap();
     }
+    builder.status(page.code).body(Full::from(page.body)).unwrap()
 }

@@ -1,13 +1,13 @@
-//! Arguments: how users name resources.
+//! Resource names as users write them.
 
 use std::fmt;
 
 use watchkeeper_core::{GroupResource, GroupVersionResource};
 
-/// A resource as far as somebody has said which: empty parts were not said.
+/// A partially specified resource: empty parts match anything. (client-go: a partial `GroupVersionResource`.)
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct PartialResource {
-    /// A group, or the beginning of one; empty for any.
+    /// A group or a prefix of one; empty for any.
     pub group: String,
     /// A version; empty for any.
     pub version: String,
@@ -16,13 +16,13 @@ pub struct PartialResource {
 }
 
 impl PartialResource {
-    /// Any resource of this name.
+    /// Creates a partial resource that matches this name in any group and version.
     pub fn named(resource: impl Into<String>) -> Self {
         Self { resource: resource.into(), ..Self::default() }
     }
 
-    /// What kubectl reads in an argument, the likelier reading first: `pods.v1.apps.example.com` is version
-    /// `v1` of a group, or else any version of group `v1.apps.example.com`.
+    /// Returns kubectl's interpretations of an argument, most likely first: `pods.v1.apps.example.com` is version `v1`
+    /// of a group, or else any version of the group `v1.apps.example.com`.
     pub fn readings(argument: &str) -> Vec<Self> {
         let (resource, rest) = argument.split_once('.').unwrap_or((argument, ""));
         let part = |text: &str| text.to_owned();
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_argument_is_read_as_kubectl_reads_it() {
+    fn arguments_are_parsed_as_kubectl_parses_them() {
         let read = |argument: &str| -> Vec<String> {
             PartialResource::readings(argument).iter().map(ToString::to_string).collect()
         };

@@ -1,4 +1,4 @@
-//! Why a name stands for nothing.
+//! Mapping errors.
 
 use std::fmt;
 
@@ -7,53 +7,53 @@ use watchkeeper_core::{GroupKind, GroupVersion};
 use super::super::DiscoveryError;
 use super::{Mapping, PartialResource};
 
-/// Why a name, or a kind, has no mapping.
+/// An error mapping a name or kind to a resource.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum MapError {
-    /// No resource and no kind is called so: what kubectl says of an argument.
+    /// No resource or kind has this name; kubectl's error for an argument.
     NoResourceType {
         /// The name.
         resource: String,
-        /// The group that was said; may be empty.
+        /// The requested group; may be empty.
         group: String,
-        /// Names that are near.
+        /// Similar names.
         near: Vec<String>,
     },
-    /// No resource is called so.
+    /// No resource has this name.
     NoResource {
-        /// What was asked for.
+        /// The requested resource.
         partial: PartialResource,
-        /// Names that are near.
+        /// Similar names.
         near: Vec<String>,
     },
     /// No resource has this kind.
     NoKind {
         /// The kind.
         kind: GroupKind,
-        /// The versions that it was looked for in; empty for all.
+        /// The versions searched; empty for all.
         versions: Vec<String>,
-        /// Kinds that are near.
+        /// Similar kinds.
         near: Vec<String>,
     },
-    /// Several resources are meant by it, and none counts more than another: say more.
+    /// Several resources match with the same priority: specify the group or version.
     Ambiguous {
-        /// What was asked for.
+        /// The requested name.
         asked: String,
-        /// What it may mean.
+        /// The matching resources.
         candidates: Vec<Mapping>,
     },
-    /// Nothing could be found out.
+    /// Discovery failed.
     Discovery(DiscoveryError),
 }
 
 impl MapError {
-    /// Whether there is nothing of this name, as far as is known.
+    /// Returns whether nothing matches.
     pub fn is_no_match(&self) -> bool {
         matches!(self, Self::NoResourceType { .. } | Self::NoResource { .. } | Self::NoKind { .. })
     }
 
-    /// What may have been meant.
+    /// Returns similar names.
     pub fn near(&self) -> &[String] {
         match self {
             Self::NoResourceType { near, .. } | Self::NoResource { near, .. } | Self::NoKind { near, .. } => {
@@ -63,13 +63,15 @@ impl MapError {
         }
     }
 
-    /// What client-go and kubectl say, who do not guess what was meant.
+    /// Returns the text of client-go and kubectl, without similar names.
     pub fn message(&self) -> String {
         match self {
-            Self::NoResourceType { resource, group, .. } => match group.is_empty() {
-                true => format!("the server doesn't have a resource type {resource:?}"),
-                false => format!("the server doesn't have a resource type {resource:?} in group {group:?}"),
-            },
+            Self::NoResourceType { resource, group, .. } if group.is_empty() => {
+                format!("the server doesn't have a resource type {resource:?}")
+            }
+            Self::NoResourceType { resource, group, .. } => {
+                format!("the server doesn't have a resource type {resource:?} in group {group:?}")
+            }
             Self::NoResource { partial, .. } => format!("no matches for {partial}"),
             Self::NoKind { kind, versions, .. } => {
                 let mut versions: Vec<String> = versions
@@ -97,15 +99,15 @@ impl MapError {
     }
 }
 
-/// Prints the [`message`](Self::message), and what may have been meant.
+/// Prints the [`message`](Self::message) and similar names.
 impl fmt::Display for MapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message())?;
         let near: Vec<String> = self.near().iter().map(|name| format!("{name:?}")).collect();
-        match near.is_empty() {
-            true => Ok(()),
-            false => write!(f, "; did you mean {}?", near.join(" or ")),
+        if near.is_empty() {
+            return Ok(());
         }
+        write!(f, "; did you mean {}?", near.join(" or "))
     }
 }
 

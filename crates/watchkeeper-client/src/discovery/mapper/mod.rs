@@ -1,11 +1,11 @@
-//! Mapper: which resource is meant by a name, and which resource holds a kind.
+//! Mapper: resolves names and kinds to resources. (client-go: `meta.RESTMapper`.)
 //!
-//! From: [`Discovered`](super::Discovered), by whatever [`Discovery`] there is.
-//! To:   whoever takes names from users, or objects whose kind is not known beforehand.
+//! Input: [`Discovered`](super::Discovered), from any [`Discovery`].
+//! Output: callers that accept names from users, or objects of kinds unknown at compile time.
 //!
-//! - M1: a name that is not known is looked for again in what the server says now, unless the server has
-//!   said so within [`MISS_INTERVAL`]: so a kind that was defined meanwhile is found, and a name that nobody
-//!   has does not make a request each time.
+//! Invariants:
+//! - `mapper.M1`: a miss causes a new discovery unless the last one is younger than [`MISS_INTERVAL`]: a kind defined
+//!   since is found, and an unknown name does not cause a request each time.
 
 mod argument;
 mod error;
@@ -26,29 +26,29 @@ pub use argument::PartialResource;
 pub use error::MapError;
 pub use table::{Table, plural_of};
 
-/// How old discovery must be for a name that is not known to be worth asking again (M1).
+/// Minimum age of the last discovery for a miss to cause another one (`mapper.M1`).
 pub const MISS_INTERVAL: Duration = Duration::from_secs(10);
 
-/// A resource, and what it holds.
+/// A resource and the kind of its objects. (client-go: `meta.RESTMapping`.)
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Mapping {
     /// The resource: `apps/v1, Resource=deployments`.
     pub resource: GroupVersionResource,
     /// The kind of its objects: `apps/v1, Kind=Deployment`.
     pub kind: GroupVersionKind,
-    /// What one of them is called: `deployment`.
+    /// The singular name: `deployment`.
     pub singular: String,
-    /// Whether they are in namespaces.
+    /// Whether the objects are namespaced.
     pub namespaced: bool,
 }
 
-/// Looks up names in what a server has. Nothing is asked for before the first lookup.
+/// Resolves names to resources. Nothing is requested before the first lookup.
 #[derive(Debug)]
 pub struct RestMapper {
     source: Arc<dyn Discovery>,
     warnings: Arc<dyn Warnings>,
     state: Mutex<Option<Built>>,
-    /// Held by the one who asks (D4). Taken before `state`.
+    /// Held while discovering (`discovery.D4`). Taken before `state`.
     flight: tokio::sync::Mutex<()>,
 }
 
@@ -59,14 +59,14 @@ struct Built {
 }
 
 impl Built {
-    /// Whether the server has said so just now.
-    fn is_young(&self) -> bool {
+    /// Returns whether the discovery is younger than [`MISS_INTERVAL`].
+    fn is_recent(&self) -> bool {
         self.read_at.is_some_and(|read_at| read_at.elapsed() < MISS_INTERVAL)
     }
 }
 
 impl RestMapper {
-    /// A mapper of what this source says, which is mostly a [cache](super::DiskCache).
+    /// Creates a mapper over a source, usually a [cache](super::DiskCache).
     pub fn new(source: Arc<dyn Discovery>) -> Self {
         Self {
             source,
@@ -76,36 +76,36 @@ impl RestMapper {
         }
     }
 
-    /// Who hears of short names that several resources have. By default each text is logged once.
+    /// Sets the handler for warnings about ambiguous short names. By default each text is logged once.
     #[must_use]
     pub fn warnings(mut self, warnings: Arc<dyn Warnings>) -> Self {
         self.warnings = warnings;
         self
     }
 
-    /// What an argument of kubectl stands for: `po`, `Deployment`, `deployments.apps`, `deploy.v1.apps`.
+    /// Resolves a kubectl argument: `po`, `Deployment`, `deployments.apps`, `deploy.v1.apps`.
     ///
     /// # Errors
-    /// If it stands for nothing, or for several, or nothing could be found out.
+    /// If nothing or more than one resource matches, or discovery fails.
     pub async fn argument(&self, argument: &str) -> Result<Mapping, MapError> {
         let found = self.look_up(|table| table.argument(argument)).await?;
         for reading in PartialResource::readings(argument) {
-            self.warn_of(&reading, &found).await?;
+            self.warn_ambiguous(&reading, &found).await?;
         }
         Ok(found)
     }
 
-    /// The resource that is called so, by its plural, singular or short name.
+    /// Resolves a plural, singular or short name.
     ///
     /// # Errors
     /// As [`argument`](Self::argument).
     pub async fn resource(&self, partial: &PartialResource) -> Result<Mapping, MapError> {
         let found = self.look_up(|table| table.resource(partial)).await?;
-        self.warn_of(partial, &found).await?;
+        self.warn_ambiguous(partial, &found).await?;
         Ok(found)
     }
 
-    /// The resource for a kind, in the first of these versions that has it; in any if there are none.
+    /// Returns the resource of a kind, in the first of these versions that has it, or in any if `versions` is empty.
     ///
     /// # Errors
     /// As [`argument`](Self::argument).
@@ -113,23 +113,23 @@ impl RestMapper {
         self.look_up(|table| table.kind(kind, versions)).await
     }
 
-    /// The resources of a category: `all`. There are none of a category that nobody has.
+    /// Returns the resources of a category such as `all`; empty for an unknown category.
     ///
     /// # Errors
-    /// If nothing could be found out.
+    /// If discovery fails.
     pub async fn category(&self, category: &str) -> Result<Vec<GroupResource>, MapError> {
         Ok(self.table().await?.category(category))
     }
 
-    /// All names at once, as they are known now.
+    /// Returns the current lookup table.
     ///
     /// # Errors
-    /// If nothing could be found out.
+    /// If discovery fails.
     pub async fn table(&self) -> Result<Arc<Table>, MapError> {
         Ok(self.built().await?.table)
     }
 
-    /// Forgets everything, and makes the source do so.
+    /// Discards the lookup table and invalidates the source.
     pub fn reset(&self) {
         let dropped = self.state.lock().take();
         drop(dropped);
@@ -140,10 +140,10 @@ impl RestMapper {
         let built = self.built().await?;
         match find(&built.table) {
             Err(error) if error.is_no_match() => {
-                let now = self.again(&built).await?;
+                let now = self.rebuild(&built).await?;
                 if Arc::ptr_eq(&now.table, &built.table) { Err(error) } else { find(&now.table) }
             }
-            answer => answer,
+            result => result,
         }
     }
 
@@ -158,13 +158,13 @@ impl RestMapper {
         self.build().await
     }
 
-    /// Asks anew after a miss, if that is of use (M1).
-    async fn again(&self, missed: &Built) -> Result<Built, DiscoveryError> {
+    /// Discovers again after a miss, unless the last discovery is recent (`mapper.M1`).
+    async fn rebuild(&self, missed: &Built) -> Result<Built, DiscoveryError> {
         let _flight = self.flight.lock().await;
         let known = self.state.lock().clone();
         match known {
-            Some(known) if !Arc::ptr_eq(&known.table, &missed.table) => return Ok(known), // asked meanwhile
-            Some(known) if self.source.fresh() && known.is_young() => return Ok(known),
+            Some(known) if !Arc::ptr_eq(&known.table, &missed.table) => return Ok(known), // rebuilt meanwhile
+            Some(known) if self.source.fresh() && known.is_recent() => return Ok(known),
             _ => {}
         }
         self.source.invalidate();
@@ -178,8 +178,8 @@ impl RestMapper {
         Ok(built)
     }
 
-    /// Warns where a short name could have meant another resource.
-    async fn warn_of(&self, partial: &PartialResource, found: &Mapping) -> Result<(), MapError> {
+    /// Warns if a short name also matches other resources.
+    async fn warn_ambiguous(&self, partial: &PartialResource, found: &Mapping) -> Result<(), MapError> {
         let others = self.table().await?.expand(partial).others;
         for other in others.into_iter().filter(|other| *other != found.resource.group_resource()) {
             let name = &partial.resource;

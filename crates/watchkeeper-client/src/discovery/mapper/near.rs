@@ -1,24 +1,24 @@
-//! Near names: what somebody may have meant.
+//! Suggestions for misspelled names.
 
-/// How many are named.
-const MOST: usize = 3;
+/// Maximum number of suggestions.
+const MAX_SUGGESTIONS: usize = 3;
 
-/// The known names that are nearest to what was said, nearest first; none that is far from it.
-pub(super) fn near<'a>(said: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let said = said.to_lowercase();
-    let most = (said.chars().count() / 3).clamp(1, 3);
+/// Returns the known names most similar to `name`, most similar first.
+pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let name = name.to_lowercase();
+    let max_distance = (name.chars().count() / 3).clamp(1, 3);
     let mut found: Vec<(usize, &str)> = known
-        .filter(|name| name.len().abs_diff(said.len()) <= 2 * most)
-        .map(|name| (distance(&said, name), name))
-        // A short name of another length and other letters is no mistyped one.
-        .filter(|(distance, name)| *distance <= most && *distance < name.chars().count())
+        .filter(|candidate| candidate.len().abs_diff(name.len()) <= 2 * max_distance)
+        .map(|candidate| (distance(&name, candidate), candidate))
+        // A short name that shares no letter with `name` is not a misspelling of it.
+        .filter(|(distance, candidate)| *distance <= max_distance && *distance < candidate.chars().count())
         .collect();
     found.sort();
     found.dedup();
-    found.into_iter().take(MOST).map(|(_, name)| name.to_owned()).collect()
+    found.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name.to_owned()).collect()
 }
 
-/// How many letters must be added, removed, changed or swapped with their neighbour.
+/// Returns the edit distance, where swapping neighbours is one edit (Damerau-Levenshtein, restricted).
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut rows = vec![vec![0; other.len() + 1]; one.len() + 1];
@@ -46,9 +46,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_near_was_meant() {
+    fn similar_names_are_suggested() {
         let known = ["pods", "po", "deployments", "deploy", "services", "svc", "configmaps", "cm"];
-        for (said, meant) in [
+        for (name, expected) in [
             ("pdos", vec!["pods"]),
             ("Pods", vec!["pods"]),
             ("deploymnets", vec!["deployments"]),
@@ -59,7 +59,7 @@ mod tests {
             ("xx", vec![]),
             ("", vec![]),
         ] {
-            assert_eq!(near(said, known.into_iter()), meant, "{said}");
+            assert_eq!(near(name, known.into_iter()), expected, "{name}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Table: every name of every resource, and what it stands for.
+//! Lookup table of all resource names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,10 +8,10 @@ use super::super::{ApiGroup, ApiResource, Discovered};
 use super::near::near;
 use super::{MapError, Mapping, PartialResource};
 
-/// What can be looked up in one [`Discovered`], without asking anybody.
+/// A lookup table for one [`Discovered`]. Lookups make no requests.
 ///
-/// Where several group versions match, the core group's `v1` counts most; then groups in the server's order,
-/// and of each the preferred version before the others.
+/// If several group versions match, the core group's `v1` has the highest priority, then groups in the server's order,
+/// each with its preferred version first.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     /// In the server's order.
@@ -20,7 +20,7 @@ pub struct Table {
 
 #[derive(Debug, Clone)]
 struct Entry {
-    /// The less, the more it counts.
+    /// Priority; lower is preferred.
     rank: usize,
     mapping: Mapping,
     short_names: Vec<String>,
@@ -28,20 +28,20 @@ struct Entry {
 }
 
 impl Entry {
-    fn is_called(&self, name: &str) -> bool {
+    fn has_name(&self, name: &str) -> bool {
         self.mapping.resource.resource == name || self.mapping.singular == name
     }
 }
 
-/// What a short name stands for.
+/// The expansion of a short name.
 pub(super) struct Expanded {
     pub(super) partial: PartialResource,
-    /// Other resources that have the same short name, and count less.
+    /// Other resources of lower priority with the same short name.
     pub(super) others: Vec<GroupResource>,
 }
 
 impl Table {
-    /// Everything that was found.
+    /// Creates a table of all discovered resources.
     pub fn new(found: &Discovered) -> Self {
         let ranks = ranks(&found.groups);
         let entries = found.resources().map(|(of, resource)| Entry {
@@ -58,18 +58,18 @@ impl Table {
         Self { entries: entries.collect() }
     }
 
-    /// What an argument of kubectl stands for: `po`, `Deployment`, `deployments.apps`, `deploy.v1.apps`.
+    /// Resolves a kubectl argument: `po`, `Deployment`, `deployments.apps`, `deploy.v1.apps`.
     ///
-    /// Short names are for resources only, and are taken for those of any version, as kubectl does.
+    /// A short name resolves to a resource in any version, as in kubectl.
     ///
     /// # Errors
-    /// If it stands for nothing, or for several that count the same.
+    /// If nothing matches, or several resources with the same priority.
     pub fn argument(&self, argument: &str) -> Result<Mapping, MapError> {
         let readings = PartialResource::readings(argument);
         for reading in &readings {
             match self.resource(reading) {
                 Err(error) if error.is_no_match() => {}
-                answer => return answer,
+                result => return result,
             }
         }
         for reading in &readings {
@@ -77,7 +77,7 @@ impl Table {
             let version = Some(&*reading.version).filter(|version| !version.is_empty());
             match self.kind(&kind, version.as_slice()) {
                 Err(error) if error.is_no_match() => {}
-                answer => return answer,
+                result => return result,
             }
         }
         let in_group = readings.into_iter().last().unwrap_or_default();
@@ -85,10 +85,10 @@ impl Table {
         Err(MapError::NoResourceType { resource: in_group.resource, group: in_group.group, near })
     }
 
-    /// The resource that is called so, by its plural, singular or short name.
+    /// Resolves a plural, singular or short name.
     ///
     /// # Errors
-    /// If there is none, or several that count the same.
+    /// If nothing matches, or several resources with the same priority.
     pub fn resource(&self, partial: &PartialResource) -> Result<Mapping, MapError> {
         let expanded = self.expand(partial);
         let mappings = self.resources(&expanded.partial);
@@ -99,29 +99,31 @@ impl Table {
         one(&mappings).map_err(|candidates| MapError::Ambiguous { asked: partial.to_string(), candidates })
     }
 
-    /// Everything that is called so, in every group and version, that which counts most first. Upper and
-    /// lower case are the same. A group that nobody has is the beginning of one.
+    /// Returns everything with this name in every group and version, by priority. Case is ignored, and an unknown group
+    /// is treated as a prefix.
     pub fn candidates(&self, partial: &PartialResource) -> Vec<Mapping> {
         self.resources(&self.expand(partial).partial).into_iter().map(|entry| entry.mapping.clone()).collect()
     }
 
-    /// The resource for a kind: in the first of these versions that has it, or in that which counts most if
-    /// none are given. The kind may be in lower case.
+    /// Returns the resource of a kind: in the first of these versions that has it, or if `versions` is empty in the
+    /// version with the highest priority. The kind may be in lower case.
     ///
     /// # Errors
-    /// If no version, or none of these, has it; or several resources of one version have it.
+    /// If none of the versions has the kind, or several resources of one version have it.
     pub fn kind(&self, kind: &GroupKind, versions: &[&str]) -> Result<Mapping, MapError> {
-        let is_one = |entry: &&Entry| {
+        let has_kind = |entry: &&Entry| {
             let known = &entry.mapping.kind;
             known.group == kind.group && (known.kind == kind.kind || known.kind.to_lowercase() == kind.kind)
         };
-        let place = |entry: &Entry| match versions.is_empty() {
-            true => Some(entry.rank),
-            false => versions.iter().position(|version| *version == entry.mapping.kind.version),
+        let position = |entry: &Entry| {
+            if versions.is_empty() {
+                return Some(entry.rank);
+            }
+            versions.iter().position(|version| *version == entry.mapping.kind.version)
         };
         let mut found: Vec<(usize, &Entry)> =
-            self.entries.iter().filter(is_one).filter_map(|entry| Some((place(entry)?, entry))).collect();
-        found.sort_by_key(|(place, _)| *place);
+            self.entries.iter().filter(has_kind).filter_map(|entry| Some((position(entry)?, entry))).collect();
+        found.sort_by_key(|(position, _)| *position);
         if found.is_empty() {
             let versions = versions.iter().map(|version| (*version).to_owned()).collect();
             return Err(MapError::NoKind { kind: kind.clone(), versions, near: self.near_kind(&kind.kind) });
@@ -130,7 +132,7 @@ impl Table {
         one(&entries).map_err(|candidates| MapError::Ambiguous { asked: kind.to_string(), candidates })
     }
 
-    /// The resources of a category (`all`), each once.
+    /// Returns the resources of a category such as `all`, each once.
     pub fn category(&self, category: &str) -> Vec<GroupResource> {
         let mut found: Vec<GroupResource> = Vec::new();
         for entry in self.entries.iter().filter(|entry| entry.categories.iter().any(|one| one == category)) {
@@ -142,7 +144,7 @@ impl Table {
         found
     }
 
-    /// What is nearest to a name that is not known.
+    /// Returns names similar to an unknown name.
     pub fn near(&self, name: &str) -> Vec<String> {
         let known = self.entries.iter().flat_map(|entry| {
             let names = [&entry.mapping.resource.resource, &entry.mapping.singular];
@@ -161,30 +163,30 @@ impl Table {
         found.iter().filter_map(|name| lower.get(name)).map(|kind| (*kind).to_owned()).collect()
     }
 
-    /// A short name is what it stands for; any other name, and one that is a plural or singular too, itself.
+    /// Expands a short name; any other name, and one that is also a plural or singular, stays unchanged.
     pub(super) fn expand(&self, partial: &PartialResource) -> Expanded {
         let unchanged = || Expanded { partial: partial.clone(), others: Vec::new() };
         let is_in_group =
             |entry: &&Entry| partial.group.is_empty() || entry.mapping.resource.group == partial.group;
-        if self.entries.iter().filter(is_in_group).any(|entry| entry.is_called(&partial.resource)) {
+        if self.entries.iter().filter(is_in_group).any(|entry| entry.has_name(&partial.resource)) {
             return unchanged();
         }
         let is_short = |entry: &&Entry| entry.short_names.contains(&partial.resource);
-        let mut meant: Vec<GroupResource> = Vec::new();
+        let mut matches: Vec<GroupResource> = Vec::new();
         for entry in self.entries.iter().filter(is_in_group).filter(is_short) {
             let resource = entry.mapping.resource.group_resource();
-            if !meant.contains(&resource) {
-                meant.push(resource);
+            if !matches.contains(&resource) {
+                matches.push(resource);
             }
         }
-        if !meant.is_empty() {
-            let first = meant.remove(0);
-            return Expanded { partial: PartialResource::from(&first), others: meant };
+        if !matches.is_empty() {
+            let first = matches.remove(0);
+            return Expanded { partial: PartialResource::from(&first), others: matches };
         }
-        let begins = |entry: &&Entry| {
+        let has_group_prefix = |entry: &&Entry| {
             !partial.group.is_empty() && entry.mapping.resource.group.starts_with(&partial.group)
         };
-        match self.entries.iter().filter(begins).find(is_short) {
+        match self.entries.iter().filter(has_group_prefix).find(is_short) {
             None => unchanged(),
             Some(Entry { mapping, .. }) => {
                 let GroupVersionResource { group, resource, .. } = mapping.resource.clone();
@@ -194,22 +196,23 @@ impl Table {
         }
     }
 
-    /// What matches, that which counts most first.
+    /// Returns the matching entries by priority.
     fn resources(&self, partial: &PartialResource) -> Vec<&Entry> {
         let name = partial.resource.to_lowercase();
         let in_version =
             |entry: &&Entry| partial.version.is_empty() || entry.mapping.resource.version == partial.version;
-        let called: Vec<&Entry> =
-            self.entries.iter().filter(|entry| entry.is_called(&name)).filter(in_version).collect();
+        let named: Vec<&Entry> =
+            self.entries.iter().filter(|entry| entry.has_name(&name)).filter(in_version).collect();
         let group = |entry: &Entry| entry.mapping.resource.group.clone();
         let is_exact = |entry: &&&Entry| partial.group.is_empty() || group(entry) == partial.group;
-        // With a version the group must be whole, as for client-go.
-        let begins = |entry: &&&Entry| partial.version.is_empty() && group(entry).starts_with(&partial.group);
-        let mut found: Vec<&Entry> = called.iter().filter(is_exact).copied().collect();
+        // With a version, the group must match exactly, as in client-go.
+        let has_group_prefix =
+            |entry: &&&Entry| partial.version.is_empty() && group(entry).starts_with(&partial.group);
+        let mut found: Vec<&Entry> = named.iter().filter(is_exact).copied().collect();
         if found.is_empty() {
-            found = called.iter().filter(begins).copied().collect();
+            found = named.iter().filter(has_group_prefix).copied().collect();
         }
-        // Of one version a plural counts, and not the singular of another resource.
+        // Within one version, a plural wins over the singular of another resource.
         let is_plural = |entry: &Entry| entry.mapping.resource.resource == name;
         let plurals: HashSet<usize> =
             found.iter().filter(|entry| is_plural(entry)).map(|entry| entry.rank).collect();
@@ -219,7 +222,7 @@ impl Table {
     }
 }
 
-/// The first, unless the next counts the same.
+/// Returns the first entry, or all entries of its group version if there is more than one.
 fn one(found: &[&Entry]) -> Result<Mapping, Vec<Mapping>> {
     let group_version = |entry: &Entry| entry.mapping.resource.group_version();
     let first = group_version(found[0]);
@@ -230,13 +233,13 @@ fn one(found: &[&Entry]) -> Result<Mapping, Vec<Mapping>> {
     }
 }
 
-/// How much each group version counts.
+/// Returns the priority of each group version.
 fn ranks(groups: &[ApiGroup]) -> HashMap<GroupVersion, usize> {
     let mut order = vec![GroupVersion::new("", "v1")];
     for group in groups {
         let of = |version: &str| GroupVersion::new(&*group.name, version);
-        let is_there = group.versions.iter().any(|version| version.version == group.preferred);
-        order.extend(is_there.then(|| of(&group.preferred)));
+        let has_preferred = group.versions.iter().any(|version| version.version == group.preferred);
+        order.extend(has_preferred.then(|| of(&group.preferred)));
         order.extend(group.versions.iter().map(|version| of(&version.version)));
     }
     let mut ranks = HashMap::new();
@@ -246,15 +249,12 @@ fn ranks(groups: &[ApiGroup]) -> HashMap<GroupVersion, usize> {
     ranks
 }
 
-/// What one of them is called; old servers do not say.
+/// Returns the singular name; old servers omit it.
 fn singular(resource: &ApiResource) -> String {
-    match resource.singular.is_empty() {
-        true => resource.kind.kind.to_lowercase(),
-        false => resource.singular.clone(),
-    }
+    if resource.singular.is_empty() { resource.kind.kind.to_lowercase() } else { resource.singular.clone() }
 }
 
-/// What a kind's resource is probably called: for kinds that no server is there to ask about.
+/// Guesses the plural resource name of a kind, without a server. (client-go: `meta.UnsafeGuessKindToResource`.)
 ///
 /// ```
 /// use watchkeeper_client::discovery::plural_of;

@@ -1,4 +1,4 @@
-//! What is asked of servers old and new, and what is made of their answers.
+//! The requests sent to old and new servers, and the results of their responses.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use watchkeeper_core::GroupVersion;
 use crate::served::{Served, V2, V2BETA1, group, resource};
 use crate::world::World;
 
-/// `group/version/resource` of everything.
+/// `group/version/resource` of all resources.
 pub(crate) fn names(found: &Discovered) -> Vec<String> {
     found.resources().map(|(of, resource)| format!("{of}/{}", resource.name)).collect()
 }
@@ -22,7 +22,7 @@ fn sorted(mut names: Vec<String>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn both_kinds_of_discovery_find_the_same_in_the_embedded_server() {
+async fn aggregated_and_legacy_discovery_agree_on_the_embedded_server() {
     let world = World::start().await;
     let new = world.client().discover().await.unwrap();
     let old = world.client().legacy().discover().await.unwrap();
@@ -40,10 +40,10 @@ async fn both_kinds_of_discovery_find_the_same_in_the_embedded_server() {
         assert_eq!(ours.short_names, theirs.short_names);
         assert_eq!(ours.categories, theirs.categories);
         assert_eq!(BTreeSet::from_iter(&ours.verbs), BTreeSet::from_iter(&theirs.verbs));
-        let below = |one: &watchkeeper_client::discovery::ApiResource| -> BTreeSet<(String, String)> {
+        let subresources = |one: &watchkeeper_client::discovery::ApiResource| -> BTreeSet<(String, String)> {
             one.subresources.iter().map(|sub| (sub.name.clone(), sub.kind.to_string())).collect()
         };
-        assert_eq!(below(ours), below(theirs), "{of} {}", ours.name);
+        assert_eq!(subresources(ours), subresources(theirs), "{of} {}", ours.name);
     }
     let scale = new.resource(&GroupVersion::new("apps", "v1").resource("deployments")).unwrap();
     assert_eq!(scale.subresource("scale").unwrap().kind.to_string(), "autoscaling/v1, Kind=Scale");
@@ -59,7 +59,7 @@ async fn both_kinds_of_discovery_find_the_same_in_the_embedded_server() {
 }
 
 #[tokio::test]
-async fn two_requests_are_enough_for_aggregated_discovery() {
+async fn aggregated_discovery_takes_two_requests() {
     for form in [V2, V2BETA1] {
         let served = Served::start().await;
         let apps = group(
@@ -69,38 +69,38 @@ async fn two_requests_are_enough_for_aggregated_discovery() {
         served.serve_aggregated(form, &[apps]);
         let found = served.client().discover().await.unwrap();
         assert_eq!(names(&found), ["v1/pods", "apps/v1/deployments"]);
-        assert_eq!(sorted(served.asked()), ["/api", "/apis"]);
+        assert_eq!(sorted(served.requests()), ["/api", "/apis"]);
     }
 }
 
 #[tokio::test]
-async fn a_server_without_aggregated_discovery_is_asked_for_each_group_version_a_few_at_a_time() {
+async fn legacy_discovery_requests_each_group_version_a_few_at_a_time() {
     let served = Served::start().await;
     let groups: Vec<String> = (0..60).map(|number| format!("group{number}")).collect();
     served.serve_legacy(&groups.iter().map(String::as_str).collect::<Vec<_>>());
     let found = served.client().discover().await.unwrap();
     assert_eq!(found.resources().count(), 61);
     assert_eq!(found.resources().next().unwrap().1.storage_version_hash, "aGFzaA==");
-    assert_eq!(served.asked().len(), 2 + 61);
+    assert_eq!(served.requests().len(), 2 + 61);
     assert!(served.most_running() <= 16, "{} at a time", served.most_running());
 }
 
 #[tokio::test]
-async fn one_side_without_aggregated_discovery_means_that_neither_is_believed() {
+async fn legacy_discovery_is_used_for_both_roots_if_either_lacks_aggregated_discovery() {
     let served = Served::start().await;
     served.serve_legacy(&["a"]);
     let stale = json!({"version": "v1", "resources": [resource("a", "others", "Other")]});
     served.page("/apis", V2, &json!({"items": [group("a", &[stale])]}));
     let found = served.client().discover().await.unwrap();
     assert_eq!(names(&found), ["v1/pods", "a/v1/as"]);
-    assert_eq!(served.asked().len(), 4);
+    assert_eq!(served.requests().len(), 4);
 }
 
 #[tokio::test]
 async fn a_broken_group_does_not_hide_the_others() {
     let served = Served::start().await;
     served.serve_legacy(&["a", "b", "c"]);
-    served.refuse("/apis/b/v1", 503);
+    served.fail("/apis/b/v1", 503);
     let found = served.client().discover().await.unwrap();
     assert_eq!(names(&found), ["v1/pods", "a/v1/as", "c/v1/cs"]);
     let partial = found.partial().unwrap();
@@ -109,9 +109,9 @@ async fn a_broken_group_does_not_hide_the_others() {
     assert!(partial.failures[&broken].is_transient());
     let text = partial.to_string();
     assert!(text.starts_with("unable to retrieve the complete list of server APIs: b/v1: "), "{text}");
-    // What could not be found out is tried twice.
-    let asked = served.asked();
-    assert_eq!(asked.iter().filter(|path| *path == "/apis/b/v1").count(), 2);
+    // A failed group version is retried once.
+    let requests = served.requests();
+    assert_eq!(requests.iter().filter(|path| *path == "/apis/b/v1").count(), 2);
 }
 
 #[tokio::test]
@@ -130,15 +130,15 @@ async fn a_stale_version_is_a_failure_and_not_preferred() {
 }
 
 #[tokio::test]
-async fn a_server_may_lack_its_core_group_but_not_the_others() {
+async fn a_server_may_lack_the_core_group_but_not_the_other_groups() {
     let served = Served::start().await;
     served.serve_aggregated(V2, &[]);
-    served.refuse("/api", 404);
+    served.fail("/api", 404);
     assert!(served.client().discover().await.unwrap().groups.is_empty());
-    served.refuse("/api", 403);
+    served.fail("/api", 403);
     assert_eq!(code(&served.client()).await, 403);
     served.serve_aggregated(V2, &[]);
-    served.refuse("/apis", 404);
+    served.fail("/apis", 404);
     assert_eq!(code(&served.client()).await, 404);
 }
 
@@ -150,7 +150,7 @@ async fn code(client: &DiscoveryClient) -> i32 {
 }
 
 #[tokio::test]
-async fn every_resource_is_preferred_once() {
+async fn each_resource_has_one_preferred_version() {
     let served = Served::start().await;
     let version = |version: &str, names: &[&str]| {
         let resources: Vec<_> = names.iter().map(|name| resource("m", name, "A")).collect();
@@ -165,17 +165,17 @@ async fn every_resource_is_preferred_once() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_document_names_the_request() {
+async fn an_invalid_document_is_an_error_that_names_the_request() {
     let served = Served::start().await;
     served.serve_aggregated(V2, &[]);
     served.page("/apis", V2, &json!({"items": 7}));
     let error = served.client().discover().await.unwrap_err();
-    assert!(error.to_string().starts_with("GET /apis: the answer cannot be decoded: "), "{error}");
+    assert!(error.to_string().starts_with("GET /apis: failed to decode the response: "), "{error}");
     assert!(!error.is_transient());
 }
 
 #[tokio::test]
-async fn a_client_for_one_group_discovers_all_of_the_server() {
+async fn a_client_for_one_group_discovers_the_whole_server() {
     let world = World::start().await;
     let apps = RestClient::of(world.transport.clone(), &GroupVersion::new("apps", "v1"), Content::json());
     let found = DiscoveryClient::new(apps).discover().await.unwrap();

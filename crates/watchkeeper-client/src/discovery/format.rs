@@ -1,4 +1,4 @@
-//! Written: discovery as caches on disk hold it, in the legacy documents and as client-go writes them.
+//! The file format of disk caches: legacy discovery documents as client-go writes them.
 
 use serde::de::DeserializeOwned;
 use watchkeeper_core::GroupVersion;
@@ -6,19 +6,19 @@ use watchkeeper_core::GroupVersion;
 use super::legacy::{Group, GroupList, Resource, ResourceList, Version};
 use super::{ApiGroup, ApiResource, ApiVersion};
 
-/// The groups in a file, unless it is another file, or broken.
+/// Reads the groups from a file; `None` if it is invalid or of another kind.
 pub(super) fn read_groups(bytes: &[u8]) -> Option<Vec<ApiGroup>> {
     let list: GroupList = read(bytes)?;
-    let is_one = list.kind == "APIGroupList" && list.api_version == "v1";
-    let groups = is_one.then(|| list.groups())?;
+    let is_group_list = list.kind == "APIGroupList" && list.api_version == "v1";
+    let groups = is_group_list.then(|| list.groups())?;
     (!groups.is_empty()).then_some(groups)
 }
 
-/// The resources in a file, unless it is of another group version, or broken.
+/// Reads the resources from a file; `None` if it is invalid or of another group version.
 pub(super) fn read_resources(bytes: &[u8], of: &GroupVersion) -> Option<Vec<ApiResource>> {
     let list: ResourceList = read(bytes)?;
-    let is_one = list.kind == "APIResourceList" && list.api_version == "v1";
-    (is_one && list.group_version == of.to_string()).then(|| list.resources(of))
+    let is_resource_list = list.kind == "APIResourceList" && list.api_version == "v1";
+    (is_resource_list && list.group_version == of.to_string()).then(|| list.resources(of))
 }
 
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
@@ -26,8 +26,8 @@ fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
 }
 
 impl GroupList {
-    /// What is written for these groups.
-    pub(super) fn of(groups: &[ApiGroup]) -> Self {
+    /// Creates the document for these groups.
+    pub(super) fn from_groups(groups: &[ApiGroup]) -> Self {
         let version = |group: &ApiGroup, version: &str| Version {
             group_version: GroupVersion::new(&*group.name, version).to_string(),
             version: version.to_owned(),
@@ -35,9 +35,10 @@ impl GroupList {
         let groups = groups.iter().map(|group| Group {
             name: group.name.clone(),
             versions: Some(group.versions.iter().map(|one| version(group, &one.version)).collect()),
-            preferred_version: Some(match group.preferred.is_empty() {
-                true => Version::default(),
-                false => version(group, &group.preferred),
+            preferred_version: Some(if group.preferred.is_empty() {
+                Version::default()
+            } else {
+                version(group, &group.preferred)
             }),
         });
         Self { kind: "APIGroupList".into(), api_version: "v1".into(), groups: Some(groups.collect()) }
@@ -45,8 +46,8 @@ impl GroupList {
 }
 
 impl ResourceList {
-    /// What is written for this version. Kinds are written with group and version, as client-go does it.
-    pub(super) fn of(version: &ApiVersion, of: &GroupVersion) -> Self {
+    /// Creates the document for a version. Kinds are written with group and version, as client-go does.
+    pub(super) fn from_version(version: &ApiVersion, of: &GroupVersion) -> Self {
         let mut resources = Vec::new();
         for resource in &version.resources {
             if resource.is_served() {
@@ -115,20 +116,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(resources in prop::collection::vec(resource(), 1..5)) {
+        fn resources_survive_a_round_trip(resources in prop::collection::vec(resource(), 1..5)) {
             let mut resources = resources;
             resources.sort_by(|a, b| a.name.cmp(&b.name));
             resources.dedup_by(|a, b| a.name == b.name);
             let of = GroupVersion::new("g.example.com", "v1");
             let version = ApiVersion { version: "v1".into(), resources };
-            let bytes = serde_json::to_vec(&ResourceList::of(&version, &of)).unwrap();
+            let bytes = serde_json::to_vec(&ResourceList::from_version(&version, &of)).unwrap();
             prop_assert_eq!(read_resources(&bytes, &of), Some(version.resources));
             prop_assert_eq!(read_resources(&bytes, &GroupVersion::new("other", "v1")), None);
             prop_assert_eq!(read_groups(&bytes), None);
         }
 
         #[test]
-        fn groups_that_are_written_are_read_again(
+        fn groups_survive_a_round_trip(
             groups in prop::collection::vec(("[a-z.]{0,8}", prop::collection::vec("v[1-9]", 0..3)), 1..5)
         ) {
             let groups: Vec<ApiGroup> = groups.into_iter().map(|(name, versions)| ApiGroup {
@@ -136,18 +137,18 @@ mod tests {
                 preferred: versions.first().cloned().unwrap_or_default(),
                 versions: versions.into_iter().map(|version| ApiVersion { version, resources: Vec::new() }).collect(),
             }).collect();
-            let bytes = serde_json::to_vec(&GroupList::of(&groups)).unwrap();
+            let bytes = serde_json::to_vec(&GroupList::from_groups(&groups)).unwrap();
             prop_assert_eq!(read_groups(&bytes), Some(groups));
         }
 
         #[test]
-        fn any_other_file_is_no_cache_and_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn other_files_are_ignored_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             prop_assert_eq!(read_groups(&bytes), None);
             prop_assert_eq!(read_resources(&bytes, &GroupVersion::new("", "v1")), None);
         }
 
         #[test]
-        fn a_file_that_was_cut_off_is_no_cache(cut in 0usize..1000) {
+        fn a_truncated_file_is_ignored(cut in 0usize..1000) {
             let version = ApiVersion { version: "v1".into(), resources: vec![ApiResource {
                 name: "pods".into(), singular: "pod".into(), namespaced: true,
                 kind: GroupVersionKind::new("", "v1", "Pod"), verbs: vec!["get".into()],
@@ -155,7 +156,7 @@ mod tests {
                 storage_version_hash: String::new(), subresources: Vec::new(),
             }]};
             let of = GroupVersion::new("", "v1");
-            let bytes = serde_json::to_vec(&ResourceList::of(&version, &of)).unwrap();
+            let bytes = serde_json::to_vec(&ResourceList::from_version(&version, &of)).unwrap();
             let cut = cut % bytes.len();
             prop_assert_eq!(read_resources(&bytes[..cut], &of), None);
         }
