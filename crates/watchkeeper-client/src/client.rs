@@ -1,4 +1,4 @@
-//! Client: one server, from which all other clients are had.
+//! Client: the entry point for one server.
 
 use watchkeeper_core::{Collection, GroupVersion, GroupVersionResource, ListWatch, Sources};
 use watchkeeper_wire::Kind;
@@ -11,7 +11,7 @@ use crate::source::RestSources;
 use crate::streams::PodStreams;
 use crate::transport::{Body, BuildError, Transport, TransportError, Upgrade};
 
-/// A server, and who asks it. Clones share connections.
+/// A client for one server. Clones share connections.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -31,51 +31,51 @@ pub struct Client {
     namespace: String,
 }
 
-/// Why there is no client.
+/// An error creating a client.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// There is no configuration.
+    /// The configuration could not be loaded.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The configuration makes no sense.
+    /// The configuration is invalid.
     #[error(transparent)]
     Build(#[from] BuildError),
 }
 
 impl Client {
-    /// Nothing is sent yet.
+    /// Creates a client. Nothing is sent yet.
     ///
     /// # Errors
-    /// If the config makes no sense.
+    /// If the config is invalid.
     pub fn new(config: &Config) -> Result<Self, BuildError> {
         Ok(Self { transport: Transport::from_config(config)?, namespace: config.namespace.clone() })
     }
 
-    /// What is configured: see [`Config::infer`].
+    /// Creates a client from the environment: see [`Config::infer`].
     ///
     /// # Errors
-    /// If nothing is configured, or it makes no sense.
+    /// If nothing is configured, or the configuration is invalid.
     pub fn infer() -> Result<Self, ClientError> {
         Ok(Self::new(&Config::infer()?)?)
     }
 
-    /// The way to the server.
+    /// Returns the transport.
     pub fn transport(&self) -> &Transport {
         &self.transport
     }
 
-    /// The namespace of requests that name none.
+    /// Returns the default namespace.
     pub fn default_namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// Requests of a group and version.
+    /// Returns a REST client for a group version.
     pub fn rest(&self, group_version: &GroupVersion, content: Content) -> RestClient {
         RestClient::of(self.transport.clone(), group_version, content)
     }
 
-    /// Objects of any resource as trees of values, in all namespaces until one is named.
+    /// Returns a client for untyped objects of a resource, in all namespaces unless one is set.
     pub fn dynamic(&self, group_version: &GroupVersion, resource: &str) -> DynamicApi {
         let resource = GroupVersionResource {
             group: group_version.group.clone(),
@@ -85,13 +85,13 @@ impl Client {
         DynamicApi::untyped(self.rest(group_version, Content::json()), resource)
     }
 
-    /// Objects of any resource, of which only the metadata is sent.
+    /// Returns a client for the metadata of a resource's objects; the server sends nothing else.
     pub fn metadata(&self, group_version: &GroupVersion, resource: &str) -> DynamicApi {
         self.dynamic(group_version, resource).metadata()
     }
 
-    /// Objects of a kind as `T`s, in all namespaces until one is named: in protobuf if the kind is built in,
-    /// in JSON otherwise.
+    /// Returns a client for typed objects of a resource, in all namespaces unless one is set. Uses protobuf for built-in
+    /// kinds and JSON for others.
     pub fn resource<T>(&self, resource: &str, kind: &Kind) -> ResourceClient<T> {
         ResourceClient::new(
             self.rest(&kind.name().group_version(), Content::of(kind)),
@@ -100,27 +100,27 @@ impl Client {
         )
     }
 
-    /// The logs of a pod, programs in its containers, and its ports.
+    /// Returns a client for the logs of a pod, and for exec, attach and port-forward.
     pub fn pod(&self, namespace: &str, name: &str) -> PodStreams {
         let core = GroupVersion { group: String::new(), version: "v1".to_owned() };
         PodStreams::new(self.rest(&core, Content::json()), namespace, name)
     }
 
-    /// Every collection, to list and to watch: for an informer factory that keeps only some fields of objects.
+    /// Returns a factory of sources for informers, whose intake can be configured.
     pub fn sources(&self) -> RestSources {
         RestSources::new(self.clone())
     }
 
-    /// Sends a request that asks for another protocol: see [`Transport::upgrade`].
+    /// Requests a protocol upgrade: see [`Transport::upgrade`].
     ///
     /// # Errors
-    /// If there is no answer. A refusal is an answer.
+    /// If there is no response. An error status is a response.
     pub async fn upgrade(&self, request: http::Request<Body>) -> Result<Upgrade, TransportError> {
         self.transport.upgrade(request).await
     }
 }
 
-/// Those of [`Client::sources`], as they are by default.
+/// Uses [`Client::sources`] with its defaults.
 impl Sources for Client {
     fn source(&self, collection: &Collection) -> Box<dyn ListWatch> {
         self.sources().source(collection)

@@ -1,15 +1,16 @@
-//! Conflicts: somebody else has written meanwhile, so read again and write again.
+//! Retries of conflicting updates.
 
 use std::time::Duration;
 
 use crate::rest::RequestError;
 
-/// How often a write is tried that is in conflict.
-const TRIES: u32 = 5;
-/// How long is waited before it is tried again.
-const WAIT: Duration = Duration::from_millis(10);
+/// Maximum number of attempts.
+const MAX_ATTEMPTS: u32 = 5;
+/// Wait between attempts.
+const RETRY_DELAY: Duration = Duration::from_millis(10);
 
-/// Does something until it is not in conflict, five times at most. It must read what it writes, each time.
+/// Runs `attempt` until it does not fail with a conflict, at most five times. It must read the object anew each time.
+/// (client-go: `retry.RetryOnConflict`.)
 ///
 /// ```no_run
 /// # async fn example(client: watchkeeper_client::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -28,16 +29,16 @@ const WAIT: Duration = Duration::from_millis(10);
 /// ```
 ///
 /// # Errors
-/// The last conflict, or any other error at once.
+/// The last conflict, or immediately any other error.
 pub async fn retry_on_conflict<T>(
     mut attempt: impl AsyncFnMut() -> Result<T, RequestError>,
 ) -> Result<T, RequestError> {
-    let mut tries = 1;
+    let mut attempts = 1;
     loop {
         match attempt().await {
-            Err(error) if error.is_conflict() && tries < TRIES => tries += 1,
+            Err(error) if error.is_conflict() && attempts < MAX_ATTEMPTS => attempts += 1,
             outcome => return outcome,
         }
-        tokio::time::sleep(WAIT).await;
+        tokio::time::sleep(RETRY_DELAY).await;
     }
 }

@@ -1,7 +1,7 @@
-//! A client for any Kubernetes API server.
+//! A client for Kubernetes API servers.
 //!
-//! From: a kubeconfig, or the service account of a pod.
-//! To:   requests over one transport, and what came of them.
+//! Input: a kubeconfig, or the service account of a pod.
+//! Output: requests over one transport, and their decoded responses.
 
 pub mod auth;
 mod client;

@@ -1,22 +1,22 @@
-//! Secrets: texts that are never shown.
+//! Strings that are never printed.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 /// A text that is not for logs: it shows as `[secret]`.
-#[derive(Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// A string that prints as `[secret]`.
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
     /// The text itself.
-    pub fn reveal(&self) -> &str {
+    /// Returns the string.
         &self.0
     }
 
     /// Whether there is no text.
-    pub fn is_empty(&self) -> bool {
+    /// Returns whether the string is empty.
         self.0.is_empty()
     }
 }
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_not_shown() {
+    fn debug_output_hides_the_string() {
         assert_eq!(format!("{:?}", Some(Secret::from("hunter2"))), "Some([secret])");
     }
 }

@@ -75,7 +75,7 @@ async fn a_mistake_is_told_before_anything_is_sent() {
         (core.get().resource("pods").name(""), "GET /api/v1/pods: name \"\" is empty"),
         (
             core.get().resource("pods").resource("nodes"),
-            "GET /api/v1/pods: resource is given twice: \"pods\" and \"nodes\"",
+            "GET /api/v1/pods: resource set twice: \"pods\" and \"nodes\"",
         ),
         (
             core.post().namespace("").resource("pods"),
@@ -124,7 +124,7 @@ async fn a_request_that_takes_too_long_ends_and_says_so() {
     world.server.faults().add(Fault::on(Verb::List).delay(Duration::from_secs(30)));
     let list = world.core(Content::json()).get().resource("pods").timeout(Duration::from_millis(50));
     let error = list.send().await.unwrap_err();
-    assert_eq!(error.to_string(), "GET /api/v1/pods: no answer within 0.05 s");
+    assert_eq!(error.to_string(), "GET /api/v1/pods: timed out after 0.05s");
     world.server.stop().await;
 }
 

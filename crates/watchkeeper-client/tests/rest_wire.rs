@@ -204,7 +204,7 @@ async fn every_part_comes_once_and_leads_nowhere_else() {
     ];
     for (part, set) in parts {
         let error = set(set(core.get(), "a"), "b").send().await.unwrap_err();
-        assert!(error.to_string().ends_with(&format!("{part} is given twice: \"a\" and \"b\"")), "{error}");
+        assert!(error.to_string().ends_with(&format!("{part} set twice: \"a\" and \"b\"")), "{error}");
         for bad in [".", "..", "a/b", "a%2fb", "/"] {
             let error = set(core.get(), bad).send().await.unwrap_err();
             assert!(error.to_string().contains(&format!("{part} {bad:?} ")), "{error}");
@@ -361,7 +361,7 @@ async fn a_status_counts_for_more_than_the_code_and_the_code_for_more_than_nothi
     server.will([say(200, "", "")]);
     let answer = server.core().get().resource("pods").send().await.unwrap();
     let error = answer.into::<serde_json::Value>().unwrap_err().to_string();
-    assert_eq!(error, "GET /api/v1/pods: the answer cannot be decoded: it is empty");
+    assert_eq!(error, "GET /api/v1/pods: failed to decode the response: empty body");
 }
 
 #[tokio::test]

@@ -135,7 +135,7 @@ async fn what_breaks_off_is_told_as_such() {
     let error = all(&source, ListRequest::default()).await.unwrap_err();
     let ListError::Interrupted(why) = error else { panic!("{error:?}") };
     let request = "GET /api/v1/configmaps";
-    assert_eq!(why.to_string(), format!("{request}: the connection was lost within the answer"));
+    assert_eq!(why.to_string(), format!("{request}: connection lost while reading the response"));
     assert_eq!(cut.hits(), 1);
 
     faults.add(Fault::on(Verb::List).resource("configmaps").answer(410).times(1));
@@ -153,10 +153,10 @@ async fn what_breaks_off_is_told_as_such() {
         last = Some(event);
     }
     let Some(Err(WatchError::Interrupted(why))) = last else { panic!("{last:?}") };
-    assert_eq!(why.to_string(), format!("{request}: the connection was lost within the answer"));
+    assert_eq!(why.to_string(), format!("{request}: connection lost while reading the response"));
 
     world.server.stop().await;
     let error = all(&source, ListRequest::default()).await.unwrap_err();
     let ListError::ConnectionRefused(why) = error else { panic!("{error:?}") };
-    assert!(why.to_string().starts_with(&format!("{request}: cannot connect to ")), "{why}");
+    assert!(why.to_string().starts_with(&format!("{request}: failed to connect to ")), "{why}");
 }

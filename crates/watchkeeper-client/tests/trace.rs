@@ -109,7 +109,7 @@ async fn a_request_is_a_span_with_its_code_and_its_attempts() {
     let again = ear.lines("event DEBUG watchkeeper_client::rest::send");
     assert_eq!(
         again,
-        ["event DEBUG watchkeeper_client::rest::send message=a request is tried again \
+        ["event DEBUG watchkeeper_client::rest::send message=retrying request \
           request=GET /api/v1/namespaces/default/configmaps/a retries=1 wait=1s"]
     );
     assert!(ear.lines("event DEBUG watchkeeper_client::rest::call").is_empty(), "no wait was long");

@@ -151,7 +151,7 @@ async fn a_server_that_is_not_there_or_not_believed_is_named() {
     let gone = transport(&server);
     server.stop().await;
     let error = gone.send(get("/version")).await.unwrap_err();
-    assert_eq!(error.to_string(), format!("cannot connect to {address}"));
+    assert_eq!(error.to_string(), format!("failed to connect to {address}"));
     assert!(error.is_refused());
 }
 

@@ -1,7 +1,7 @@
-//! Dynamic: objects of any kind, known only when the program runs.
+//! Dynamic objects: kinds unknown at compile time.
 //!
-//! From: a [`Client`](crate::Client) and a group, version and resource.
-//! To:   [`DynamicObject`]s, and from there to any type.
+//! Input: a [`Client`](crate::Client) and a group, version and resource.
+//! Output: [`DynamicObject`]s, which convert to and from typed objects.
 
 mod object;
 
@@ -10,8 +10,8 @@ pub use crate::resource::{
 };
 pub use object::{DynamicObject, NotAnObject};
 
-/// The objects of one resource as trees of values.
+/// A client for one resource with untyped objects. (client-go: `dynamic.ResourceInterface`.)
 pub type DynamicApi = crate::resource::ResourceClient<DynamicObject>;
 
-/// Objects as trees of values, and what is known of their list as a whole.
+/// A list of untyped objects.
 pub type DynamicList = crate::resource::List<DynamicObject>;

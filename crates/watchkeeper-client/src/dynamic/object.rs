@@ -1,10 +1,10 @@
-//! An object as a tree of values.
+//! An untyped object.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// An object of any kind.
+/// An object of any kind, as a JSON tree. (client-go: `unstructured.Unstructured`.)
 ///
 /// ```
 /// use serde_json::json;
@@ -23,13 +23,13 @@ pub struct DynamicObject {
     fields: Map<String, Value>,
 }
 
-/// Something else than an object: a list, a text, a number.
+/// The value is not a JSON object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a value that is no object")]
+#[error("not a JSON object")]
 pub struct NotAnObject;
 
 impl DynamicObject {
-    /// An object of this kind and name, and nothing else.
+    /// Creates an object with this kind and name.
     pub fn new(api_version: &str, kind: &str, name: &str) -> Self {
         let mut object = Self::default();
         object.set(&["apiVersion"], api_version.into());
@@ -38,38 +38,38 @@ impl DynamicObject {
         object
     }
 
-    /// Of a type that can be written.
+    /// Converts from a typed object.
     ///
     /// # Errors
-    /// If it cannot, or is no object.
+    /// If it does not serialize to a JSON object.
     pub fn from_typed<T: Serialize>(typed: &T) -> Result<Self, serde_json::Error> {
         serde_json::from_value(serde_json::to_value(typed)?)
     }
 
-    /// As a type that can be read.
+    /// Converts to a typed object.
     ///
     /// # Errors
-    /// If this is something else.
+    /// If the fields do not match the type.
     pub fn to_typed<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_value(Value::Object(self.fields.clone()))
     }
 
-    /// What is at the end of a path of names.
+    /// Returns the field at a path.
     pub fn get(&self, path: &[&str]) -> Option<&Value> {
         let (first, rest) = path.split_first()?;
         rest.iter().try_fold(self.fields.get(*first)?, |value, name| value.get(name))
     }
 
-    /// The text at the end of a path; empty where there is none.
+    /// Returns the string at a path; empty if there is none.
     pub fn text(&self, path: &[&str]) -> &str {
         self.get(path).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Sets what is at the end of a path. What is missing on the way is made; what is no object makes way.
+    /// Sets the field at a path. Missing parents are created, and parents that are not objects are replaced.
     pub fn set(&mut self, path: &[&str], value: Value) {
-        let Some((last, way)) = path.split_last() else { return };
+        let Some((last, parents)) = path.split_last() else { return };
         let mut fields = &mut self.fields;
-        for name in way {
+        for name in parents {
             let slot = fields.entry(*name).or_insert(Value::Null);
             if !slot.is_object() {
                 *slot = Value::Object(Map::new());
@@ -80,48 +80,48 @@ impl DynamicObject {
         fields.insert((*last).to_owned(), value);
     }
 
-    /// Takes out what is at the end of a path.
+    /// Removes and returns the field at a path.
     pub fn remove(&mut self, path: &[&str]) -> Option<Value> {
-        let (last, way) = path.split_last()?;
+        let (last, parents) = path.split_last()?;
         let mut fields = &mut self.fields;
-        for name in way {
+        for name in parents {
             fields = fields.get_mut(*name)?.as_object_mut()?;
         }
         fields.remove(*last)
     }
 
-    /// `v1`, `apps/v1`; empty where it does not say.
+    /// Returns the API version (`v1`, `apps/v1`); empty if not set.
     pub fn api_version(&self) -> &str {
         self.text(&["apiVersion"])
     }
 
-    /// `Pod`; empty where it does not say.
+    /// Returns the kind (`Pod`); empty if not set.
     pub fn kind(&self) -> &str {
         self.text(&["kind"])
     }
 
-    /// The name.
+    /// Returns the name; empty if not set.
     pub fn name(&self) -> &str {
         self.text(&["metadata", "name"])
     }
 
-    /// The namespace; empty where there is none.
+    /// Returns the namespace; empty if not set.
     pub fn namespace(&self) -> &str {
         self.text(&["metadata", "namespace"])
     }
 
-    /// The version that it was read in; empty where it was not.
+    /// Returns the resource version; empty if not set.
     pub fn resource_version(&self) -> &str {
         self.text(&["metadata", "resourceVersion"])
     }
 
-    /// The labels that are texts.
+    /// Returns the labels.
     pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
         let labels = self.get(&["metadata", "labels"]).and_then(Value::as_object);
         labels.into_iter().flatten().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
     }
 
-    /// All fields.
+    /// Returns all fields.
     pub fn fields(&self) -> &Map<String, Value> {
         &self.fields
     }
@@ -150,7 +150,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn paths_lead_through_objects_alone() {
+    fn paths_go_through_objects_only() {
         let mut object = DynamicObject::try_from(json!({"a": {"b": [1]}, "c": "text"})).unwrap();
         assert_eq!(object.get(&["a", "b"]), Some(&json!([1])));
         assert_eq!(
@@ -158,14 +158,14 @@ mod tests {
             (None, None, None)
         );
         object.set(&["c", "d"], json!(2));
-        assert_eq!(object.get(&["c"]), Some(&json!({"d": 2})), "what is no object makes way");
+        assert_eq!(object.get(&["c"]), Some(&json!({"d": 2})), "a parent that is not an object is replaced");
         assert_eq!(object.remove(&["x", "y"]), None);
         assert_eq!(object.remove(&["a", "b"]), Some(json!([1])));
         assert_eq!(DynamicObject::try_from(json!([])), Err(NotAnObject));
     }
 
     #[test]
-    fn an_object_becomes_a_type_and_back() {
+    fn an_object_converts_to_a_type_and_back() {
         #[derive(Serialize, Deserialize)]
         struct Placed {
             metadata: Named,

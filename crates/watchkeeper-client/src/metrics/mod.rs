@@ -1,14 +1,14 @@
-//! Metrics: what a client tells of its requests, under the names that operators know from client-go.
+//! Client metrics, under client-go's names.
 //!
-//! From: the [REST client](crate::rest), the [transport](crate::transport) and [credentials](crate::auth).
-//! To:   whoever implements [`Metrics`] and is in [`Config::metrics`](crate::Config): for instance
-//!       [`PrometheusMetrics`].
+//! Input: the [REST client](crate::rest), the [transport](crate::transport) and [credentials](crate::auth).
+//! Output: the [`Metrics`] in [`Config::metrics`](crate::Config), for instance [`PrometheusMetrics`].
 //!
-//! - N1: labels are few: a host, a method, a code. Names of objects are in none, and errors are all
+//! Invariants:
+//! - `metrics.N1`: labels have few values: a host, a method, a code. They contain no object names, and every error is
 //!   [`ERROR_CODE`].
-//! - N2: every attempt that has begun is counted once, also one that was cancelled.
+//! - `metrics.N2`: every attempt is counted once, including cancelled ones.
 //!
-//! There are no metrics of a cache of transports: there is none, a transport lives as long as its clones.
+//! There are no metrics of a transport cache, because there is no such cache.
 
 mod prometheus;
 
@@ -17,95 +17,94 @@ use std::time::{Duration, SystemTime};
 
 pub use prometheus::PrometheusMetrics;
 
-/// The code of an attempt that was not answered.
+/// The code of an attempt without a response.
 pub const ERROR_CODE: &str = "<error>";
 
-/// Hears what a client does. Every method does nothing unless it is implemented; none may block.
+/// Receives the metrics of a client. Methods do nothing by default and must not block.
 ///
-/// In the docs of each stands the name that client-go's users know it by.
-#[allow(unused_variables, reason = "the names are for those who implement it")]
+/// Each method's documentation names the metric in client-go.
+#[allow(unused_variables, reason = "parameter names document the default methods")]
 pub trait Metrics: fmt::Debug + Send + Sync {
-    /// A whole request took so long: all attempts, waits and the body. Watches and streams are not told of.
+    /// Called with the duration of a request: all attempts, waits and the body. Not called for watches and streams.
     /// `rest_client_request_duration_seconds{verb,host}`.
-    fn request_duration(&self, of: &RequestLabels<'_>, time: Duration) {}
+    fn request_duration(&self, labels: &RequestLabels<'_>, time: Duration) {}
 
-    /// An attempt was sent with a body of so many bytes; without one, with 0. Watches and streams are not
-    /// told of. `rest_client_request_size_bytes{verb,host}`.
-    fn request_size(&self, of: &RequestLabels<'_>, bytes: u64) {}
+    /// Called with the body size of an attempt; 0 without a body. Not called for watches and streams.
+    /// `rest_client_request_size_bytes{verb,host}`.
+    fn request_size(&self, labels: &RequestLabels<'_>, bytes: u64) {}
 
-    /// A request was answered with a body of so many bytes, decompressed. Watches and streams are not told
-    /// of. `rest_client_response_size_bytes{verb,host}`.
-    fn response_size(&self, of: &RequestLabels<'_>, bytes: u64) {}
+    /// Called with the decompressed body size of a response. Not called for watches and streams.
+    /// `rest_client_response_size_bytes{verb,host}`.
+    fn response_size(&self, labels: &RequestLabels<'_>, bytes: u64) {}
 
-    /// An attempt waited so long for the [limiter](crate::rest::Limiter).
+    /// Called with the time that an attempt waited for the [rate limiter](crate::rest::Limiter).
     /// `rest_client_rate_limiter_duration_seconds{verb,host}`.
-    fn rate_limiter_duration(&self, of: &RequestLabels<'_>, time: Duration) {}
+    fn rate_limiter_duration(&self, labels: &RequestLabels<'_>, time: Duration) {}
 
-    /// An attempt was answered with this code, or was not ([`ERROR_CODE`]).
+    /// Called with the status code of an attempt, or [`ERROR_CODE`] without a response.
     /// `rest_client_requests_total{code,method,host}`.
-    fn request_result(&self, of: &RequestLabels<'_>, code: &str) {}
+    fn request_result(&self, labels: &RequestLabels<'_>, code: &str) {}
 
-    /// So ended an attempt that was not the first. `rest_client_request_retries_total{code,verb,host}`.
-    fn request_retry(&self, of: &RequestLabels<'_>, code: &str) {}
+    /// Called with the status code of a retry. `rest_client_request_retries_total{code,verb,host}`.
+    fn request_retry(&self, labels: &RequestLabels<'_>, code: &str) {}
 
-    /// The addresses of a name took so long to be had. `rest_client_dns_resolution_duration_seconds{host}`.
+    /// Called with the duration of a DNS lookup. `rest_client_dns_resolution_duration_seconds{host}`.
     fn dns_resolution_duration(&self, host: &str, time: Duration) {}
 
-    /// A plugin was run and has ended with this exit code; 1 where it has none.
+    /// Called with the exit code of an exec plugin; 1 if it has none.
     /// `rest_client_exec_plugin_call_total{code,call_status}`.
     fn exec_plugin_call(&self, exit_code: i32, status: PluginCall) {}
 
-    /// A plugin has given a certificate that ends then, or none. The plugin is known by the number.
-    /// `rest_client_exec_plugin_ttl_seconds` is what is left of the shortest.
-    fn exec_plugin_expiry(&self, plugin: u64, ends: Option<SystemTime>) {}
+    /// Called with the expiry of the client certificate that a plugin issued, if any. `plugin` identifies the plugin.
+    /// `rest_client_exec_plugin_ttl_seconds` is the shortest remaining time.
+    fn exec_plugin_expiry(&self, plugin: u64, expiry: Option<SystemTime>) {}
 
-    /// A certificate of a plugin was replaced at this age.
+    /// Called with the age of a plugin's client certificate when it is replaced.
     /// `rest_client_exec_plugin_certificate_rotation_age`.
     fn exec_plugin_rotation_age(&self, age: Duration) {}
 
-    /// A transport was made. `rest_client_transport_create_calls_total{result="uncacheable"}`.
+    /// Called when a transport is created. `rest_client_transport_create_calls_total{result="uncacheable"}`.
     fn transport_created(&self) {}
 
-    /// The file of certificate authorities was read again.
+    /// Called when the certificate authorities file is reread.
     /// `rest_client_transport_ca_reload_total{result,reason}`.
     fn ca_reload(&self, reload: CaReload) {}
 }
 
-/// Nobody hears.
+/// Discards metrics.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoMetrics;
 
 impl Metrics for NoMetrics {}
 
-/// Which request something is told of.
+/// The labels of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestLabels<'a> {
     /// The method: `GET`, for watches too.
     pub verb: &'a str,
-    /// The server: `host:port`.
+    /// The server's `host:port`.
     pub host: &'a str,
-    /// The path and the query, with placeholders for names and values: for traces, and for those who can
-    /// afford it as a label. client-go's metrics do not have it.
+    /// Path and query with placeholders for names and values, for traces. client-go has no such label.
     pub template: &'a str,
 }
 
-/// What came of running a plugin.
+/// The result of running a plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PluginCall {
-    /// It has ended well.
+    /// The plugin succeeded.
     NoError,
-    /// It has ended with another exit code than 0.
+    /// The plugin exited with a non-zero code.
     ExecutionError,
-    /// It is not there, or cannot be run.
+    /// The executable was not found or could not be started.
     NotFound,
-    /// We have failed to run it, or to wait for it.
+    /// Running the plugin, or waiting for it, failed.
     InternalError,
 }
 
 impl PluginCall {
-    /// The word for it in `call_status`.
+    /// Returns the value of `call_status`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NoError => "no_error",
@@ -116,24 +115,24 @@ impl PluginCall {
     }
 }
 
-/// What came of reading certificate authorities again.
+/// The result of rereading certificate authorities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CaReload {
-    /// They are the same.
+    /// The content is unchanged.
     Unchanged,
-    /// They are others.
+    /// The content has changed.
     Updated,
-    /// The file cannot be read: the old ones hold.
+    /// The file cannot be read; the old content is used.
     Unreadable,
-    /// The file is empty: the old ones hold.
+    /// The file is empty; the old content is used.
     Empty,
-    /// The file has none: the old ones hold.
+    /// The file contains no valid certificate; the old content is used.
     Unparsable,
 }
 
 impl CaReload {
-    /// The words for it in `result` and `reason`.
+    /// Returns the values of `result` and `reason`.
     pub fn labels(self) -> (&'static str, &'static str) {
         match self {
             Self::Unchanged => ("success", "unchanged"),

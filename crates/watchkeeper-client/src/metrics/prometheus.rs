@@ -1,4 +1,4 @@
-//! The metrics of client-go, in a registry.
+//! client-go's metrics in a Prometheus registry.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ const AGES: &[f64] = &[
     124416000.0,
 ];
 
-/// Counts under client-go's names, with its labels and its buckets. Clients that share it are counted together.
+/// Prometheus metrics with client-go's names, labels and buckets. Several clients may share one instance.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -39,7 +39,7 @@ const AGES: &[f64] = &[
 /// let registry = Registry::new();
 /// let mut config = Config::new("https://localhost:6443".parse()?);
 /// config.metrics = Arc::new(PrometheusMetrics::new(&registry)?);
-/// // ... and `registry.render()` is what `/metrics` answers with.
+/// // `registry.render()` is the body of `/metrics`.
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -52,36 +52,35 @@ pub struct PrometheusMetrics {
     retries: Family<Counter, 3>,
     dns: Family<Histogram, 1>,
     plugin_calls: Family<Counter, 2>,
-    /// When the certificates of plugins end.
-    ends: Arc<Mutex<HashMap<u64, SystemTime>>>,
+    /// Expiry of each plugin's client certificate.
+    expiries: Arc<Mutex<HashMap<u64, SystemTime>>>,
     rotations: Family<Histogram, 0>,
     created: Family<Counter, 1>,
     ca_reloads: Family<Counter, 2>,
 }
 
 impl PrometheusMetrics {
-    /// Registers them all.
+    /// Creates and registers the metrics.
     ///
     /// # Errors
-    /// If the registry has such a name for something else, or has these metrics already: one serves any
-    /// number of clients.
+    /// If one of the names is already registered. One instance serves any number of clients.
     pub fn new(registry: &Registry) -> Result<Self, RegisterError> {
         let verb_host = ["verb", "host"];
-        let ends = Arc::new(Mutex::new(HashMap::new()));
-        let of = ends.clone();
+        let expiries = Arc::new(Mutex::new(HashMap::new()));
+        let computed_from = expiries.clone();
         registry.computed(
             "rest_client_exec_plugin_ttl_seconds",
-            "Seconds until the first client certificate of an exec plugin expires, negative if it has; +Inf \
-             if there is none.",
-            move || seconds_left(of.lock().values().min().copied()),
+            "Seconds until the first client certificate of an exec plugin expires, negative if it has expired; +Inf \
+             without a certificate.",
+            move || seconds_until(computed_from.lock().values().min().copied()),
         )?;
         let rotations = registry.histogram(
             "rest_client_exec_plugin_certificate_rotation_age",
-            "Seconds that a client certificate of an exec plugin lived before it was replaced.",
+            "Age in seconds of exec plugin client certificates when they were replaced.",
             [],
             AGES,
         )?;
-        rotations.with([]); // it is on the page before there is any
+        rotations.with([]); // exported before the first rotation
         Ok(Self {
             durations: registry.histogram(
                 "rest_client_request_duration_seconds",
@@ -103,7 +102,7 @@ impl PrometheusMetrics {
             )?,
             limiter_durations: registry.histogram(
                 "rest_client_rate_limiter_duration_seconds",
-                "Seconds that requests waited for the client's own rate limiter, by verb and host.",
+                "Time in seconds that requests waited for the client-side rate limiter, by verb and host.",
                 verb_host,
                 DURATIONS,
             )?,
@@ -119,7 +118,7 @@ impl PrometheusMetrics {
             )?,
             dns: registry.histogram(
                 "rest_client_dns_resolution_duration_seconds",
-                "Seconds that the addresses of a host took to be had.",
+                "DNS lookup latency in seconds, by host.",
                 ["host"],
                 DNS_DURATIONS,
             )?,
@@ -128,16 +127,16 @@ impl PrometheusMetrics {
                 "Runs of exec plugins, by exit code and outcome.",
                 ["code", "call_status"],
             )?,
-            ends,
+            expiries,
             rotations,
             created: registry.counter(
                 "rest_client_transport_create_calls_total",
-                "Transports that were asked for. There is no cache of them: all are uncacheable.",
+                "Transports created. All are uncacheable: there is no transport cache.",
                 ["result"],
             )?,
             ca_reloads: registry.counter(
                 "rest_client_transport_ca_reload_total",
-                "Reads of the file of certificate authorities, by result and reason.",
+                "Reloads of the certificate authorities file, by result and reason.",
                 ["result", "reason"],
             )?,
         })
@@ -145,28 +144,28 @@ impl PrometheusMetrics {
 }
 
 impl Metrics for PrometheusMetrics {
-    fn request_duration(&self, of: &RequestLabels<'_>, time: Duration) {
-        self.durations.with([of.verb, of.host]).observe(time.as_secs_f64());
+    fn request_duration(&self, labels: &RequestLabels<'_>, time: Duration) {
+        self.durations.with([labels.verb, labels.host]).observe(time.as_secs_f64());
     }
 
-    fn request_size(&self, of: &RequestLabels<'_>, bytes: u64) {
-        self.request_sizes.with([of.verb, of.host]).observe(bytes as f64);
+    fn request_size(&self, labels: &RequestLabels<'_>, bytes: u64) {
+        self.request_sizes.with([labels.verb, labels.host]).observe(bytes as f64);
     }
 
-    fn response_size(&self, of: &RequestLabels<'_>, bytes: u64) {
-        self.response_sizes.with([of.verb, of.host]).observe(bytes as f64);
+    fn response_size(&self, labels: &RequestLabels<'_>, bytes: u64) {
+        self.response_sizes.with([labels.verb, labels.host]).observe(bytes as f64);
     }
 
-    fn rate_limiter_duration(&self, of: &RequestLabels<'_>, time: Duration) {
-        self.limiter_durations.with([of.verb, of.host]).observe(time.as_secs_f64());
+    fn rate_limiter_duration(&self, labels: &RequestLabels<'_>, time: Duration) {
+        self.limiter_durations.with([labels.verb, labels.host]).observe(time.as_secs_f64());
     }
 
-    fn request_result(&self, of: &RequestLabels<'_>, code: &str) {
-        self.results.with([code, of.verb, of.host]).increment();
+    fn request_result(&self, labels: &RequestLabels<'_>, code: &str) {
+        self.results.with([code, labels.verb, labels.host]).increment();
     }
 
-    fn request_retry(&self, of: &RequestLabels<'_>, code: &str) {
-        self.retries.with([code, of.verb, of.host]).increment();
+    fn request_retry(&self, labels: &RequestLabels<'_>, code: &str) {
+        self.retries.with([code, labels.verb, labels.host]).increment();
     }
 
     fn dns_resolution_duration(&self, host: &str, time: Duration) {
@@ -177,11 +176,11 @@ impl Metrics for PrometheusMetrics {
         self.plugin_calls.with([&exit_code.to_string(), status.as_str()]).increment();
     }
 
-    fn exec_plugin_expiry(&self, plugin: u64, ends: Option<SystemTime>) {
-        let mut known = self.ends.lock();
-        match ends {
-            Some(end) => known.insert(plugin, end),
-            None => known.remove(&plugin),
+    fn exec_plugin_expiry(&self, plugin: u64, expiry: Option<SystemTime>) {
+        let mut expiries = self.expiries.lock();
+        match expiry {
+            Some(expiry) => expiries.insert(plugin, expiry),
+            None => expiries.remove(&plugin),
         };
     }
 
@@ -199,10 +198,10 @@ impl Metrics for PrometheusMetrics {
     }
 }
 
-fn seconds_left(end: Option<SystemTime>) -> f64 {
-    let Some(end) = end else { return f64::INFINITY };
-    match end.duration_since(SystemTime::now()) {
+fn seconds_until(expiry: Option<SystemTime>) -> f64 {
+    let Some(expiry) = expiry else { return f64::INFINITY };
+    match expiry.duration_since(SystemTime::now()) {
         Ok(left) => left.as_secs_f64(),
-        Err(over) => -over.duration().as_secs_f64(),
+        Err(past) => -past.duration().as_secs_f64(),
     }
 }

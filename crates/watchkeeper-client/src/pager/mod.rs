@@ -1,16 +1,17 @@
-//! Pager: a list that is too long for one answer, page by page.
+//! Pager: lists in pages. (client-go: `pager.ListPager`.)
 //!
-//! From: whoever can fetch one page: a closure over any client.
-//! To:   the list as a whole, or its items as they come.
+//! Input: a closure that fetches one page.
+//! Output: the whole list, or its items as they arrive.
 //!
-//! - G1: the version that was asked for goes with the first page only: the token of a page knows its version,
-//!   and servers refuse both together.
-//! - G2: no more than [`buffer`](Pager::buffer) pages wait to be read, besides the one that is being fetched.
-//! - G3: an item is never handed out twice: what falls back to the whole list has handed out nothing before.
-//! - G4: a list whose pages do not end is an error: see [`EndlessList`](watchkeeper_core::EndlessList).
+//! Invariants:
+//! - `pager.G1`: the requested resource version is sent with the first page only: a continue token includes its version,
+//!   and servers reject both together.
+//! - `pager.G2`: at most [`buffer`](Pager::buffer) pages wait to be read, in addition to the one being fetched.
+//! - `pager.G3`: an item is never returned twice: a fallback to the full list happens only before any item is returned.
+//! - `pager.G4`: a list whose pages do not end is an error: see [`EndlessList`](watchkeeper_core::EndlessList).
 //!
-//! client-go's `EachListItem` sends the version with every page, and so fails after the first page of a list
-//! that has one. [`Pager::items`] does not.
+//! client-go's `EachListItem` sends the resource version with every page and so fails on the second one.
+//! [`Pager::items`] does not.
 
 mod stream;
 
@@ -24,27 +25,27 @@ use crate::rest::RequestError;
 
 pub use stream::{Items, Pages};
 
-/// How many items a page has at most, where the request does not say.
+/// Default maximum number of items per page.
 pub const PAGE_SIZE: NonZeroU32 = NonZeroU32::new(500).expect("it is not zero");
 
-/// How many pages wait to be read at most, besides the one that is being fetched.
+/// Default maximum number of buffered pages, in addition to the one being fetched.
 pub const PAGE_BUFFER: usize = 10;
 
-/// What to do when the server has forgotten the version of the first page before the last page is fetched.
+/// What to do if the continue token expires before the last page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnExpired {
-    /// That is the outcome.
+    /// Return the error.
     Fail,
-    /// [`Pager::list`] asks for all of it at once, as the first page was asked for. For items that are handed
-    /// out as they come it is the outcome (G3).
+    /// [`Pager::list`] falls back to one request for the whole list, at the originally requested version. Streams return
+    /// the error (`pager.G3`).
     #[default]
     ListAll,
-    /// The rest comes from the newest version, with the token that the server gives for that: an object that
-    /// changed its place meanwhile can be missing.
+    /// Continue at the newest version, with the token that the server returns for that purpose: the result is
+    /// inconsistent, and an object that changed its position meanwhile can be missing.
     GoOn,
 }
 
-/// Fetches pages.
+/// Fetches lists page by page.
 ///
 /// ```no_run
 /// # async fn example(pods: watchkeeper_client::dynamic::DynamicApi) -> Result<(), Box<dyn std::error::Error>> {
@@ -73,12 +74,12 @@ pub struct Pager<F> {
     on_expired: OnExpired,
 }
 
-/// A list that was fetched as a whole.
+/// A whole list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed<T> {
-    /// All items, at the version of the first page.
+    /// All items, at the resource version of the first page.
     pub all: List<T>,
-    /// Whether more than one page was asked for.
+    /// Whether there was more than one page.
     pub is_paged: bool,
 }
 
@@ -87,52 +88,51 @@ where
     F: FnMut(ListRequest) -> A,
     A: Future<Output = Result<List<T>, RequestError>>,
 {
-    /// Pages that this fetches. What it is given says which page, and at most how many items; selectors are
-    /// its own.
+    /// Creates a pager. `fetch` receives the page to fetch and its size, and adds selectors itself.
     pub fn new(fetch: F) -> Self {
         Self { fetch, page_size: PAGE_SIZE, buffer: PAGE_BUFFER, on_expired: OnExpired::default() }
     }
 
-    /// How many items a page has at most, where the request does not say; [`PAGE_SIZE`] by default.
+    /// Sets the maximum number of items per page for requests without a limit; [`PAGE_SIZE`] by default.
     pub fn page_size(mut self, size: NonZeroU32) -> Self {
         self.page_size = size;
         self
     }
 
-    /// How many pages wait to be read at most (G2); [`PAGE_BUFFER`] by default.
+    /// Sets the maximum number of buffered pages (`pager.G2`); [`PAGE_BUFFER`] by default.
     pub fn buffer(mut self, pages: usize) -> Self {
         self.buffer = pages;
         self
     }
 
-    /// What to do when the list expires half-way; [`OnExpired::ListAll`] by default.
-    pub fn on_expired(mut self, what: OnExpired) -> Self {
-        self.on_expired = what;
+    /// Sets what to do if the continue token expires; [`OnExpired::ListAll`] by default.
+    pub fn on_expired(mut self, action: OnExpired) -> Self {
+        self.on_expired = action;
         self
     }
 
-    /// The list as a whole. Dropped half-way, nothing is left of it.
+    /// Fetches the whole list.
     ///
     /// # Errors
-    /// The first error of a page that is not got over, or a list whose pages do not end (G4).
+    /// The first error that is not recovered from, or a list whose pages do not end (`pager.G4`).
     pub async fn list(mut self, request: ListRequest) -> Result<Listed<T>, RequestError> {
-        let mut course = Course::new(request, self.page_size, self.on_expired);
+        let mut cursor = Cursor::new(request, self.page_size, self.on_expired);
         let mut all = None;
         let mut is_paged = false;
-        while let Some(request) = course.next.take() {
+        while let Some(request) = cursor.next.take() {
             let page = match (self.fetch)(request).await {
                 Ok(page) => page,
-                Err(error) if course.lists_all_after(&error) => {
-                    let all = (self.fetch)(course.whole()).await?;
+                Err(error) if cursor.should_list_all(&error) => {
+                    let all = (self.fetch)(cursor.full_list()).await?;
                     return Ok(Listed { all, is_paged });
                 }
                 Err(error) => {
-                    course.after_error(error)?;
+                    cursor.recover(error)?;
                     continue;
                 }
             };
-            course.after(page.items.len(), page.continue_token.as_deref())?;
-            is_paged |= course.next.is_some();
+            cursor.advance(page.items.len(), page.continue_token.as_deref())?;
+            is_paged |= cursor.next.is_some();
             let (_, items) = all.get_or_insert_with(|| (page.version, Vec::new()));
             items.extend(page.items);
         }
@@ -148,34 +148,34 @@ where
     A: Future<Output = Result<List<T>, RequestError>> + Send + 'static,
     T: Send + 'static,
 {
-    /// The pages as they come, fetched ahead by a task that ends when the stream is dropped. It is begun at
-    /// once, and needs a tokio runtime.
+    /// Returns the pages as a stream, fetched ahead by a task that starts immediately and ends when the stream is
+    /// dropped. Requires a tokio runtime.
     pub fn pages(self, request: ListRequest) -> Pages<T> {
-        let course = Course::new(request, self.page_size, self.on_expired);
-        Pages::fetch(self.fetch, course, self.buffer)
+        let cursor = Cursor::new(request, self.page_size, self.on_expired);
+        Pages::spawn(self.fetch, cursor, self.buffer)
     }
 
-    /// The items as they come: [`pages`](Self::pages), one item at a time.
+    /// Returns the items as a stream: [`pages`](Self::pages), flattened.
     pub fn items(self, request: ListRequest) -> Items<T> {
-        Items::of(self.pages(request))
+        Items::new(self.pages(request))
     }
 }
 
-/// Which page is next.
+/// The position in a paged list.
 #[derive(Debug)]
-struct Course {
+struct Cursor {
     next: Option<ListRequest>,
-    /// What was asked for in the first place, less a page.
+    /// The version of the original request.
     at: ListAt,
     limit: NonZeroU32,
     on_expired: OnExpired,
-    /// Whether the request that is out is for a page after another.
+    /// Whether the current request is for a later page.
     is_later: bool,
-    /// G4.
+    /// Detects endless lists (`pager.G4`).
     paging: Paging,
 }
 
-impl Course {
+impl Cursor {
     fn new(request: ListRequest, page_size: NonZeroU32, on_expired: OnExpired) -> Self {
         let limit = request.limit.unwrap_or(page_size);
         let (at, is_later) = match &request.at {
@@ -186,8 +186,8 @@ impl Course {
         Self { next, at, limit, on_expired, is_later, paging: Paging::default() }
     }
 
-    /// A page has come with this many items.
-    fn after(&mut self, items: usize, continue_token: Option<&str>) -> Result<(), RequestError> {
+    /// Moves on after a page with this many items.
+    fn advance(&mut self, items: usize, continue_token: Option<&str>) -> Result<(), RequestError> {
         let Some(token) = continue_token.filter(|token| !token.is_empty()) else { return Ok(()) };
         self.paging
             .advance(items, token)
@@ -197,26 +197,26 @@ impl Course {
         Ok(())
     }
 
-    /// A page has not come: whether there is another way to the rest.
-    fn after_error(&mut self, error: RequestError) -> Result<(), RequestError> {
+    /// Continues after an expired token if configured to; returns the error otherwise.
+    fn recover(&mut self, error: RequestError) -> Result<(), RequestError> {
         let token = self.expired(&error).and_then(|status| status.continue_token.clone());
         match token {
             Some(token) if self.on_expired == OnExpired::GoOn && !token.is_empty() => {
-                self.after(0, Some(&token))
+                self.advance(0, Some(&token))
             }
             _ => Err(error),
         }
     }
 
-    fn lists_all_after(&self, error: &RequestError) -> bool {
+    fn should_list_all(&self, error: &RequestError) -> bool {
         self.on_expired == OnExpired::ListAll && self.expired(error).is_some()
     }
 
-    fn whole(&self) -> ListRequest {
+    fn full_list(&self) -> ListRequest {
         ListRequest { at: self.at.clone(), limit: None }
     }
 
-    /// Only a later page can expire: for the first one, there is no version yet that could be forgotten.
+    /// Only a later page can expire: the first one has no token.
     fn expired<'e>(&self, error: &'e RequestError) -> Option<&'e Status> {
         error.status().filter(|status| self.is_later && status.is_expired())
     }

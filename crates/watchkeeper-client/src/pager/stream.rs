@@ -1,4 +1,4 @@
-//! Pages and items as they come.
+//! Pages and items as streams.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,40 +11,40 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use watchkeeper_core::ListRequest;
 
-use super::Course;
+use super::Cursor;
 use crate::resource::List;
 use crate::rest::RequestError;
 
-/// The pages of a list. Dropping it cancels the request that is out.
+/// A stream of pages. Dropping it cancels the request in flight.
 pub struct Pages<T> {
     arriving: mpsc::Receiver<Result<List<T>, RequestError>>,
-    /// The task that fetches, which ends with the stream.
+    /// The task that fetches pages; ends with the stream.
     _fetching: JoinSet<()>,
 }
 
 impl<T: Send + 'static> Pages<T> {
-    pub(super) fn fetch<F, A>(mut fetch: F, mut course: Course, buffer: usize) -> Self
+    pub(super) fn spawn<F, A>(mut fetch: F, mut cursor: Cursor, buffer: usize) -> Self
     where
         F: FnMut(ListRequest) -> A + Send + 'static,
         A: Future<Output = Result<List<T>, RequestError>> + Send + 'static,
     {
-        // A place is taken before the page is asked for, so that one place more is the page in the making (G2).
-        let (pages, arriving) = mpsc::channel(buffer.saturating_add(1).min(MOST_PLACES));
+        // A permit is taken before a page is requested, so the channel has one more slot for that page (pager.G2).
+        let (pages, arriving) = mpsc::channel(buffer.saturating_add(1).min(MAX_SLOTS));
         let mut fetching = JoinSet::new();
         fetching.spawn(async move {
-            while let Some(request) = course.next.take() {
-                let Ok(place) = pages.reserve().await else { return };
+            while let Some(request) = cursor.next.take() {
+                let Ok(permit) = pages.reserve().await else { return };
                 match fetch(request).await {
                     Ok(page) => {
-                        let advanced = course.after(page.items.len(), page.continue_token.as_deref());
-                        place.send(Ok(page));
+                        let advanced = cursor.advance(page.items.len(), page.continue_token.as_deref());
+                        permit.send(Ok(page));
                         if let Err(error) = advanced {
-                            let _ = pages.send(Err(error)).await; // nobody reads any more
+                            let _ = pages.send(Err(error)).await; // fails if the reader is gone
                         }
                     }
                     Err(error) => {
-                        if let Err(error) = course.after_error(error) {
-                            place.send(Err(error));
+                        if let Err(error) = cursor.recover(error) {
+                            permit.send(Err(error));
                         }
                     }
                 }
@@ -54,8 +54,8 @@ impl<T: Send + 'static> Pages<T> {
     }
 }
 
-/// More pages than this would not fit into memory anyhow.
-const MOST_PLACES: usize = 1 << 16;
+/// Upper bound of the channel capacity; more pages would not fit into memory.
+const MAX_SLOTS: usize = 1 << 16;
 
 impl<T> Stream for Pages<T> {
     type Item = Result<List<T>, RequestError>;
@@ -67,19 +67,19 @@ impl<T> Stream for Pages<T> {
 
 impl<T> fmt::Debug for Pages<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pages").field("waiting", &self.arriving.len()).finish_non_exhaustive()
+        f.debug_struct("Pages").field("buffered", &self.arriving.len()).finish_non_exhaustive()
     }
 }
 
-/// The items of a list. Dropping it cancels the request that is out.
+/// A stream of items. Dropping it cancels the request in flight.
 pub struct Items<T> {
     pages: Pages<T>,
-    here: VecDeque<T>,
+    buffered: VecDeque<T>,
 }
 
 impl<T> Items<T> {
-    pub(super) fn of(pages: Pages<T>) -> Self {
-        Self { pages, here: VecDeque::new() }
+    pub(super) fn new(pages: Pages<T>) -> Self {
+        Self { pages, buffered: VecDeque::new() }
     }
 }
 
@@ -90,12 +90,12 @@ impl<T> Stream for Items<T> {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            if let Some(item) = self.here.pop_front() {
+            if let Some(item) = self.buffered.pop_front() {
                 return Poll::Ready(Some(Ok(item)));
             }
             match ready!(Pin::new(&mut self.pages).poll_next(context)) {
                 None => return Poll::Ready(None),
-                Some(Ok(page)) => self.here = page.items.into(),
+                Some(Ok(page)) => self.buffered = page.items.into(),
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
             }
         }
@@ -104,6 +104,6 @@ impl<T> Stream for Items<T> {
 
 impl<T> fmt::Debug for Items<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Items").field("here", &self.here.len()).field("pages", &self.pages).finish()
+        f.debug_struct("Items").field("buffered", &self.buffered.len()).field("pages", &self.pages).finish()
     }
 }

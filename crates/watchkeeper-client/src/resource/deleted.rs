@@ -1,16 +1,16 @@
-//! Deleted: gone, or on its way.
+//! The result of a deletion.
 
 use serde::de::DeserializeOwned;
 use watchkeeper_core::Status;
 
 use crate::rest::{Answer, RequestError};
 
-/// What came of a deletion.
+/// The result of a deletion.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Deleted<T> {
-    /// It is gone.
+    /// The object is gone.
     Gone(Box<Status>),
-    /// It was there when the answer was sent, and may be still: it has finalizers, or time to end.
+    /// The object still existed when the response was sent: it has finalizers, or a grace period.
     Going(Box<T>),
 }
 

@@ -1,4 +1,4 @@
-//! List: objects, and what is known of the list as a whole.
+//! Lists of objects.
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -7,32 +7,32 @@ use watchkeeper_wire::protobuf::peek_type;
 use watchkeeper_wire::{Kind, Limits, ListSplitter, decode_bytes, json};
 
 use crate::rest::{Answer, MediaType, Receive, RequestError};
-use crate::transport::Gather;
+use crate::transport::BodyBuffer;
 
-/// Objects, or a page of them.
+/// A list of objects, or a page of one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct List<T> {
     /// The objects.
     pub items: Vec<T>,
-    /// The version of the list.
+    /// The resource version of the list.
     pub version: ResourceVersion,
-    /// Where the next page begins, if there is one.
+    /// The token for the next page, if there is one.
     pub continue_token: Option<String>,
-    /// How many objects the next pages have, where the server says so.
+    /// Number of objects on the following pages, if the server reports it.
     pub remaining: Option<u64>,
 }
 
 impl<T: DeserializeOwned> List<T> {
-    /// Reads a list that has come as a whole.
+    /// Decodes a list that was read whole.
     pub(super) fn read(answer: &Answer) -> Result<Self, RequestError> {
-        match answer.refusal() {
-            Some(status) => Err(answer.refused(status)),
-            None => Self::of(answer).map_err(|why| answer.undecodable(why)),
+        match answer.failure_status() {
+            Some(status) => Err(answer.api_error(status)),
+            None => Self::decode(answer).map_err(|why| answer.undecodable(why)),
         }
     }
 
-    fn of(answer: &Answer) -> Result<Self, String> {
-        let (api_version, kind) = answer.object_type().ok_or("it is no list: it does not say what it is")?;
+    fn decode(answer: &Answer) -> Result<Self, String> {
+        let (api_version, kind) = answer.object_type().ok_or("not a list: apiVersion or kind is missing")?;
         let encoding = match answer.media_type() {
             Some(MediaType::Protobuf) => Encoding::Protobuf,
             _ => Encoding::Json,
@@ -43,54 +43,56 @@ impl<T: DeserializeOwned> List<T> {
     }
 }
 
-/// The kind of the items of a list.
+/// Returns the kind of a list's items.
 fn item_kind(api_version: &str, kind: &str) -> Result<Kind, String> {
-    let item = kind.strip_suffix("List").ok_or_else(|| format!("it is no list but a {kind}"))?;
-    let version: GroupVersion = api_version.parse().map_err(|_| format!("its version is {api_version:?}"))?;
+    let item = kind.strip_suffix("List").ok_or_else(|| format!("not a list: kind is {kind}"))?;
+    let version: GroupVersion =
+        api_version.parse().map_err(|_| format!("invalid apiVersion {api_version:?}"))?;
     Ok(Kind::new(&version.group, &version.version, item))
 }
 
-/// How many bytes an object has at least that has a name. What is shorter is refused before memory is spent on it:
-/// an empty item takes three bytes of a list, and hundreds as a typed object.
-fn least_bytes(encoding: Encoding) -> usize {
+/// Returns the minimum size of an object with a name, in bytes. Shorter items are rejected before memory is spent on
+/// them: an empty item takes three bytes in a list, and hundreds as a typed object.
+fn min_item_bytes(encoding: Encoding) -> usize {
     match encoding {
         Encoding::Json => r#"{"metadata":{"name":"a"}}"#.len(),
-        Encoding::Protobuf => 5, // the tags and lengths of the metadata and the name, and one letter
+        Encoding::Protobuf => 5, // tags and lengths of metadata and name, and one letter
     }
 }
 
-/// The items of a list, read as they come.
+/// The items of a list, decoded as they arrive.
 pub(super) struct Items<T> {
     encoding: Encoding,
     split: ListSplitter,
     kind: Kind,
-    /// Items of built-in kinds do not say what they are, the list does; those of others do.
-    speak_for_themselves: Option<bool>,
-    read: Vec<T>,
+    /// Whether items carry their own apiVersion and kind. Those of built-in kinds do not; the list does.
+    items_are_typed: Option<bool>,
+    items: Vec<T>,
 }
 
 impl<T: DeserializeOwned> Items<T> {
     fn new(encoding: Encoding, kind: Kind) -> Self {
         let split = ListSplitter::new(encoding, Limits::DEFAULT);
-        Self { encoding, split, kind, speak_for_themselves: None, read: Vec::new() }
+        Self { encoding, split, kind, items_are_typed: None, items: Vec::new() }
     }
 
     fn push(&mut self, chunk: Bytes) -> Result<(), String> {
-        let Self { encoding, split, kind, speak_for_themselves, read } = self;
+        let Self { encoding, split, kind, items_are_typed, items } = self;
         split.push(chunk);
         while let Some(item) = split.next().map_err(|error| error.to_string())? {
-            if item.len() < least_bytes(*encoding) {
-                return Err(format!("item {} has no name", read.len()));
+            if item.len() < min_item_bytes(*encoding) {
+                return Err(format!("item {} has no name", items.len()));
             }
-            let speaks = *speak_for_themselves
+            let is_typed = *items_are_typed
                 .get_or_insert_with(|| *encoding == Encoding::Json && json::read_type(item).is_ok());
-            let decoded = match speaks {
-                true => json::check_values(item)
+            let decoded = if is_typed {
+                json::check_values(item)
                     .map_err(|error| error.to_string())
-                    .and_then(|()| serde_json::from_slice(item).map_err(|error| error.to_string())),
-                false => decode_bytes(*encoding, item, kind).map_err(|error| error.to_string()),
+                    .and_then(|()| serde_json::from_slice(item).map_err(|error| error.to_string()))
+            } else {
+                decode_bytes(*encoding, item, kind).map_err(|error| error.to_string())
             };
-            read.push(decoded.map_err(|why| format!("item {}: {why}", read.len()))?);
+            items.push(decoded.map_err(|why| format!("item {}: {why}", items.len()))?);
         }
         Ok(())
     }
@@ -98,7 +100,7 @@ impl<T: DeserializeOwned> Items<T> {
     fn finish(self) -> Result<List<T>, String> {
         let end = self.split.finish().map_err(|error| error.to_string())?;
         Ok(List {
-            items: self.read,
+            items: self.items,
             version: end.version,
             continue_token: end.continue_token,
             remaining: end.remaining.and_then(|count| u64::try_from(count).ok()),
@@ -106,36 +108,36 @@ impl<T: DeserializeOwned> Items<T> {
     }
 }
 
-/// A list that is coming. In protobuf, which says what it is before all else, items are read while the rest
-/// is still on its way; in JSON, once all of it is there.
-pub(super) enum Arriving<T> {
-    /// What has come of it, as long as it does not say that it is a list, or is JSON.
-    Gathered(Gather),
+/// Receives a list. In protobuf, which starts with its type, items are decoded as they arrive; in JSON, after the last
+/// byte.
+pub(super) enum ListReceiver<T> {
+    /// Bytes buffered until the type is known; JSON bodies are always buffered whole.
+    Buffering(BodyBuffer),
     Items(Box<Items<T>>),
 }
 
-impl<T> Default for Arriving<T> {
+impl<T> Default for ListReceiver<T> {
     fn default() -> Self {
-        Self::Gathered(Gather::default())
+        Self::Buffering(BodyBuffer::default())
     }
 }
 
-impl<T: DeserializeOwned> Receive for Arriving<T> {
-    type Received = List<T>;
+impl<T: DeserializeOwned> Receive for ListReceiver<T> {
+    type Output = List<T>;
 
     fn push(&mut self, answer: &Answer, chunk: Bytes) -> Result<(), String> {
-        let gathered = match self {
+        let buffer = match self {
             Self::Items(items) => return items.push(chunk),
-            Self::Gathered(gathered) => gathered,
+            Self::Buffering(buffer) => buffer,
         };
-        gathered.push(chunk);
+        buffer.push(chunk);
         if answer.media_type() != Some(MediaType::Protobuf) {
             return Ok(());
         }
-        let Some((api_version, kind)) = peek_type(gathered.arrived()) else { return Ok(()) };
-        let Ok(kind) = item_kind(api_version, kind) else { return Ok(()) }; // a Status, perhaps
+        let Some((api_version, kind)) = peek_type(buffer.as_slice()) else { return Ok(()) };
+        let Ok(kind) = item_kind(api_version, kind) else { return Ok(()) }; // perhaps a Status
         let mut items = Box::new(Items::new(Encoding::Protobuf, kind));
-        items.push(std::mem::take(gathered).finish())?;
+        items.push(std::mem::take(buffer).finish())?;
         *self = Self::Items(items);
         Ok(())
     }
@@ -143,8 +145,8 @@ impl<T: DeserializeOwned> Receive for Arriving<T> {
     fn finish(self, mut answer: Answer) -> Result<List<T>, RequestError> {
         match self {
             Self::Items(items) => items.finish().map_err(|why| answer.undecodable(why)),
-            Self::Gathered(gathered) => {
-                answer.body = gathered.finish();
+            Self::Buffering(buffer) => {
+                answer.body = buffer.finish();
                 List::read(&answer)
             }
         }
@@ -161,13 +163,13 @@ mod tests {
     use watchkeeper_wire::protobuf::wrap;
     use watchkeeper_wire::transcode::to_protobuf;
 
-    fn answered(media_type: MediaType) -> Answer {
+    fn response(media_type: MediaType) -> Answer {
         let value = HeaderValue::from_static(media_type.as_str());
         let headers = HeaderMap::from_iter([(CONTENT_TYPE, value)]);
         Answer::new(StatusCode::OK, headers, Bytes::new(), "GET /api/v1/pods".to_owned())
     }
 
-    fn in_protobuf(object: &Value) -> Vec<u8> {
+    fn protobuf(object: &Value) -> Vec<u8> {
         let kind = object["kind"].as_str().unwrap();
         let mut body = object.clone();
         body.as_object_mut().unwrap().retain(|name, _| name != "kind" && name != "apiVersion");
@@ -175,18 +177,18 @@ mod tests {
         wrap("v1", kind, &message.unwrap())
     }
 
-    /// What comes of a body that comes in pieces of this length.
-    fn arrived(media_type: MediaType, body: &[u8], length: usize) -> Result<List<Value>, RequestError> {
-        let (answer, mut arriving) = (answered(media_type), Arriving::default());
+    /// Receives a body in chunks of this length.
+    fn receive(media_type: MediaType, body: &[u8], length: usize) -> Result<List<Value>, RequestError> {
+        let (answer, mut receiver) = (response(media_type), ListReceiver::default());
         for chunk in body.chunks(length) {
-            let pushed = arriving.push(&answer, Bytes::copy_from_slice(chunk));
+            let pushed = receiver.push(&answer, Bytes::copy_from_slice(chunk));
             pushed.map_err(|why| answer.undecodable(why))?;
         }
-        arriving.finish(answer)
+        receiver.finish(answer)
     }
 
     #[test]
-    fn a_list_is_the_same_in_whatever_pieces_it_comes() {
+    fn a_list_does_not_depend_on_its_chunks() {
         let pod = |name: &str| json!({"metadata": {"name": name}, "spec": {"nodeName": "n1"}});
         let list = json!({
             "kind": "PodList", "apiVersion": "v1",
@@ -194,34 +196,34 @@ mod tests {
             "items": [pod("a"), pod("b"), pod("c")],
         });
         let bodies =
-            [(MediaType::Json, list.to_string().into_bytes()), (MediaType::Protobuf, in_protobuf(&list))];
+            [(MediaType::Json, list.to_string().into_bytes()), (MediaType::Protobuf, protobuf(&list))];
         for (media_type, body) in bodies {
-            let whole = arrived(media_type, &body, body.len()).unwrap();
+            let whole = receive(media_type, &body, body.len()).unwrap();
             assert_eq!((whole.items.len(), &whole.version, whole.remaining), (3, &7.into(), Some(3)));
             assert_eq!(
                 (&whole.items[1]["kind"], &whole.items[1]["metadata"]["name"]),
                 (&json!("Pod"), &json!("b"))
             );
             for length in 1..body.len() {
-                assert_eq!(arrived(media_type, &body, length).unwrap(), whole, "{media_type:?} by {length}");
+                assert_eq!(receive(media_type, &body, length).unwrap(), whole, "{media_type:?} by {length}");
             }
-            // The last four bytes of the envelope are two empty texts, which need not be there.
+            // The last four bytes of the envelope are two empty strings, which are optional.
             for length in 1..body.len() - 4 {
-                assert!(arrived(media_type, &body[..length], 16).is_err(), "{media_type:?} up to {length}");
+                assert!(receive(media_type, &body[..length], 16).is_err(), "{media_type:?} up to {length}");
             }
         }
     }
 
     #[test]
-    fn what_is_no_list_is_told_as_what_it_is() {
+    fn other_objects_are_reported_by_their_kind() {
         let status =
             json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "no", "code": 500});
         for length in [1, 7, 1_000] {
-            let error = arrived(MediaType::Protobuf, &in_protobuf(&status), length).unwrap_err();
+            let error = receive(MediaType::Protobuf, &protobuf(&status), length).unwrap_err();
             assert_eq!(error.status().unwrap().message, "no");
         }
         let pod = json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}});
-        let error = arrived(MediaType::Protobuf, &in_protobuf(&pod), 5).unwrap_err();
-        assert!(error.to_string().ends_with("it is no list but a Pod"), "{error}");
+        let error = receive(MediaType::Protobuf, &protobuf(&pod), 5).unwrap_err();
+        assert!(error.to_string().ends_with("not a list: kind is Pod"), "{error}");
     }
 }

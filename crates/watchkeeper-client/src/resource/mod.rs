@@ -1,10 +1,11 @@
-//! Resource: the verbs of one resource, over objects of any type that can be written and read.
+//! Resource client: the verbs of one resource, for any serializable type.
 //!
-//! From: a [`RestClient`] and the name of a resource.
-//! To:   objects of a type: a tree of values ([`dynamic`](crate::dynamic)), a generated type, one's own.
+//! Input: a [`RestClient`] and the name of a resource.
+//! Output: objects of a type: untyped ([`dynamic`](crate::dynamic)), generated, or the caller's own.
 //!
-//! - V1: what is written is sent as serde writes it; its name is read from there. No trait binds the type.
-//! - V2: every object that is returned says what it is, items of lists too, if its type can hold it.
+//! Invariants:
+//! - `resource.V1`: an object is sent as serde serializes it, and its name is read from there. No trait binds the type.
+//! - `resource.V2`: every returned object has its apiVersion and kind, also in lists, if its type has these fields.
 
 mod deleted;
 mod list;
@@ -30,11 +31,11 @@ pub use options::{ApplyOptions, DeleteOptions, ListOptions, Propagation, WriteOp
 pub use verbs::DeletedMany;
 pub use watch::EventStream;
 
-/// The most bytes of an answer that is a single object: as many as an item of a list or of a watch may have. A request
-/// of [`ResourceClient::rest`] can have a [limit](Request::max_response_bytes) of its own.
+/// Maximum size of a response with a single object, in bytes; as for an item of a list or watch. A request
+/// of [`ResourceClient::rest`] can set its own [limit](Request::max_response_bytes).
 pub const MAX_OBJECT_BYTES: u64 = Limits::DEFAULT.object_bytes as u64;
 
-/// The objects of one resource as `T`s, in one namespace or in all. Clones are cheap.
+/// A client for the objects of one resource, in one namespace or in all. Clones are cheap. (kube-rs: `Api<T>`.)
 ///
 /// ```no_run
 /// # async fn example(client: watchkeeper_client::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -42,7 +43,7 @@ pub const MAX_OBJECT_BYTES: u64 = Limits::DEFAULT.object_bytes as u64;
 /// use watchkeeper_client::resource::ResourceClient;
 /// use watchkeeper_wire::Kind;
 ///
-/// /// All that this program wants to know of a pod.
+/// /// The part of a pod that this program uses.
 /// #[derive(Serialize, Deserialize)]
 /// struct Placed {
 ///     spec: Spec,
@@ -64,7 +65,7 @@ pub const MAX_OBJECT_BYTES: u64 = Limits::DEFAULT.object_bytes as u64;
 pub struct ResourceClient<T> {
     client: RestClient,
     resource: GroupVersionResource,
-    /// `None` where only the server knows: then in JSON.
+    /// `None` if unknown: then objects are JSON.
     kind: Option<Kind>,
     namespace: Option<String>,
     shape: Shape,
@@ -72,19 +73,19 @@ pub struct ResourceClient<T> {
 }
 
 impl<T> ResourceClient<T> {
-    /// The objects of a resource, whatever kind they are. The client must speak JSON.
+    /// Creates a client for a resource of unknown kind. `client` must use JSON.
     pub(crate) fn untyped(client: RestClient, resource: GroupVersionResource) -> Self {
         Self { client, resource, kind: None, namespace: None, shape: Shape::Whole, of: PhantomData }
     }
 
-    /// Who hears of the server's warnings: see [`RestClient::warnings`].
+    /// Sets the handler for the server's warnings: see [`RestClient::warnings`].
     #[must_use]
     pub fn warnings(mut self, warnings: Arc<dyn Warnings>) -> Self {
         self.client = self.client.warnings(warnings);
         self
     }
 
-    /// The objects of a resource that are of this kind. The client's path is that of the group and version.
+    /// Creates a client for a resource of this kind. The path of `client` must be that of the group version.
     pub fn new(client: RestClient, resource: &str, kind: Kind) -> Self {
         let name = kind.name();
         let resource = GroupVersionResource {
@@ -95,36 +96,36 @@ impl<T> ResourceClient<T> {
         Self { kind: Some(kind), ..Self::untyped(client, resource) }
     }
 
-    /// Only in this namespace; an empty one stands for all of them.
+    /// Restricts the client to a namespace; empty means all namespaces.
     #[must_use]
     pub fn namespace(mut self, namespace: &str) -> Self {
         self.namespace = Some(namespace.to_owned()).filter(|namespace| !namespace.is_empty());
         self
     }
 
-    /// In this encoding. One that was made without a kind must be left in JSON.
+    /// Sets the encoding. A client without a kind must keep JSON.
     #[must_use]
     pub fn content(mut self, content: Content) -> Self {
         self.client = self.client.content(content);
         self
     }
 
-    /// In which namespace; `None` for all of them.
+    /// Returns the namespace; `None` for all namespaces.
     pub fn in_namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
 
-    /// Which resource this is of.
+    /// Returns the resource.
     pub fn resource(&self) -> &GroupVersionResource {
         &self.resource
     }
 
-    /// Requests of the same group and version.
+    /// Returns the REST client of the group version.
     pub fn rest(&self) -> &RestClient {
         &self.client
     }
 
-    /// The same objects as another type.
+    /// Returns a client for the same objects as another type.
     pub fn viewed_as<V>(&self) -> ResourceClient<V> {
         ResourceClient {
             client: self.client.clone(),
@@ -136,12 +137,12 @@ impl<T> ResourceClient<T> {
         }
     }
 
-    /// Only the metadata of the same objects: the server sends nothing else.
+    /// Returns a client for the metadata of the same objects; the server sends nothing else.
     pub fn metadata<M>(&self) -> ResourceClient<M> {
         ResourceClient { shape: Shape::Metadata, ..self.viewed_as() }
     }
 
-    /// The collection as the cache wants it. It is read in the encoding of this client.
+    /// Returns the collection as a source for an informer, in the encoding of this client.
     pub fn source(&self, kind: &str) -> RestSource {
         let kind = Kind::new(&self.resource.group, &self.resource.version, kind);
         let source = RestSource::new(self.client.clone(), &self.resource.resource, kind);
@@ -151,7 +152,7 @@ impl<T> ResourceClient<T> {
         }
     }
 
-    fn all(&self, method: Method) -> Request {
+    fn collection_request(&self, method: Method) -> Request {
         let request = self.client.request(method).resource(&self.resource.resource).shape(self.shape);
         match &self.namespace {
             Some(namespace) => request.namespace(namespace),
@@ -159,12 +160,12 @@ impl<T> ResourceClient<T> {
         }
     }
 
-    fn one(&self, method: Method, name: &str) -> Request {
-        self.limited(self.all(method).name(name))
+    fn object_request(&self, method: Method, name: &str) -> Request {
+        self.limit_to_object(self.collection_request(method).name(name))
     }
 
-    /// A request that is answered by a single object.
-    fn limited(&self, request: Request) -> Request {
+    /// Limits the response to the size of a single object.
+    fn limit_to_object(&self, request: Request) -> Request {
         request.max_response_bytes(MAX_OBJECT_BYTES.min(self.client.transport().max_response_bytes()))
     }
 }
@@ -177,7 +178,7 @@ impl<T> Clone for ResourceClient<T> {
 
 impl<T> fmt::Debug for ResourceClient<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("ResourceClient");
-        shown.field("resource", &self.resource).field("namespace", &self.namespace).finish_non_exhaustive()
+        let mut debug = f.debug_struct("ResourceClient");
+        debug.field("resource", &self.resource).field("namespace", &self.namespace).finish_non_exhaustive()
     }
 }

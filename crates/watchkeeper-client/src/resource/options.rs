@@ -1,18 +1,18 @@
-//! What can be said besides the object.
+//! Options of requests.
 
 use serde_json::{Value, json};
 use watchkeeper_core::{FieldSelector, LabelSelector, ListRequest};
 
 use crate::rest::Request;
 
-/// Which objects, and which state of them.
+/// Options of lists and watches.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ListOptions {
-    /// Only those with such labels.
+    /// Selects by labels.
     pub labels: LabelSelector,
-    /// Only those with such fields.
+    /// Selects by fields.
     pub fields: FieldSelector,
-    /// Which state, which page, and how many at once.
+    /// Resource version, page and limit.
     pub request: ListRequest,
 }
 
@@ -22,15 +22,14 @@ impl ListOptions {
     }
 }
 
-/// How an object is written.
+/// Options of writes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// Whether nothing is written in the end.
+    /// Whether to validate the request without persisting it.
     pub dry_run: bool,
-    /// Who writes; by default the server takes it from the user agent.
+    /// The field manager; by default the server derives it from the user agent.
     pub field_manager: Option<String>,
-    /// Whether fields that the server does not know are refused (`Strict`), warned of (`Warn`) or dropped
-    /// (`Ignore`); the server's choice by default.
+    /// How the server handles unknown fields: `Strict` (reject), `Warn` or `Ignore` (drop); its own default if not set.
     pub field_validation: Option<String>,
 }
 
@@ -50,40 +49,40 @@ impl WriteOptions {
     }
 }
 
-/// How an object is applied.
+/// Options of server-side apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplyOptions {
-    /// Who applies: the server remembers whose which field is.
+    /// The field manager, which owns the applied fields.
     pub field_manager: String,
-    /// Whether fields of others are taken over.
+    /// Whether to take over fields owned by other managers.
     pub force: bool,
-    /// Whether nothing is written in the end.
+    /// Whether to validate the request without persisting it.
     pub dry_run: bool,
 }
 
-/// What becomes of the objects that an object owns.
+/// What to do with the dependents of a deleted object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Propagation {
-    /// They go after it.
+    /// Delete them afterwards.
     Background,
-    /// They go before it.
+    /// Delete them first.
     Foreground,
-    /// They stay.
+    /// Keep them.
     Orphan,
 }
 
-/// How an object is deleted.
+/// Options of deletions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeleteOptions {
-    /// How long it may take to end; the kind's own time by default.
+    /// Grace period in seconds; the kind's default if not set.
     pub grace_period_seconds: Option<i64>,
-    /// What becomes of the objects that it owns; the kind's own rule by default.
+    /// What to do with dependents; the kind's default if not set.
     pub propagation: Option<Propagation>,
-    /// Only if it is this one.
+    /// Precondition: the UID of the object.
     pub uid: Option<String>,
-    /// Only in this version.
+    /// Precondition: the resource version of the object.
     pub resource_version: Option<String>,
-    /// Whether nothing is deleted in the end.
+    /// Whether to validate the request without persisting it.
     pub dry_run: bool,
 }
 

@@ -1,10 +1,10 @@
-//! Subresources: parts of an object that are read and written apart, and what can be asked of it.
+//! Subresources of objects.
 
 use http::Method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::verbs::{applied, patched};
+use super::verbs::{send_apply, send_patch};
 use super::{ApplyOptions, ResourceClient, WriteOptions};
 use crate::rest::{PatchKind, RequestError};
 
@@ -12,16 +12,16 @@ impl<T> ResourceClient<T> {
     /// Reads a subresource of an object: `status`, `scale`.
     ///
     /// # Errors
-    /// As [`get`](Self::get); so for all that follow.
+    /// As [`get`](Self::get). The same applies to all methods below.
     pub async fn get_subresource<S: DeserializeOwned>(
         &self,
         name: &str,
         subresource: &str,
     ) -> Result<S, RequestError> {
-        self.one(Method::GET, name).subresource(subresource).send().await?.into()
+        self.object_request(Method::GET, name).subresource(subresource).send().await?.into()
     }
 
-    /// Creates below an object: `eviction`, `binding`, `token`.
+    /// Creates a subresource of an object: `eviction`, `binding`, `token`.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -32,11 +32,11 @@ impl<T> ResourceClient<T> {
         object: &impl Serialize,
         options: &WriteOptions,
     ) -> Result<S, RequestError> {
-        let request = self.one(Method::POST, name).subresource(subresource);
+        let request = self.object_request(Method::POST, name).subresource(subresource);
         options.add_to(request).object(object).send().await?.into()
     }
 
-    /// Writes a subresource of an object, such as its `status`, and nothing else.
+    /// Updates a subresource of an object, such as its `status`, and nothing else.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -46,12 +46,12 @@ impl<T> ResourceClient<T> {
         object: &S,
         options: &WriteOptions,
     ) -> Result<S, RequestError> {
-        let written = self.written(object)?;
-        let request = self.one(Method::PUT, &written.name).subresource(subresource);
-        options.add_to(request).written_object(written.json).send().await?.into()
+        let encoded = self.encode(object)?;
+        let request = self.object_request(Method::PUT, &encoded.name).subresource(subresource);
+        options.add_to(request).json_object(encoded.json).send().await?.into()
     }
 
-    /// Changes a subresource of an object.
+    /// Patches a subresource of an object.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -63,10 +63,10 @@ impl<T> ResourceClient<T> {
         patch: &impl Serialize,
         options: &WriteOptions,
     ) -> Result<S, RequestError> {
-        patched(self.one(Method::PATCH, name).subresource(subresource), kind, patch, options).await
+        send_patch(self.object_request(Method::PATCH, name).subresource(subresource), kind, patch, options).await
     }
 
-    /// Makes a subresource of an object what a manager wants of it.
+    /// Applies a subresource of an object (server-side apply).
     ///
     /// # Errors
     /// As [`apply`](Self::apply).
@@ -76,14 +76,14 @@ impl<T> ResourceClient<T> {
         object: &impl Serialize,
         options: &ApplyOptions,
     ) -> Result<S, RequestError> {
-        let written = self.written(object)?;
-        let request = self.one(Method::PATCH, &written.name).subresource(subresource);
-        applied(request, written.json, options).await
+        let encoded = self.encode(object)?;
+        let request = self.object_request(Method::PATCH, &encoded.name).subresource(subresource);
+        send_apply(request, encoded.json, options).await
     }
 }
 
 impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
-    /// An object, as its status has it.
+    /// Reads an object through its `status` subresource.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -91,7 +91,7 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
         self.get_subresource(name, "status").await
     }
 
-    /// Writes the status of an object, and nothing else of it.
+    /// Updates the status of an object, and nothing else.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -99,7 +99,7 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
         self.update_subresource("status", object, options).await
     }
 
-    /// Changes the status of an object, and nothing else of it.
+    /// Patches the status of an object, and nothing else.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -113,7 +113,7 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
         self.patch_subresource(name, "status", kind, patch, options).await
     }
 
-    /// Makes the status of an object what a manager wants of it.
+    /// Applies the status of an object (server-side apply).
     ///
     /// # Errors
     /// As [`apply`](Self::apply).

@@ -1,4 +1,4 @@
-//! The verbs.
+//! The verbs of a resource.
 
 use bytes::Bytes;
 use http::Method;
@@ -7,23 +7,23 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use watchkeeper_core::Status;
 
-use super::list::Arriving;
+use super::list::ListReceiver;
 use super::{ApplyOptions, DeleteOptions, Deleted, List, ListOptions, ResourceClient, WriteOptions};
 use crate::rest::{InvalidRequest, PatchKind, Request, RequestError, Shape};
 
 impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
-    /// One object.
+    /// Reads an object.
     ///
     /// # Errors
-    /// As [`Request::send`]; so for all that follow.
+    /// As [`Request::send`]. The same applies to all methods below.
     pub async fn get(&self, name: &str) -> Result<T, RequestError> {
-        self.one(Method::GET, name).send().await?.into()
+        self.object_request(Method::GET, name).send().await?.into()
     }
 
-    /// One object, or `None` where there is none of that name.
+    /// Reads an object; `None` if it does not exist. (kube-rs: `get_opt`.)
     ///
     /// # Errors
-    /// As [`get`](Self::get), less that.
+    /// As [`get`](Self::get), except if the object does not exist.
     pub async fn find(&self, name: &str) -> Result<Option<T>, RequestError> {
         match self.get(name).await {
             Err(error) if error.is_not_found() => Ok(None),
@@ -31,12 +31,12 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
         }
     }
 
-    /// The objects that are selected, or a page of them.
+    /// Lists objects, or a page of them.
     ///
     /// # Errors
     /// As [`get`](Self::get).
     pub async fn list(&self, options: &ListOptions) -> Result<List<T>, RequestError> {
-        self.many(Method::GET, options).receive(Arriving::default()).await
+        self.list_request(Method::GET, options).receive(ListReceiver::default()).await
     }
 
     /// Creates an object.
@@ -44,20 +44,21 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
     /// # Errors
     /// As [`get`](Self::get).
     pub async fn create(&self, object: &T, options: &WriteOptions) -> Result<T, RequestError> {
-        options.add_to(self.limited(self.all(Method::POST))).object(object).send().await?.into()
+        let request = self.limit_to_object(self.collection_request(Method::POST));
+        options.add_to(request).object(object).send().await?.into()
     }
 
-    /// Writes an object as a whole. With its version, it must be the newest one.
+    /// Replaces an object. If it has a resource version, that must be the current one.
     ///
     /// # Errors
     /// As [`get`](Self::get).
     pub async fn update(&self, object: &T, options: &WriteOptions) -> Result<T, RequestError> {
-        let written = self.written(object)?;
-        let request = self.one(Method::PUT, &written.name);
-        options.add_to(request).written_object(written.json).send().await?.into()
+        let encoded = self.encode(object)?;
+        let request = self.object_request(Method::PUT, &encoded.name);
+        options.add_to(request).json_object(encoded.json).send().await?.into()
     }
 
-    /// Changes an object.
+    /// Patches an object.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -68,18 +69,18 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
         patch: &impl Serialize,
         options: &WriteOptions,
     ) -> Result<T, RequestError> {
-        patched(self.one(Method::PATCH, name), kind, patch, options).await
+        send_patch(self.object_request(Method::PATCH, name), kind, patch, options).await
     }
 
-    /// Makes an object what a manager wants of it, or creates it. What is applied says its kind, its
-    /// version and its name, and has only the fields that this manager wants to have a say in.
+    /// Applies an object (server-side apply), creating it if necessary. `object` has its apiVersion, kind and name, and
+    /// only those fields that the manager wants to own.
     ///
     /// # Errors
-    /// As [`get`](Self::get). A field that another manager wants otherwise is a conflict, unless it is
-    /// [forced](ApplyOptions::force).
+    /// As [`get`](Self::get). A field owned by another manager with another value is a conflict, unless
+    /// [`force`](ApplyOptions::force) is set.
     pub async fn apply(&self, object: &impl Serialize, options: &ApplyOptions) -> Result<T, RequestError> {
-        let written = self.written(object)?;
-        applied(self.one(Method::PATCH, &written.name), written.json, options).await
+        let encoded = self.encode(object)?;
+        send_apply(self.object_request(Method::PATCH, &encoded.name), encoded.json, options).await
     }
 
     /// Deletes an object.
@@ -87,19 +88,19 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
     /// # Errors
     /// As [`get`](Self::get).
     pub async fn delete(&self, name: &str, options: &DeleteOptions) -> Result<Deleted<T>, RequestError> {
-        Deleted::read(self.one(Method::DELETE, name).object(&options.body()).send().await?)
+        Deleted::read(self.object_request(Method::DELETE, name).object(&options.body()).send().await?)
     }
 
-    /// Deletes the objects that are selected.
+    /// Deletes all objects that match.
     ///
     /// # Errors
-    /// As [`get`](Self::get). What has been deleted by then stays so.
+    /// As [`get`](Self::get). Objects deleted before the error stay deleted.
     pub async fn delete_collection(
         &self,
         list: &ListOptions,
         options: &DeleteOptions,
     ) -> Result<DeletedMany<T>, RequestError> {
-        let answer = self.many(Method::DELETE, list).object(&options.body()).send().await?;
+        let answer = self.list_request(Method::DELETE, list).object(&options.body()).send().await?;
         match answer.object_type() {
             Some((_, kind)) if kind == "Status" => Ok(DeletedMany::Gone(Box::new(answer.into()?))),
             _ => Ok(DeletedMany::Going(List::read(&answer)?)),
@@ -107,33 +108,33 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
     }
 }
 
-/// What came of deleting many objects.
+/// The result of deleting a collection.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DeletedMany<T> {
-    /// They are gone.
+    /// The objects are gone.
     Gone(Box<Status>),
-    /// Those that were selected. Some may be there still: they have finalizers, or time to end.
+    /// The matching objects. Some may still exist: they have finalizers, or a grace period.
     Going(List<T>),
 }
 
-/// An object as it is sent.
-pub(super) struct Written {
+/// A serialized object and its name.
+pub(super) struct EncodedObject {
     pub(super) json: Bytes,
     pub(super) name: String,
 }
 
 impl<T> ResourceClient<T> {
-    /// A request that is answered by a list.
-    fn many(&self, method: Method, options: &ListOptions) -> Request {
-        let request = options.add_to(self.all(method));
+    /// Creates a request whose response is a list.
+    fn list_request(&self, method: Method, options: &ListOptions) -> Request {
+        let request = options.add_to(self.collection_request(method));
         match self.shape {
             Shape::Whole => request,
             _ => request.shape(Shape::MetadataList),
         }
     }
 
-    /// Writes an object, and reads its name back (V1).
-    pub(super) fn written(&self, object: &impl Serialize) -> Result<Written, RequestError> {
+    /// Serializes an object and reads its name back (`resource.V1`).
+    pub(super) fn encode(&self, object: &impl Serialize) -> Result<EncodedObject, RequestError> {
         #[derive(Deserialize)]
         struct Named {
             #[serde(default)]
@@ -144,19 +145,19 @@ impl<T> ResourceClient<T> {
             #[serde(default)]
             name: String,
         }
-        let read = serde_json::to_vec(object)
+        let encoded = serde_json::to_vec(object)
             .and_then(|json| Ok((serde_json::from_slice::<Named>(&json)?.metadata.name, json)));
-        match read {
-            Ok((name, json)) => Ok(Written { json: json.into(), name }),
+        match encoded {
+            Ok((name, json)) => Ok(EncodedObject { json: json.into(), name }),
             Err(error) => Err(RequestError::Invalid {
-                request: self.all(Method::PUT).description(),
+                request: self.collection_request(Method::PUT).description(),
                 source: InvalidRequest::Body { why: error.to_string() },
             }),
         }
     }
 }
 
-pub(super) async fn patched<T: DeserializeOwned>(
+pub(super) async fn send_patch<T: DeserializeOwned>(
     request: Request,
     kind: PatchKind,
     patch: &impl Serialize,
@@ -170,7 +171,7 @@ pub(super) async fn patched<T: DeserializeOwned>(
     request.body(json).send().await?.into()
 }
 
-pub(super) async fn applied<T: DeserializeOwned>(
+pub(super) async fn send_apply<T: DeserializeOwned>(
     request: Request,
     json: Bytes,
     options: &ApplyOptions,

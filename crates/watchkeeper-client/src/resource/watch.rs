@@ -1,4 +1,4 @@
-//! Watch: changes as they happen.
+//! Watches of a resource.
 
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -11,37 +11,37 @@ use watchkeeper_wire::{Kind, Limits, decode_bytes};
 
 use super::{ListOptions, ResourceClient};
 use crate::rest::Shape;
-use crate::source::{Read, encoding_of, watched};
+use crate::source::{Read, encoding_of, open_watch};
 
-/// Events, until the watch ends.
+/// A stream of watch events.
 pub type EventStream<T> = Pin<Box<dyn Stream<Item = Result<WatchEvent<T>, WatchError>> + Send>>;
 
 impl<T: DeserializeOwned + Send + 'static> ResourceClient<T> {
-    /// Changes of the objects that are selected. Of the options only the selectors count.
+    /// Watches objects. Only the selectors of `options` are used.
     ///
-    /// The stream ends when the server ends the watch. It is not opened again: that is for an informer.
+    /// The stream ends when the server ends the watch. It is not reopened; use an informer for that.
     ///
     /// # Errors
-    /// If the server does not open it. What goes wrong later is the last item of the stream.
+    /// If the watch cannot be opened. Later errors are the last item of the stream.
     pub async fn watch(
         &self,
         request: &WatchRequest,
         options: &ListOptions,
     ) -> Result<EventStream<T>, WatchError> {
-        let asked = self.all(Method::GET).params(request.query());
-        let asked = asked.selecting(&options.labels, &options.fields);
+        let watch = self.collection_request(Method::GET).params(request.query());
+        let watch = watch.selecting(&options.labels, &options.fields);
         let kind = match self.shape {
             Shape::Metadata | Shape::MetadataList => {
                 Some(Kind::new("meta.k8s.io", "v1", "PartialObjectMetadata"))
             }
             Shape::Whole => self.kind.clone(),
         };
-        let events = watched(asked, Typed { kind, of: PhantomData }).await?;
+        let events = open_watch(watch, Typed { kind, of: PhantomData }).await?;
         Ok(Box::pin(events))
     }
 }
 
-/// Reads objects as a type.
+/// Decodes objects as a type.
 struct Typed<T> {
     kind: Option<Kind>,
     of: PhantomData<fn() -> T>,
@@ -60,10 +60,10 @@ impl<T: DeserializeOwned> Read for Typed<T> {
 
     fn object(&mut self, encoding: Encoding, bytes: &[u8]) -> Result<T, BoxError> {
         match (encoding, &self.kind) {
-            // An object of an event says what it is.
+            // JSON objects in events carry their type.
             (Encoding::Json, _) => Ok(serde_json::from_slice(bytes)?),
             (Encoding::Protobuf, Some(kind)) => Ok(decode_bytes(encoding, bytes, kind)?),
-            (Encoding::Protobuf, None) => Err("it is in protobuf, and its kind is not known".into()),
+            (Encoding::Protobuf, None) => Err("cannot decode protobuf without a known kind".into()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Answer: what the server sent back, and what it is.
+//! Responses, and the Status of failed requests.
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -13,53 +13,54 @@ use super::content::MediaType;
 use super::request::Request;
 use super::retry::retry_after;
 
-/// An answer that is no failure.
+/// A successful response.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// The code: 200 or 201, mostly.
+    /// The status code, usually 200 or 201.
     pub code: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
-    /// The body as it came, decompressed.
+    /// The body, decompressed.
     pub body: Bytes,
     request: String,
 }
 
 impl Answer {
-    /// Whether the object is new.
+    /// Returns whether an object was created.
     pub fn was_created(&self) -> bool {
         self.code == StatusCode::CREATED
     }
 
-    /// The object, from JSON or from protobuf.
+    /// Decodes the object, from JSON or protobuf.
     ///
     /// # Errors
-    /// If the body is empty, or is something else, or has too many values (R6). A Status that says failure is that failure.
+    /// If the body is empty, of another type, or has too many values (`rest.R6`). A failure Status is returned as
+    /// that failure.
     pub fn into<T: DeserializeOwned>(self) -> Result<T, RequestError> {
         if self.body.is_empty() {
-            return Err(self.undecodable("it is empty"));
+            return Err(self.undecodable("empty body"));
         }
-        if let Some(status) = self.refusal() {
-            return Err(self.refused(status));
+        if let Some(status) = self.failure_status() {
+            return Err(self.api_error(status));
         }
         let read = match self.media_type() {
             Some(MediaType::Json) => json::check_values(&self.body)
                 .map_err(|error| error.to_string())
                 .and_then(|()| serde_json::from_slice(&self.body).map_err(|error| error.to_string())),
-            Some(MediaType::Protobuf) => opened(&self.body).and_then(|(message, kind)| {
+            Some(MediaType::Protobuf) => open_envelope(&self.body).and_then(|(message, kind)| {
                 decode_bytes(Encoding::Protobuf, message, &kind).map_err(|error| error.to_string())
             }),
-            None => Err(format!("its media type is {:?}", self.headers.get(CONTENT_TYPE))),
+            None => Err(format!("unsupported media type {:?}", self.headers.get(CONTENT_TYPE))),
         };
         read.map_err(|why| self.undecodable(why))
     }
 
-    /// The encoding of the body; `None` if it is no object.
+    /// Returns the encoding of the body; `None` if it is not an object.
     pub fn media_type(&self) -> Option<MediaType> {
         MediaType::of(self.headers.get(CONTENT_TYPE))
     }
 
-    /// `apiVersion` and `kind` of the object, where it says so.
+    /// Returns the `apiVersion` and `kind` of the object, if present.
     pub fn object_type(&self) -> Option<(String, String)> {
         match self.media_type()? {
             MediaType::Json => json::read_type(&self.body).ok(),
@@ -70,17 +71,15 @@ impl Answer {
         }
     }
 
-    /// The Status that the body is, if it says failure.
-    pub(crate) fn refusal(&self) -> Option<Status> {
-        // Most answers are none, and long: only one that begins like a Status is read for one.
+    /// Returns the body as a Status, if it is one that reports failure.
+    pub(crate) fn failure_status(&self) -> Option<Status> {
+        // Most bodies are long and not a Status: only one that starts like a Status is parsed.
         let beginning = &self.body[..self.body.len().min(64)];
-        match beginning.windows(6).any(|text| text == b"Status") {
-            true => failure(&self.headers, &self.body),
-            false => None,
-        }
+        let may_be_status = beginning.windows(6).any(|text| text == b"Status");
+        may_be_status.then(|| failure(&self.headers, &self.body))?
     }
 
-    pub(crate) fn refused(&self, status: Status) -> RequestError {
+    pub(crate) fn api_error(&self, status: Status) -> RequestError {
         RequestError::Refused { request: self.request.clone(), status: Box::new(status) }
     }
 
@@ -93,16 +92,16 @@ impl Answer {
     }
 }
 
-/// A message without its envelope, and its kind.
-fn opened(body: &[u8]) -> Result<(&[u8], Kind), String> {
+/// Splits a protobuf body into its message and kind.
+fn open_envelope(body: &[u8]) -> Result<(&[u8], Kind), String> {
     let envelope = Envelope::open(body).map_err(|error| error.to_string())?;
     let version: GroupVersion =
-        envelope.api_version.parse().map_err(|_| format!("its version is {:?}", envelope.api_version))?;
+        envelope.api_version.parse().map_err(|_| format!("invalid apiVersion {:?}", envelope.api_version))?;
     let kind = Kind::new(&version.group, &version.version, envelope.kind);
     Ok((envelope.message, kind))
 }
 
-/// The status in a body, if it is one that says failure.
+/// Returns the body as a Status, if it is one that reports failure.
 fn failure(headers: &HeaderMap, body: &[u8]) -> Option<Status> {
     let status: Status = match MediaType::of(headers.get(CONTENT_TYPE))? {
         MediaType::Json => {
@@ -117,7 +116,7 @@ fn failure(headers: &HeaderMap, body: &[u8]) -> Option<Status> {
             serde_json::from_slice(body).ok()?
         }
         MediaType::Protobuf => {
-            let (message, kind) = opened(body).ok()?;
+            let (message, kind) = open_envelope(body).ok()?;
             if kind.kind() != "Status" {
                 return None;
             }
@@ -127,8 +126,8 @@ fn failure(headers: &HeaderMap, body: &[u8]) -> Option<Status> {
     status.is_failure().then_some(status)
 }
 
-/// What a refusal says, or what its code means where it says nothing.
-pub(super) fn refusal(request: &Request, code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Status {
+/// Returns the Status of a failed request: the body's, or one for the status code.
+pub(super) fn status_for(request: &Request, code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Status {
     if let Some(status) = failure(headers, body) {
         return status;
     }

@@ -1,4 +1,4 @@
-//! Call: what is told of one request, to metrics and to traces.
+//! Metrics and tracing of one request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,17 +13,18 @@ use super::request::Request;
 use crate::Transport;
 use crate::metrics::{ERROR_CODE, RequestLabels};
 
-/// From when on a wait for the limiter is logged, and from when on it is more than a detail.
+/// A wait for the rate limiter longer than this is logged at debug level.
 const LONG_WAIT: Duration = Duration::from_millis(50);
+/// A wait for the rate limiter longer than this is logged at info level.
 const VERY_LONG_WAIT: Duration = Duration::from_secs(1);
 
-/// A request, as it is told of: without names, values, or credentials.
+/// A request as seen by metrics and traces: without names, values or credentials.
 pub(super) struct Call {
     transport: Transport,
     method: http::Method,
     template: String,
     limiter: Option<Arc<Limiter>>,
-    /// Of the whole request.
+    /// Covers the whole request.
     pub(super) span: Span,
 }
 
@@ -42,14 +43,15 @@ impl Call {
         Self { transport, method, template, limiter: request.client.limiter.clone(), span }
     }
 
-    /// Tells how long it took once this is dropped: however the request ends.
-    pub(super) fn time(&self) -> Timed<'_> {
-        Timed { call: self, begun: Instant::now() }
+    /// Records the duration when the returned guard is dropped, however the request ends.
+    pub(super) fn time(&self) -> DurationGuard<'_> {
+        DurationGuard { call: self, started: Instant::now() }
     }
 
-    /// Tells how an attempt has ended once this is dropped: without an answer, unless it is given one (N2).
-    pub(super) fn attempt(&self, number: u32) -> Attempted<'_> {
-        Attempted { call: self, number, code: None }
+    /// Records the result of an attempt when the returned guard is dropped: an error, unless its code is set
+    /// (`metrics.N2`).
+    pub(super) fn attempt(&self, number: u32) -> AttemptGuard<'_> {
+        AttemptGuard { call: self, number, code: None }
     }
 
     pub(super) fn sent(&self, bytes: Option<u64>) {
@@ -62,16 +64,16 @@ impl Call {
         self.transport.metrics().response_size(&self.labels(), bytes as u64);
     }
 
-    /// Returns once the limiter lets an attempt through.
+    /// Waits until the rate limiter permits an attempt.
     pub(super) async fn wait(&self) {
         let Some(limiter) = &self.limiter else { return };
-        let begun = Instant::now();
+        let started = Instant::now();
         limiter.wait().await;
-        let waited = begun.elapsed();
-        if waited > VERY_LONG_WAIT && limiter.is_news() {
-            tracing::info!(?waited, "a request has waited for the client's own limiter");
+        let waited = started.elapsed();
+        if waited > VERY_LONG_WAIT && limiter.should_log() {
+            tracing::info!(?waited, "request delayed by the client-side rate limiter");
         } else if waited > LONG_WAIT {
-            tracing::debug!(?waited, "a request has waited for the client's own limiter");
+            tracing::debug!(?waited, "request delayed by the client-side rate limiter");
         }
         self.transport.metrics().rate_limiter_duration(&self.labels(), waited);
     }
@@ -81,26 +83,26 @@ impl Call {
     }
 }
 
-/// The time that a request takes.
-pub(super) struct Timed<'a> {
+/// Records the duration of a request on drop.
+pub(super) struct DurationGuard<'a> {
     call: &'a Call,
-    begun: Instant,
+    started: Instant,
 }
 
-impl Drop for Timed<'_> {
+impl Drop for DurationGuard<'_> {
     fn drop(&mut self) {
-        self.call.transport.metrics().request_duration(&self.call.labels(), self.begun.elapsed());
+        self.call.transport.metrics().request_duration(&self.call.labels(), self.started.elapsed());
     }
 }
 
-/// An attempt that has begun; the first has number 0.
-pub(super) struct Attempted<'a> {
+/// Records the result of an attempt on drop. The first attempt has number 0.
+pub(super) struct AttemptGuard<'a> {
     call: &'a Call,
     number: u32,
     pub(super) code: Option<StatusCode>,
 }
 
-impl Drop for Attempted<'_> {
+impl Drop for AttemptGuard<'_> {
     fn drop(&mut self) {
         let code = self.code.as_ref().map_or(ERROR_CODE, StatusCode::as_str);
         self.call.span.record("attempts", self.number.saturating_add(1)).record("code", code);

@@ -1,4 +1,4 @@
-//! Content: in which encoding objects travel.
+//! Content negotiation: the encoding of objects.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,17 +9,17 @@ use watchkeeper_wire::json::read_type;
 use watchkeeper_wire::protobuf::wrap;
 use watchkeeper_wire::{Kind, transcode};
 
-/// An encoding of objects.
+/// A media type of objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MediaType {
     /// `application/json`.
     Json,
-    /// `application/vnd.kubernetes.protobuf`: only for kinds that are built in.
+    /// `application/vnd.kubernetes.protobuf`, for built-in kinds only.
     Protobuf,
 }
 
 impl MediaType {
-    /// The word for it in headers.
+    /// Returns the media type as in headers.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Json => "application/json",
@@ -27,7 +27,7 @@ impl MediaType {
         }
     }
 
-    /// What a `Content-Type` says, without its parameters; JSON where it says nothing.
+    /// Parses a `Content-Type`, ignoring parameters; JSON if there is none.
     pub(crate) fn of(header: Option<&HeaderValue>) -> Option<Self> {
         let Some(header) = header else { return Some(Self::Json) };
         match header.to_str().ok()?.split(';').next()?.trim() {
@@ -38,39 +38,39 @@ impl MediaType {
     }
 }
 
-/// How much of an object is asked for.
+/// The part of an object to request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Shape {
-    /// All of it.
+    /// The whole object.
     #[default]
     Whole,
-    /// Its metadata, as a `PartialObjectMetadata`.
+    /// The metadata, as a `PartialObjectMetadata`.
     Metadata,
     /// The metadata of each object of a list, as a `PartialObjectMetadataList`.
     MetadataList,
 }
 
-/// In which encoding objects are asked for and sent.
+/// The encoding to request and send objects in.
 ///
-/// A server that does not know the preferred one (406, 415) is asked in JSON from then on.
+/// Falls back to JSON for good when the server does not support the preferred encoding (406, 415).
 #[derive(Debug)]
 pub struct Content {
     preferred: MediaType,
-    refused: AtomicBool,
+    fell_back: AtomicBool,
 }
 
 impl Content {
-    /// JSON: for every kind.
+    /// JSON, for every kind.
     pub fn json() -> Self {
-        Self { preferred: MediaType::Json, refused: AtomicBool::new(false) }
+        Self { preferred: MediaType::Json, fell_back: AtomicBool::new(false) }
     }
 
-    /// Protobuf: for kinds that are built in. It is smaller and cheaper to read.
+    /// Protobuf, for built-in kinds: smaller and cheaper to decode.
     pub fn protobuf() -> Self {
-        Self { preferred: MediaType::Protobuf, refused: AtomicBool::new(false) }
+        Self { preferred: MediaType::Protobuf, fell_back: AtomicBool::new(false) }
     }
 
-    /// Protobuf if the kind has a protobuf form, JSON otherwise.
+    /// Protobuf if the kind has a protobuf encoding, JSON otherwise.
     pub fn of(kind: &Kind) -> Self {
         match kind.message() {
             Some(_) => Self::protobuf(),
@@ -78,17 +78,14 @@ impl Content {
         }
     }
 
-    /// The encoding to use now.
+    /// Returns the encoding in use.
     pub fn current(&self) -> MediaType {
-        match self.refused.load(Ordering::Relaxed) {
-            true => MediaType::Json,
-            false => self.preferred,
-        }
+        if self.fell_back.load(Ordering::Relaxed) { MediaType::Json } else { self.preferred }
     }
 
-    /// The server does not know the encoding. Whether there is another to try.
-    pub(crate) fn refuse(&self) -> bool {
-        self.preferred != MediaType::Json && !self.refused.swap(true, Ordering::Relaxed)
+    /// Falls back to JSON; returns whether that changed anything.
+    pub(crate) fn fall_back(&self) -> bool {
+        self.preferred != MediaType::Json && !self.fell_back.swap(true, Ordering::Relaxed)
     }
 
     pub(crate) fn accept(&self, shape: Shape) -> &'static str {
@@ -113,8 +110,8 @@ impl Content {
     }
 }
 
-/// An object in protobuf where its kind is built in and the client speaks it; in JSON otherwise.
-pub(super) fn encoded(json: &Bytes, media_type: MediaType) -> (Bytes, MediaType) {
+/// Encodes an object in protobuf if its kind is built in and the client uses protobuf; in JSON otherwise.
+pub(super) fn encode(json: &Bytes, media_type: MediaType) -> (Bytes, MediaType) {
     let in_protobuf = || {
         let (api_version, kind) = read_type(json).ok()?;
         let version: GroupVersion = api_version.parse().ok()?;

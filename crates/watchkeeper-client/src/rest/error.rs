@@ -1,4 +1,4 @@
-//! What can become of a request besides an answer.
+//! Request errors.
 
 use std::time::Duration;
 
@@ -7,130 +7,130 @@ use watchkeeper_core::{EndlessList, Status};
 use super::MAX_RETRY_AFTER;
 use crate::transport::{BodyError, TransportError};
 
-/// What is wrong with a request that was not sent.
+/// A mistake in a request, found before it was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidRequest {
-    /// A part of the path was given twice.
-    #[error("{part} is given twice: {first:?} and {second:?}")]
+    /// A part of the path was set twice.
+    #[error("{part} set twice: {first:?} and {second:?}")]
     Twice {
-        /// Which part.
+        /// The part.
         part: &'static str,
-        /// What it was.
+        /// The first value.
         first: String,
-        /// What it would be.
+        /// The second value.
         second: String,
     },
-    /// A part of the path would lead elsewhere.
-    #[error("{part} {value:?} {why}")]
+    /// A part is not allowed in a path.
+    #[error("invalid {part} {value:?}: {why}")]
     Segment {
-        /// Which part.
+        /// The part.
         part: &'static str,
-        /// What it is.
+        /// The value.
         value: String,
-        /// What is wrong with it.
+        /// The reason.
         why: &'static str,
     },
-    /// An object cannot be created, read or written without its namespace.
-    #[error("the namespace is empty: one is needed for a single object")]
+    /// A request for a single object has an empty namespace.
+    #[error("an empty namespace is not allowed for a single object")]
     EmptyNamespace,
-    /// A header that cannot be sent.
-    #[error("header {name:?} has characters that no header can have")]
+    /// A header value contains characters not allowed in a header.
+    #[error("header {name:?} contains characters not allowed in a header")]
     Header {
-        /// Its name.
+        /// The name of the header.
         name: String,
     },
-    /// A path that is none.
-    #[error("path {path:?} is none")]
+    /// The path is invalid.
+    #[error("invalid path {path:?}")]
     Path {
         /// The path.
         path: String,
     },
-    /// The body could not be written.
-    #[error("the body cannot be encoded: {why}")]
+    /// The body could not be encoded.
+    #[error("failed to encode the body: {why}")]
     Body {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// Why a request has failed.
+/// An error of a request.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// It makes no sense: nothing was sent. Mend the caller.
+    /// The request is invalid and was not sent: fix the caller.
     #[error("{request}: {source}")]
     Invalid {
         /// Method and path.
         request: String,
-        /// What is wrong with it.
+        /// The mistake.
         source: InvalidRequest,
     },
-    /// The server has refused it. The message is the server's.
+    /// The server returned an error. The message is the server's.
     #[error("{status}")]
     Refused {
         /// Method and path.
         request: String,
-        /// What the server said, or what its code means.
+        /// The server's Status, or one derived from the status code.
         status: Box<Status>,
     },
-    /// The server has refused it for now, and asks for a longer wait than [`MAX_RETRY_AFTER`]: try again later.
+    /// The server returned an error and a `Retry-After` above [`MAX_RETRY_AFTER`]: retry later.
     #[error(
-        "{status}: not retried: Retry-After is {} s, and the limit is {} s",
+        "{status}: not retried because Retry-After of {}s exceeds the limit of {}s",
         .retry_after.as_secs(), MAX_RETRY_AFTER.as_secs()
     )]
     RetryAfter {
         /// Method and path.
         request: String,
-        /// What the server said, or what its code means.
+        /// The server's Status, or one derived from the status code.
         status: Box<Status>,
-        /// The wait that the server asks for.
+        /// The wait that the server requested.
         retry_after: Duration,
     },
-    /// There was no answer: see [`TransportError::was_sent`] for whether it may have been done.
+    /// There was no response; [`TransportError::was_sent`] returns whether the request may have been processed.
     #[error("{request}: {source}")]
     Transport {
         /// Method and path.
         request: String,
-        /// Why not.
+        /// The cause.
         source: TransportError,
     },
-    /// The answer broke off, or is too large: it may have been done.
+    /// The response was cut off or too large: the request may have been processed.
     #[error("{request}: {source}")]
     Body {
         /// Method and path.
         request: String,
-        /// How.
+        /// The cause.
         source: BodyError,
     },
-    /// It took too long: it may have been done.
-    #[error("{request}: no answer within {} s", .after.as_secs_f64())]
+    /// The request timed out and may have been processed.
+    #[error("{request}: timed out after {}s", .after.as_secs_f64())]
     TimedOut {
         /// Method and path.
         request: String,
-        /// How long it was waited for.
+        /// The timeout.
         after: Duration,
     },
-    /// The pages of a list do not end.
+    /// The pages of a list have no end.
     #[error("{request}: {source}")]
     EndlessList {
-        /// Method and path, where they are known.
+        /// Method and path, if known.
         request: String,
-        /// How that was found out.
+        /// The cause.
         source: EndlessList,
     },
-    /// The answer is not what was asked for.
-    #[error("{request}: the answer cannot be decoded: {why}")]
+    /// The response could not be decoded.
+    #[error("{request}: failed to decode the response: {why}")]
     Decode {
         /// Method and path.
         request: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
 }
 
 impl RequestError {
-    /// Method and path of the request.
+    /// Returns method and path of the request.
     pub fn request(&self) -> &str {
         match self {
             Self::Invalid { request, .. }
@@ -144,7 +144,7 @@ impl RequestError {
         }
     }
 
-    /// What the server said, where it said something.
+    /// Returns the server's Status, if it returned an error.
     pub fn status(&self) -> Option<&Status> {
         match self {
             Self::Refused { status, .. } | Self::RetryAfter { status, .. } => Some(status),
@@ -152,22 +152,22 @@ impl RequestError {
         }
     }
 
-    /// Whether there is no such object.
+    /// Returns whether the object does not exist.
     pub fn is_not_found(&self) -> bool {
         self.status().is_some_and(Status::is_not_found)
     }
 
-    /// Whether there is such an object already.
+    /// Returns whether the object already exists.
     pub fn is_already_exists(&self) -> bool {
         self.status().is_some_and(Status::is_already_exists)
     }
 
-    /// Whether the object has changed meanwhile.
+    /// Returns whether the object was modified since it was read.
     pub fn is_conflict(&self) -> bool {
         self.status().is_some_and(Status::is_conflict)
     }
 
-    /// Whether the server may have done what was asked.
+    /// Returns whether the server may have processed the request.
     pub fn may_have_happened(&self) -> bool {
         match self {
             Self::Invalid { .. }

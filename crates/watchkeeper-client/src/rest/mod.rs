@@ -1,19 +1,19 @@
-//! REST: requests for resources, built step by step, sent politely, and answered with objects or a
-//! [`Status`](watchkeeper_core::Status).
+//! REST: requests for resources, with retries, rate limits and decoded responses.
 //!
-//! From: whoever wants something of an API server.
-//! To:   the [transport](crate::transport).
+//! Input: callers of an API server.
+//! Output: the [transport](crate::transport).
 //!
-//! - R1: what cannot be a path is refused before anything is sent: the first mistake of a builder counts.
-//! - R2: a request is tried again only where client-go would: the server asks for it with `Retry-After`
-//!   (429, 5xx), or the connection of a GET was lost. Never more than [`Retries::times`], and never after a longer
-//!   wait than [`MAX_RETRY_AFTER`].
-//! - R3: a body that is a stream is sent once.
-//! - R4: every error names the request.
-//! - R5: dropping a request cancels it.
-//! - R6: an answer that is read as a whole has at most
-//!   [`Config::max_response_bytes`](crate::Config::max_response_bytes) bytes, compressed and decompressed, and not
-//!   many more values than an answer of its size can need.
+//! Invariants:
+//! - `rest.R1`: an invalid request is rejected before anything is sent, with the builder's first mistake.
+//! - `rest.R2`: a request is retried only if client-go would retry it: the server responds with `Retry-After` (429,
+//!   5xx), or the connection of a GET is lost. At most [`Retries::times`] times, and never after a wait longer than
+//!   [`MAX_RETRY_AFTER`].
+//! - `rest.R3`: a streaming body is sent once.
+//! - `rest.R4`: every error names the request.
+//! - `rest.R5`: dropping a request cancels it.
+//! - `rest.R6`: a response that is read whole has at most
+//!   [`Config::max_response_bytes`](crate::Config::max_response_bytes) bytes, compressed and decompressed, and not many
+//!   more values than a response of its size can need.
 
 mod answer;
 mod call;
@@ -42,7 +42,8 @@ pub use retry::{Backoff, MAX_RETRY_AFTER, Retries};
 pub(crate) use send::Receive;
 pub use warning::{NoWarnings, WarnOnce, Warning, Warnings};
 
-/// Requests below one path of an API server, in one encoding. Clones are cheap.
+/// A client for requests below one path of an API server, in one encoding. Clones are cheap. (client-go:
+/// `rest.RESTClient`.)
 #[derive(Clone, Debug)]
 pub struct RestClient {
     transport: Transport,
@@ -54,7 +55,7 @@ pub struct RestClient {
 }
 
 impl RestClient {
-    /// Requests below a path: `/api/v1`, `/apis/apps/v1`, or `/` for all of it.
+    /// Creates a client for requests below a path: `/api/v1`, `/apis/apps/v1`, or `/` for the whole server.
     pub fn new(transport: Transport, path: &str, content: Content) -> Self {
         Self {
             transport,
@@ -66,74 +67,75 @@ impl RestClient {
         }
     }
 
-    /// Requests of a group and version: `/api/v1` for the core group, `/apis/...` for the others.
+    /// Creates a client for a group version: `/api/v1` for the core group, `/apis/...` for the others.
     pub fn of(transport: Transport, group_version: &GroupVersion, content: Content) -> Self {
-        let path = match group_version.group.is_empty() {
-            true => format!("/api/{}", group_version.version),
-            false => format!("/apis/{}/{}", group_version.group, group_version.version),
+        let path = if group_version.group.is_empty() {
+            format!("/api/{}", group_version.version)
+        } else {
+            format!("/apis/{}/{}", group_version.group, group_version.version)
         };
         Self::new(transport, &path, content)
     }
 
-    /// Asks for and sends objects in this encoding from here on.
+    /// Sets the encoding of objects.
     #[must_use]
     pub fn content(mut self, content: Content) -> Self {
         self.content = Arc::new(content);
         self
     }
 
-    /// Sends no more requests than this limiter lets through. There is none by default.
+    /// Sets the rate limiter; none by default.
     #[must_use]
     pub fn limited_by(mut self, limiter: Arc<Limiter>) -> Self {
         self.limiter = Some(limiter);
         self
     }
 
-    /// Who hears of the server's warnings. By default each is logged once.
+    /// Sets the handler for the server's warnings. By default each text is logged once.
     #[must_use]
     pub fn warnings(mut self, warnings: Arc<dyn Warnings>) -> Self {
         self.warnings = warnings;
         self
     }
 
-    /// How requests are tried again that do not say so themselves.
+    /// Sets the default retry policy.
     #[must_use]
     pub fn retries(mut self, retries: Retries) -> Self {
         self.retries = retries;
         self
     }
 
-    /// The way to the server.
+    /// Returns the transport.
     pub fn transport(&self) -> &Transport {
         &self.transport
     }
 
-    /// A request of this method.
+    /// Creates a request with this method.
     pub fn request(&self, method: Method) -> Request {
         Request::new(self.clone(), method)
     }
 
-    /// GET: an object, or a list of them.
+    /// Creates a GET request.
     pub fn get(&self) -> Request {
         self.request(Method::GET)
     }
 
-    /// POST: a new object.
+    /// Creates a POST request.
     pub fn post(&self) -> Request {
         self.request(Method::POST)
     }
 
-    /// PUT: an object as it shall be.
+    /// Creates a PUT request.
     pub fn put(&self) -> Request {
         self.request(Method::PUT)
     }
 
-    /// DELETE: an object, or all that are selected.
+    /// Creates a DELETE request.
     pub fn delete(&self) -> Request {
         self.request(Method::DELETE)
     }
 
-    /// PATCH: what shall change of an object.
+    /// Creates a PATCH request.
     pub fn patch(&self, kind: PatchKind) -> Request {
         self.request(Method::PATCH).header(http::header::CONTENT_TYPE, kind.media_type())
     }

@@ -1,16 +1,16 @@
-//! Paths of requests.
+//! Request paths.
 
 use std::borrow::Cow;
 
 use super::InvalidRequest;
 
-/// As long as most paths are.
+/// Initial capacity of a path; most paths are shorter.
 const PATH_BYTES: usize = 128;
 
-/// The parts of a path, each of which is given at most once.
+/// The parts of a path, each set at most once.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Parts {
-    /// In place of the client's own path.
+    /// Replaces the client's own path.
     pub(super) absolute: Option<String>,
     pub(super) namespace: Option<String>,
     pub(super) resource: Option<String>,
@@ -40,12 +40,12 @@ impl Parts {
             push_escaped(&mut path, part);
         }
         if path.is_empty() || (prefix.ends_with('/') && self.is_bare()) {
-            path.push('/'); // `/healthz/` is another path than `/healthz`
+            path.push('/'); // `/healthz/` and `/healthz` are different paths
         }
         path
     }
 
-    /// The same with placeholders for what is different in every request: for metrics and traces.
+    /// Returns the path with placeholders for names, for metrics and traces.
     pub(super) fn template(&self, prefix: &str) -> String {
         let mut template = match &self.absolute {
             Some(absolute) => template_of(absolute),
@@ -54,13 +54,13 @@ impl Parts {
         if !self.is_bare() {
             template.truncate(template.trim_end_matches('/').len());
         }
-        let given = |part: &Option<String>| part.as_ref().is_some_and(|part| !part.is_empty());
+        let is_set = |part: &Option<String>| part.as_ref().is_some_and(|part| !part.is_empty());
         let resource = self.resource.as_deref().map(lowercase);
         let parts = [
-            given(&self.namespace).then_some("namespaces"),
-            given(&self.namespace).then_some("{namespace}"),
+            is_set(&self.namespace).then_some("namespaces"),
+            is_set(&self.namespace).then_some("{namespace}"),
             resource.as_deref(),
-            given(&self.name).then_some("{name}"),
+            is_set(&self.name).then_some("{name}"),
             self.subresource.as_deref(),
             (!self.suffix.is_empty()).then_some("{suffix}"),
         ];
@@ -80,8 +80,8 @@ impl Parts {
     }
 }
 
-/// A path that was given as a whole, with placeholders by client-go's rules: which segment is a name is seen
-/// by its place.
+/// Replaces names in an absolute path by placeholders. As in client-go, a segment's position decides whether it is a
+/// name.
 fn template_of(path: &str) -> String {
     let mut segments: Vec<&str> = path.trim_matches('/').split('/').collect();
     let resource = match segments[0] {
@@ -90,13 +90,13 @@ fn template_of(path: &str) -> String {
         "apis" => 3,
         _ => return "/{prefix}".to_owned(),
     };
-    let is_own = |segment: &str| matches!(segment, "finalize" | "status");
+    let is_subresource = |segment: &str| matches!(segment, "finalize" | "status");
     match segments.get_mut(resource..) {
         Some([_, name]) => *name = "{name}",
-        Some([_, first, last]) => *first = if is_own(last) { "{name}" } else { "{namespace}" },
+        Some([_, first, last]) => *first = if is_subresource(last) { "{name}" } else { "{namespace}" },
         Some([_, namespace, _, name, ..]) => {
             *namespace = "{namespace}";
-            if !is_own(name) {
+            if !is_subresource(name) {
                 *name = "{name}";
             }
         }
@@ -105,7 +105,7 @@ fn template_of(path: &str) -> String {
     format!("/{}", segments.join("/"))
 }
 
-/// Sets a part of a path, once.
+/// Sets a part of a path; an error if it is already set.
 pub(super) fn set(slot: &mut Option<String>, part: &'static str, value: &str) -> Result<(), InvalidRequest> {
     if let Some(first) = slot {
         return Err(InvalidRequest::Twice { part, first: first.clone(), second: value.to_owned() });
@@ -115,18 +115,18 @@ pub(super) fn set(slot: &mut Option<String>, part: &'static str, value: &str) ->
     Ok(())
 }
 
-/// Refuses what would lead elsewhere.
+/// Rejects values that would change the structure of the path.
 pub(super) fn check(part: &'static str, value: &str) -> Result<(), InvalidRequest> {
-    let refuse = |why| Err(InvalidRequest::Segment { part, value: value.to_owned(), why });
+    let reject = |why| Err(InvalidRequest::Segment { part, value: value.to_owned(), why });
     match value {
-        "." | ".." => refuse("leads elsewhere"),
-        value if value.contains('/') => refuse("may not contain '/'"),
-        value if value.contains('%') => refuse("may not contain '%'"),
+        "." | ".." => reject("may not be '.' or '..'"),
+        value if value.contains('/') => reject("may not contain '/'"),
+        value if value.contains('%') => reject("may not contain '%'"),
         _ => Ok(()),
     }
 }
 
-/// Writes a text for a path or a query: what is not plain is percent-encoded.
+/// Percent-encodes text for a path or query.
 pub(super) fn push_escaped(out: &mut String, text: &str) {
     let mut rest = text;
     while let Some(at) = rest.bytes().position(|byte| !is_plain(byte)) {
@@ -148,12 +148,12 @@ fn is_plain(byte: u8) -> bool {
         || matches!(byte, b':' | b'@' | b'!' | b'$' | b'\'' | b'(' | b')' | b'*' | b',' | b';')
 }
 
-/// A resource as paths have it.
+/// Returns the resource in lower case, as paths have it.
 fn lowercase(resource: &str) -> Cow<'_, str> {
-    match resource.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
-        true => resource.into(),
-        false => resource.to_lowercase().into(),
+    if resource.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
+        return resource.into();
     }
+    resource.to_lowercase().into()
 }
 
 #[cfg(test)]
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_make_a_path() {
+    fn a_path_is_built_from_parts() {
         assert_eq!(parts("", "Pods", "", "").path("/api/v1"), "/api/v1/pods");
         assert_eq!(parts("ns", "pods", "a", "log").path("/api/v1/"), "/api/v1/namespaces/ns/pods/a/log");
         assert_eq!(
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_has_no_names() {
+    fn a_template_contains_no_names() {
         assert_eq!(
             parts("ns", "Pods", "a", "log").template("/api/v1"),
             "/api/v1/namespaces/{namespace}/pods/{name}/log"
@@ -225,11 +225,11 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_elsewhere_or_comes_twice_is_refused() {
+    fn invalid_and_repeated_parts_are_rejected() {
         for (value, error) in [
-            ("..", "name \"..\" leads elsewhere"),
-            ("a/b", "name \"a/b\" may not contain '/'"),
-            ("a%2fb", "name \"a%2fb\" may not contain '%'"),
+            ("..", "invalid name \"..\": may not be '.' or '..'"),
+            ("a/b", "invalid name \"a/b\": may not contain '/'"),
+            ("a%2fb", "invalid name \"a%2fb\": may not contain '%'"),
         ] {
             assert_eq!(set(&mut None, "name", value).unwrap_err().to_string(), error);
         }
@@ -237,7 +237,7 @@ mod tests {
         set(&mut slot, "name", "a").unwrap();
         assert_eq!(
             set(&mut slot, "name", "b").unwrap_err().to_string(),
-            "name is given twice: \"a\" and \"b\""
+            "name set twice: \"a\" and \"b\""
         );
     }
 }

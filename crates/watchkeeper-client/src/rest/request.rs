@@ -1,4 +1,4 @@
-//! Request: built step by step. How it is sent is in `send`.
+//! Request builder. Sending is in `send`.
 
 use std::time::Duration;
 
@@ -13,21 +13,21 @@ use super::retry::Retries;
 use super::{InvalidRequest, RequestError, RestClient};
 use crate::transport::Body;
 
-/// What a patch is.
+/// The type of a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatchKind {
-    /// A list of operations (RFC 6902).
+    /// JSON patch: a list of operations (RFC 6902).
     Json,
-    /// Fields to set, and nulls for fields to remove (RFC 7396).
+    /// JSON merge patch: fields to set, and nulls for fields to remove (RFC 7396).
     Merge,
-    /// A merge that knows the keys of lists; only for kinds that are built in.
+    /// Strategic merge patch, which knows the keys of lists; for built-in kinds only.
     Strategic,
-    /// All that a manager wants; the server remembers whose it is.
+    /// Server-side apply: all fields that a manager wants to own.
     Apply,
 }
 
 impl PatchKind {
-    /// The word for it in headers.
+    /// Returns the media type.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Json => "application/json-patch+json",
@@ -38,7 +38,7 @@ impl PatchKind {
     }
 }
 
-/// A request that is being built. Nothing is sent before [`send`](Self::send), [`raw`](Self::raw),
+/// A request under construction. Nothing is sent before [`send`](Self::send), [`raw`](Self::raw),
 /// [`stream`](Self::stream), [`open_watch`](Self::open_watch) or [`upgrade`](Self::upgrade).
 #[derive(Debug)]
 #[must_use = "a request does nothing until it is sent"]
@@ -53,7 +53,7 @@ pub struct Request {
     pub(super) timeout: Option<Duration>,
     pub(super) max_response_bytes: u64,
     pub(super) retries: Retries,
-    /// The first mistake (R1).
+    /// The first mistake of the builder (`rest.R1`).
     mistake: Option<InvalidRequest>,
 }
 
@@ -61,7 +61,7 @@ pub struct Request {
 pub(super) enum Payload {
     None,
     Bytes(Bytes),
-    /// An object, which is sent in the encoding of the client.
+    /// An object, sent in the client's encoding.
     Object {
         json: Bytes,
     },
@@ -86,33 +86,33 @@ impl Request {
         }
     }
 
-    /// The namespace; an empty one stands for all of them.
+    /// Sets the namespace; empty means all namespaces.
     pub fn namespace(self, namespace: &str) -> Self {
         self.part(|parts| path::set(&mut parts.namespace, "namespace", namespace))
     }
 
-    /// The resource: `pods`.
+    /// Sets the resource: `pods`.
     pub fn resource(self, resource: &str) -> Self {
         self.part(|parts| path::set(&mut parts.resource, "resource", resource))
     }
 
-    /// The name of the object.
+    /// Sets the name of the object.
     pub fn name(self, name: &str) -> Self {
-        self.part(|parts| match name.is_empty() {
-            true => {
-                let why = "is empty";
-                Err(InvalidRequest::Segment { part: "name", value: String::new(), why })
+        self.part(|parts| {
+            if name.is_empty() {
+                let why = "may not be empty";
+                return Err(InvalidRequest::Segment { part: "name", value: String::new(), why });
             }
-            false => path::set(&mut parts.name, "name", name),
+            path::set(&mut parts.name, "name", name)
         })
     }
 
-    /// The subresource: `status`, `scale`, `log`, ...
+    /// Sets the subresource: `status`, `scale`, `log`, ...
     pub fn subresource(self, subresource: &str) -> Self {
         self.part(|parts| path::set(&mut parts.subresource, "subresource", subresource))
     }
 
-    /// What comes after all other parts.
+    /// Appends a segment after all other parts.
     pub fn suffix(self, suffix: &str) -> Self {
         self.part(|parts| {
             path::check("suffix", suffix)?;
@@ -121,24 +121,24 @@ impl Request {
         })
     }
 
-    /// Another path in place of the client's: `/version`.
+    /// Replaces the client's path: `/version`.
     pub fn abs_path(self, path: &str) -> Self {
-        self.part(|parts| match path.starts_with('/') && !path.contains(['?', '#', ' ']) {
-            true => {
-                parts.absolute = Some(path.to_owned());
-                Ok(())
+        self.part(|parts| {
+            if !path.starts_with('/') || path.contains(['?', '#', ' ']) {
+                return Err(InvalidRequest::Path { path: path.to_owned() });
             }
-            false => Err(InvalidRequest::Path { path: path.to_owned() }),
+            parts.absolute = Some(path.to_owned());
+            Ok(())
         })
     }
 
-    /// A parameter of the query. One that is there already is there twice then.
+    /// Adds a query parameter. Existing parameters of the same name are kept.
     pub fn param(mut self, name: &str, value: impl Into<String>) -> Self {
         self.query.push((name.to_owned(), value.into()));
         self
     }
 
-    /// Parameters of the query.
+    /// Adds query parameters.
     pub fn params<N: Into<String>, V: Into<String>>(
         mut self,
         params: impl IntoIterator<Item = (N, V)>,
@@ -147,82 +147,82 @@ impl Request {
         self
     }
 
-    /// Only objects with such labels and fields. Selectors that select everything are not sent.
+    /// Restricts the request to objects that match. Empty selectors are not sent.
     pub fn selecting(self, labels: &LabelSelector, fields: &FieldSelector) -> Self {
         let selectors = [("labelSelector", labels.to_string()), ("fieldSelector", fields.to_string())];
         self.params(selectors.into_iter().filter(|(_, text)| !text.is_empty()))
     }
 
-    /// How much of the objects is asked for.
+    /// Sets the part of the objects to request.
     pub fn shape(mut self, shape: Shape) -> Self {
         self.shape = shape;
         self
     }
 
-    /// A header, in place of those of this name.
+    /// Sets a header, replacing any of the same name.
     pub fn header(mut self, name: HeaderName, value: &str) -> Self {
         match HeaderValue::from_str(value) {
             Ok(value) => {
                 self.headers.insert(name, value);
             }
-            Err(_) => self.blame(InvalidRequest::Header { name: name.to_string() }),
+            Err(_) => self.record_mistake(InvalidRequest::Header { name: name.to_string() }),
         }
         self
     }
 
-    /// A body as it is. Its `Content-Type` is the caller's to say.
+    /// Sets the body. The caller sets its `Content-Type`.
     pub fn body(mut self, body: impl Into<Bytes>) -> Self {
         self.body = Payload::Bytes(body.into());
         self
     }
 
-    /// An object for a body.
+    /// Sets an object as the body.
     pub fn object(mut self, object: &impl Serialize) -> Self {
         match serde_json::to_vec(object) {
             Ok(json) => self.body = Payload::Object { json: json.into() },
-            Err(error) => self.blame(InvalidRequest::Body { why: error.to_string() }),
+            Err(error) => self.record_mistake(InvalidRequest::Body { why: error.to_string() }),
         }
         self
     }
 
-    /// An object that is JSON already for a body.
-    pub(crate) fn written_object(mut self, json: Bytes) -> Self {
+    /// Sets an object that is already JSON as the body.
+    pub(crate) fn json_object(mut self, json: Bytes) -> Self {
         self.body = Payload::Object { json };
         self
     }
 
-    /// A body that is had only once: the request is not tried again (R3).
+    /// Sets a body that can be read only once. The request is not retried (`rest.R3`).
     pub fn body_stream(mut self, body: Body) -> Self {
         self.body = Payload::Stream(Some(body));
         self
     }
 
-    /// How long all attempts together may take, the answer's body included; the wait for the limiter before
-    /// the first does not count. The server is told, too. A watch or a stream is not cut by it.
+    /// Sets the time limit for all attempts together, including the response body but not the wait for the rate limiter
+    /// before the first attempt. It is also sent to the server. Watches and streams are not cut off by it.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Limits the answer to this many bytes, both compressed and decompressed, in place of
-    /// [`Config::max_response_bytes`](crate::Config::max_response_bytes). A watch or a stream is not limited.
+    /// Limits the response to this many bytes, both compressed and decompressed, instead of
+    /// [`Config::max_response_bytes`](crate::Config::max_response_bytes). Watches and streams are not limited.
     pub fn max_response_bytes(mut self, bytes: u64) -> Self {
         self.max_response_bytes = bytes;
         self
     }
 
-    /// How this request is tried again, in place of what the client says.
+    /// Sets the retry policy of this request.
     pub fn retries(mut self, retries: Retries) -> Self {
         self.retries = retries;
         self
     }
 
-    /// Method and path, for errors and logs.
+    /// Returns method and path, for errors and logs.
     pub fn description(&self) -> String {
         format!("{} {}", self.method, self.parts.path(&self.client.path))
     }
 
-    /// The path and the query with placeholders for names and values: for metrics and traces.
+    /// Returns path and query with placeholders for names and values, for metrics and traces.
     pub fn template(&self) -> String {
         let mut template = self.parts.template(&self.client.path);
         let mut names: Vec<&str> = self.query.iter().map(|(name, _)| name.as_str()).collect();
@@ -259,12 +259,12 @@ impl Request {
         if self.mistake.is_none()
             && let Err(mistake) = set(&mut self.parts)
         {
-            self.blame(mistake);
+            self.record_mistake(mistake);
         }
         self
     }
 
-    fn blame(&mut self, mistake: InvalidRequest) {
+    fn record_mistake(&mut self, mistake: InvalidRequest) {
         self.mistake.get_or_insert(mistake);
     }
 
@@ -272,7 +272,7 @@ impl Request {
         RequestError::Invalid { request: self.description(), source }
     }
 
-    /// R1, of the parts alone.
+    /// Checks the parts (`rest.R1`).
     pub(super) fn check_parts(&mut self) -> Result<(), RequestError> {
         match self.mistake.take() {
             Some(mistake) => Err(self.invalid(mistake)),
@@ -280,19 +280,19 @@ impl Request {
         }
     }
 
-    /// R1.
+    /// Checks the request (`rest.R1`).
     pub(super) fn check(&mut self) -> Result<(), RequestError> {
         self.check_parts()?;
-        let is_one = self.method == Method::POST
+        let is_single = self.method == Method::POST
             || (self.parts.name.is_some()
                 && [Method::GET, Method::PUT, Method::DELETE].contains(&self.method));
         match self.parts.namespace.as_deref() {
-            Some("") if is_one => Err(self.invalid(InvalidRequest::EmptyNamespace)),
+            Some("") if is_single => Err(self.invalid(InvalidRequest::EmptyNamespace)),
             _ => Ok(()),
         }
     }
 
-    /// The path and the query as they are sent.
+    /// Returns path and query as sent.
     pub(crate) fn path_and_query(&self) -> String {
         let mut uri = self.parts.path(&self.client.path);
         let mut query: Vec<(&str, String)> =

@@ -1,4 +1,4 @@
-//! Retries: which requests are tried again, and when.
+//! Retries: which requests are retried, and when.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use http::{HeaderMap, Method, StatusCode};
 
 use crate::transport::TransportError;
 
-/// The longest `Retry-After` that is waited for. A request whose server asks for more fails with
-/// [`RequestError::RetryAfter`](super::RequestError::RetryAfter) at once.
+/// Longest `Retry-After` that is honoured. A request whose server asks for more fails with
+/// [`RequestError::RetryAfter`](super::RequestError::RetryAfter) immediately.
 pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 
-/// How often, and after how long, a request is tried again.
+/// A retry policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retries {
-    /// How often at most; 10 by default.
+    /// Maximum number of retries; 10 by default.
     pub times: u32,
-    /// How long to wait at least, besides what the server asks for; not at all by default.
+    /// Minimum wait, in addition to the server's `Retry-After`; none by default.
     pub backoff: Option<Backoff>,
 }
 
@@ -27,26 +27,26 @@ impl Default for Retries {
 }
 
 impl Retries {
-    /// None: what fails has failed.
+    /// No retries.
     pub const NONE: Self = Self { times: 0, backoff: None };
 }
 
-/// Waits that double.
+/// Exponential backoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
-    /// The first one.
+    /// The first wait.
     pub first: Duration,
-    /// The longest one.
+    /// The longest wait.
     pub most: Duration,
 }
 
 impl Backoff {
-    fn after(&self, attempt: u32) -> Duration {
+    fn delay(&self, attempt: u32) -> Duration {
         self.first.saturating_mul(2u32.saturating_pow(attempt)).min(self.most)
     }
 }
 
-/// What a request is for, as far as retries go.
+/// The kind of a request, for retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     Exchange,
@@ -54,14 +54,14 @@ pub(super) enum Use {
     Watch,
 }
 
-/// What came of one attempt.
+/// The result of one attempt.
 pub(super) enum Attempt<'a> {
-    Answered(StatusCode, &'a HeaderMap),
+    Responded(StatusCode, &'a HeaderMap),
     Failed(&'a TransportError),
 }
 
-/// After how long to try again; `None` for not at all (R2).
-pub(super) fn again(
+/// Returns the wait before the next attempt; `None` if there is none (`rest.R2`).
+pub(super) fn retry_delay(
     attempt: &Attempt<'_>,
     number: u32,
     retries: &Retries,
@@ -71,10 +71,10 @@ pub(super) fn again(
     if number >= retries.times {
         return None;
     }
-    let asked = match attempt {
-        Attempt::Answered(code, headers) => {
-            let is_asked_for = *code == StatusCode::TOO_MANY_REQUESTS || code.is_server_error();
-            retry_after(headers).filter(|_| is_asked_for)?
+    let delay = match attempt {
+        Attempt::Responded(code, headers) => {
+            let is_retriable = *code == StatusCode::TOO_MANY_REQUESTS || code.is_server_error();
+            retry_after(headers).filter(|_| is_retriable)?
         }
         Attempt::Failed(error) => {
             let may_retry = match used_for {
@@ -82,16 +82,16 @@ pub(super) fn again(
                 Use::Watch => error.is_lost() || error.is_connect_timeout(),
                 Use::Stream => false,
             };
-            match may_retry {
-                true => Duration::from_secs(1),
-                false => return None,
+            if !may_retry {
+                return None;
             }
+            Duration::from_secs(1)
         }
     };
-    Some(asked.max(retries.backoff.map_or(Duration::ZERO, |backoff| backoff.after(number))))
+    Some(delay.max(retries.backoff.map_or(Duration::ZERO, |backoff| backoff.delay(number))))
 }
 
-/// What `Retry-After` says in seconds. Dates are not understood, as in client-go.
+/// Parses `Retry-After` in seconds. Dates are ignored, as in client-go.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds))
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_asks_for_another_attempt_with_a_header() {
+    fn a_retry_after_header_allows_a_retry() {
         let with = HeaderMap::from_iter([(RETRY_AFTER, "3".parse().unwrap())]);
         let dated = HeaderMap::from_iter([(RETRY_AFTER, "Wed, 21 Oct 2015 07:28:00 GMT".parse().unwrap())]);
         let retries = Retries::default();
@@ -116,21 +116,21 @@ mod tests {
             (404, &with, 0, None),
             (200, &with, 0, None),
         ] {
-            let attempt = Attempt::Answered(StatusCode::from_u16(code).unwrap(), headers);
-            let found = again(&attempt, number, &retries, &Method::POST, Use::Exchange);
+            let attempt = Attempt::Responded(StatusCode::from_u16(code).unwrap(), headers);
+            let found = retry_delay(&attempt, number, &retries, &Method::POST, Use::Exchange);
             assert_eq!(found, expected.map(Duration::from_secs), "{code} {number}");
         }
     }
 
     #[test]
-    fn waits_double_up_to_the_longest() {
+    fn backoff_doubles_up_to_the_longest_wait() {
         let backoff = Backoff { first: Duration::from_secs(1), most: Duration::from_secs(5) };
         let retries = Retries { times: 10, backoff: Some(backoff) };
         let headers = HeaderMap::from_iter([(RETRY_AFTER, "2".parse().unwrap())]);
         let waits: Vec<u64> = (0..5)
             .filter_map(|number| {
-                let attempt = Attempt::Answered(StatusCode::SERVICE_UNAVAILABLE, &headers);
-                again(&attempt, number, &retries, &Method::GET, Use::Exchange)
+                let attempt = Attempt::Responded(StatusCode::SERVICE_UNAVAILABLE, &headers);
+                retry_delay(&attempt, number, &retries, &Method::GET, Use::Exchange)
             })
             .map(|wait| wait.as_secs())
             .collect();

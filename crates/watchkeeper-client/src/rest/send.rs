@@ -1,4 +1,4 @@
-//! Sending a request, as often as is proper.
+//! Sends requests, with retries.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, IF_NONE_MATCH};
@@ -7,72 +7,72 @@ use http_body::Body as _;
 use tracing::Instrument as _;
 use watchkeeper_core::Status;
 
-use super::answer::{Answer, refusal};
+use super::answer::{Answer, status_for};
 use super::call::Call;
-use super::content::{MediaType, encoded};
+use super::content::{MediaType, encode};
 use super::request::{Payload, Request};
-use super::retry::{Attempt, MAX_RETRY_AFTER, Use, again, retry_after};
+use super::retry::{Attempt, MAX_RETRY_AFTER, Use, retry_after, retry_delay};
 use super::{InvalidRequest, RequestError, warning};
-use crate::transport::{Body, Gather, TransportError, Upgrade, Upgraded};
+use crate::transport::{Body, BodyBuffer, TransportError, Upgrade, Upgraded};
 
-/// How much of a refusal's body is read.
-const REFUSAL_BYTES: usize = 1 << 20;
+/// Maximum number of bytes read from an error response; a Status is never longer.
+const MAX_STATUS_BYTES: usize = 1 << 20;
 
-/// What becomes of the body of an answer while it comes.
+/// Consumes the body of a response as it arrives.
 pub(crate) trait Receive {
-    /// What it becomes.
-    type Received;
+    /// The result.
+    type Output;
 
-    /// Takes the next piece. The answer has no body yet.
+    /// Takes the next chunk. The body of `answer` is empty.
     ///
     /// # Errors
-    /// Why this cannot be read.
+    /// If the chunk cannot be decoded.
     fn push(&mut self, answer: &Answer, chunk: Bytes) -> Result<(), String>;
 
-    /// There are no more pieces.
+    /// Called at the end of the body.
     ///
     /// # Errors
-    /// If that cannot be all.
-    fn finish(self, answer: Answer) -> Result<Self::Received, RequestError>;
+    /// If the body is incomplete.
+    fn finish(self, answer: Answer) -> Result<Self::Output, RequestError>;
 }
 
-impl Receive for Gather {
-    type Received = Answer;
+impl Receive for BodyBuffer {
+    type Output = Answer;
 
     fn push(&mut self, _: &Answer, chunk: Bytes) -> Result<(), String> {
-        Gather::push(self, chunk);
+        BodyBuffer::push(self, chunk);
         Ok(())
     }
 
     fn finish(self, mut answer: Answer) -> Result<Answer, RequestError> {
-        answer.body = Gather::finish(self);
+        answer.body = BodyBuffer::finish(self);
         Ok(answer)
     }
 }
 
 impl Request {
-    /// Sends the request and reads the answer. Dropped half-way, it is cancelled (R5).
+    /// Sends the request and reads the response. Dropping the future cancels the request (`rest.R5`).
     ///
-    /// To a request with `If-None-Match` 304 is an answer, and not a refusal.
+    /// With `If-None-Match`, a 304 is a successful response.
     ///
     /// # Errors
-    /// If it was not sent, or not answered, or refused, or the answer is too large (R6).
+    /// If there is no response, the server returned an error, or the response is too large (`rest.R6`).
     pub async fn send(self) -> Result<Answer, RequestError> {
-        self.receive(Gather::default()).await
+        self.receive(BodyBuffer::default()).await
     }
 
-    /// Sends the request and has the answer received as it comes.
+    /// Sends the request and passes the response to a receiver.
     ///
     /// # Errors
     /// As [`send`](Self::send).
-    pub(crate) async fn receive<R: Receive>(mut self, receiver: R) -> Result<R::Received, RequestError> {
+    pub(crate) async fn receive<R: Receive>(mut self, receiver: R) -> Result<R::Output, RequestError> {
         self.check()?;
         let call = Call::new(&self);
-        let _timed = call.time();
+        let _duration = call.time();
         self.exchange(&call, receiver).instrument(call.span.clone()).await
     }
 
-    /// Sends the request and returns the body of the answer, whatever it is.
+    /// Sends the request and returns the undecoded body of the response.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -80,7 +80,7 @@ impl Request {
         Ok(self.send().await?.body)
     }
 
-    /// Sends the request and returns the body of the answer as it comes: for logs and long lists.
+    /// Sends the request and returns the response with its body as a stream: for logs and long lists.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -94,8 +94,8 @@ impl Request {
         stream.instrument(call.span.clone()).await
     }
 
-    /// Sends a request for a watch. It is tried again where the connection was lost before it was answered.
-    /// The limiter is only asked before it is tried again.
+    /// Opens a watch. It is retried if the connection is lost before the response; only retries wait for the rate
+    /// limiter.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -105,11 +105,10 @@ impl Request {
         self.attempt(Use::Watch, &call).instrument(call.span.clone()).await
     }
 
-    /// Sends a request that asks for another protocol; its `Upgrade` and the headers of that protocol are
-    /// the caller's to say. It is sent once.
+    /// Requests a protocol upgrade; the caller sets `Upgrade` and related headers. The request is sent once.
     ///
     /// # Errors
-    /// As [`send`](Self::send); also if the server answers and does not switch.
+    /// As [`send`](Self::send), and if the server does not switch protocols.
     pub async fn upgrade(mut self) -> Result<http::Response<Upgraded>, RequestError> {
         self.check()?;
         let call = Call::new(&self);
@@ -123,29 +122,29 @@ impl Request {
         let sent = self.client.transport.upgrade(request).await;
         attempt.code = sent.as_ref().ok().map(Upgrade::status);
         drop(attempt);
-        let answer = match sent {
+        let response = match sent {
             Err(source) => return Err(RequestError::Transport { request: self.description(), source }),
-            Ok(Upgrade::Switched(answer)) => {
-                self.hear_warnings(answer.headers());
-                return Ok(answer);
+            Ok(Upgrade::Switched(response)) => {
+                self.report_warnings(response.headers());
+                return Ok(response);
             }
-            Ok(Upgrade::Refused(answer)) => answer,
+            Ok(Upgrade::Refused(response)) => response,
         };
-        self.hear_warnings(answer.headers());
-        match answer.status() {
+        self.report_warnings(response.headers());
+        match response.status() {
             code if code.is_success() => {
-                let why = format!("{code} came where the protocol was to be switched");
+                let why = format!("expected 101 Switching Protocols, got {code}");
                 Err(RequestError::Decode { request: self.description(), why })
             }
             _ => {
-                let status = self.refusal(answer, Use::Stream, call).await;
+                let status = self.read_status(response, Use::Stream, call).await;
                 Err(RequestError::Refused { request: self.description(), status })
             }
         }
     }
 
-    fn hear_warnings(&self, headers: &HeaderMap) {
-        for warning in warning::of(headers) {
+    fn report_warnings(&self, headers: &HeaderMap) {
+        for warning in warning::parse_all(headers) {
             self.client.warnings.warn(&warning);
         }
     }
@@ -154,8 +153,8 @@ impl Request {
         &mut self,
         call: &Call,
         mut receiver: R,
-    ) -> Result<R::Received, RequestError> {
-        call.wait().await; // who is held back must not be late before anything is sent
+    ) -> Result<R::Output, RequestError> {
+        call.wait().await; // not part of the timeout
         let timeout = self.timeout;
         let exchange = async {
             let (head, body) = self.attempt(Use::Exchange, call).await?.into_parts();
@@ -178,7 +177,7 @@ impl Request {
         outcome.unwrap_or_else(|_| Err(RequestError::TimedOut { request: self.description(), after }))
     }
 
-    /// Sends the request until it is answered, as often as is proper (R2).
+    /// Sends the request until there is a response or it may not be retried (`rest.R2`).
     async fn attempt(&mut self, used_for: Use, call: &Call) -> Result<http::Response<Body>, RequestError> {
         let (mut attempts, mut retries) = (0, 0);
         loop {
@@ -196,16 +195,18 @@ impl Request {
             attempts += 1;
             let wait = match &sent {
                 _ if matches!(self.body, Payload::Stream(_)) => None,
-                Ok(answer) => {
-                    let attempt = Attempt::Answered(answer.status(), answer.headers());
-                    again(&attempt, retries, &self.retries, &self.method, used_for)
+                Ok(response) => {
+                    let attempt = Attempt::Responded(response.status(), response.headers());
+                    retry_delay(&attempt, retries, &self.retries, &self.method, used_for)
                 }
-                Err(error) => again(&Attempt::Failed(error), retries, &self.retries, &self.method, used_for),
+                Err(error) => {
+                    retry_delay(&Attempt::Failed(error), retries, &self.retries, &self.method, used_for)
+                }
             };
-            let asked = sent.as_ref().ok().and_then(|answer| retry_after(answer.headers()));
-            let sent = match (asked, sent) {
-                (Some(retry_after), Ok(answer)) if wait.is_some() && retry_after > MAX_RETRY_AFTER => {
-                    let status = self.refusal(answer, used_for, call).await;
+            let requested = sent.as_ref().ok().and_then(|response| retry_after(response.headers()));
+            let sent = match (requested, sent) {
+                (Some(retry_after), Ok(response)) if wait.is_some() && retry_after > MAX_RETRY_AFTER => {
+                    let status = self.read_status(response, used_for, call).await;
                     let request = self.description();
                     return Err(RequestError::RetryAfter { request, status, retry_after });
                 }
@@ -213,53 +214,54 @@ impl Request {
             };
             if let Some(wait) = wait {
                 retries += 1;
-                tracing::debug!(request = %self.description(), retries, ?wait, "a request is tried again");
+                tracing::debug!(request = %self.description(), retries, ?wait, "retrying request");
                 drop(sent);
                 tokio::time::sleep(wait).await;
                 continue;
             }
-            let answer = sent.map_err(|source: TransportError| RequestError::Transport {
+            let response = sent.map_err(|source: TransportError| RequestError::Transport {
                 request: self.description(),
                 source,
             })?;
-            self.hear_warnings(answer.headers());
-            let code = answer.status();
-            let is_known = code == StatusCode::NOT_MODIFIED && self.headers.contains_key(IF_NONE_MATCH);
-            if code.is_success() || is_known {
-                return Ok(answer);
+            self.report_warnings(response.headers());
+            let code = response.status();
+            let is_not_modified = code == StatusCode::NOT_MODIFIED && self.headers.contains_key(IF_NONE_MATCH);
+            if code.is_success() || is_not_modified {
+                return Ok(response);
             }
-            let is_foreign = matches!(code, StatusCode::NOT_ACCEPTABLE | StatusCode::UNSUPPORTED_MEDIA_TYPE);
-            if is_foreign
+            let is_unsupported =
+                matches!(code, StatusCode::NOT_ACCEPTABLE | StatusCode::UNSUPPORTED_MEDIA_TYPE);
+            if is_unsupported
                 && media_type != MediaType::Json
-                && self.speaks_own_encoding()
-                && self.client.content.refuse()
+                && self.uses_client_encoding()
+                && self.client.content.fall_back()
             {
-                continue; // in JSON, from now on
+                continue;
             }
-            let status = self.refusal(answer, used_for, call).await;
+            let status = self.read_status(response, used_for, call).await;
             return Err(RequestError::Refused { request: self.description(), status });
         }
     }
 
-    /// Whether the encoding is the client's choice, and not the caller's.
-    fn speaks_own_encoding(&self) -> bool {
+    /// Returns whether the client, not the caller, chose the encoding.
+    fn uses_client_encoding(&self) -> bool {
         !self.headers.contains_key(ACCEPT) && !matches!(self.body, Payload::Stream(_))
     }
 
-    /// What the server says of a request that it refuses.
-    async fn refusal(&mut self, answer: http::Response<Body>, used_for: Use, call: &Call) -> Box<Status> {
-        let (head, mut body) = answer.into_parts();
+    /// Reads the Status of an error response.
+    async fn read_status(&mut self, response: http::Response<Body>, used_for: Use, call: &Call) -> Box<Status> {
+        let (head, mut body) = response.into_parts();
         let mut text = Vec::new();
         while let Ok(Some(chunk)) = body.chunk().await {
             text.extend_from_slice(&chunk);
-            if text.len() > REFUSAL_BYTES {
-                break; // what is so long is no Status
+            if text.len() > MAX_STATUS_BYTES {
+                break;
             }
         }
         if used_for == Use::Exchange && !text.is_empty() {
             call.received(text.len());
         }
-        Box::new(refusal(self, head.status, &head.headers, &text))
+        Box::new(status_for(self, head.status, &head.headers, &text))
     }
 
     fn build(&mut self, media_type: MediaType) -> Result<http::Request<Body>, RequestError> {
@@ -276,7 +278,7 @@ impl Request {
             Payload::None => Body::empty(),
             Payload::Bytes(bytes) => Body::from(bytes.clone()),
             Payload::Object { json } => {
-                let (bytes, media_type) = encoded(json, media_type);
+                let (bytes, media_type) = encode(json, media_type);
                 headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(media_type.as_str()));
                 Body::from(bytes)
             }

@@ -1,4 +1,4 @@
-//! Warnings: what a server wants a user to know.
+//! Warnings from the server.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,21 +10,21 @@ use parking_lot::Mutex;
 /// A `Warning` header: `299 - "text"`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Warning {
-    /// Its code; API servers send 299.
+    /// The code; API servers send 299.
     pub code: u16,
-    /// Who warns; mostly `-`.
+    /// The agent, usually `-`.
     pub agent: String,
-    /// What of.
+    /// The text.
     pub text: String,
 }
 
-/// Hears of warnings.
+/// A handler for warnings. (client-go: `rest.WarningHandler`.)
 pub trait Warnings: fmt::Debug + Send + Sync {
-    /// The server has warned. Called before the answer is handed out; it must not block.
+    /// Handles a warning. Called before the response is returned; must not block.
     fn warn(&self, warning: &Warning);
 }
 
-/// Nobody hears.
+/// Ignores warnings.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoWarnings;
 
@@ -32,46 +32,46 @@ impl Warnings for NoWarnings {
     fn warn(&self, _: &Warning) {}
 }
 
-/// How many texts are remembered.
-const REMEMBERED: usize = 1024;
+/// Number of texts to remember.
+const MAX_REMEMBERED: usize = 1024;
 
-/// Logs each text once; those of codes other than 299, and empty ones, never.
+/// Logs each text once. Empty texts and codes other than 299 are ignored.
 #[derive(Debug, Default)]
 pub struct WarnOnce {
-    told: Mutex<HashSet<String>>,
+    seen: Mutex<HashSet<String>>,
 }
 
 impl WarnOnce {
-    /// Whether this is to be told.
-    fn is_news(&self, warning: &Warning) -> bool {
+    /// Returns whether to log a warning.
+    fn should_log(&self, warning: &Warning) -> bool {
         if warning.code != 299 || warning.text.is_empty() {
             return false;
         }
-        let mut told = self.told.lock();
-        if told.len() >= REMEMBERED {
-            told.clear(); // rather told again than remembered without bound
+        let mut seen = self.seen.lock();
+        if seen.len() >= MAX_REMEMBERED {
+            seen.clear(); // bounds memory; texts may be logged again
         }
-        told.insert(warning.text.clone())
+        seen.insert(warning.text.clone())
     }
 }
 
 impl Warnings for WarnOnce {
     fn warn(&self, warning: &Warning) {
-        if self.is_news(warning) {
+        if self.should_log(warning) {
             tracing::warn!("{}", warning.text);
         }
     }
 }
 
-/// The warnings of an answer. What is not one is left out.
-pub(super) fn of(headers: &HeaderMap) -> Vec<Warning> {
+/// Parses the warnings of a response, skipping malformed ones.
+pub(super) fn parse_all(headers: &HeaderMap) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for header in headers.get_all(WARNING) {
         let text = String::from_utf8_lossy(header.as_bytes());
         let mut rest = text.trim_start();
-        while let Some((warning, after)) = one(rest) {
+        while let Some((warning, after)) = parse_one(rest) {
             warnings.push(warning);
-            // A date may follow, and then another warning after a comma.
+            // A date may follow, then a comma and the next warning.
             let after = after.trim_start();
             let after =
                 after.strip_prefix('"').and_then(|date| date.split_once('"')).map_or(after, |(_, it)| it);
@@ -84,7 +84,7 @@ pub(super) fn of(headers: &HeaderMap) -> Vec<Warning> {
     warnings
 }
 
-fn one(text: &str) -> Option<(Warning, &str)> {
+fn parse_one(text: &str) -> Option<(Warning, &str)> {
     let (code, rest) = text.split_once(' ')?;
     let code = code.parse().ok().filter(|_| code.len() == 3)?;
     let (agent, rest) = rest.split_once(' ')?;
@@ -107,7 +107,7 @@ mod tests {
 
     fn texts(header: &str) -> Vec<String> {
         let headers = HeaderMap::from_iter([(WARNING, header.parse().unwrap())]);
-        of(&headers).into_iter().map(|warning| warning.text).collect()
+        parse_all(&headers).into_iter().map(|warning| warning.text).collect()
     }
 
     #[test]
@@ -115,17 +115,17 @@ mod tests {
         assert_eq!(texts(r#"299 - "unknown field \"a\"""#), ["unknown field \"a\""]);
         assert_eq!(texts(r#"299 - "a" "Wed, 21 Oct 2015 07:28:00 GMT", 299 - "b""#), ["a", "b"]);
         assert_eq!(texts(r#"199 agent:80 "a, \\ b" , 299 - "c"  "date""#), ["a, \\ b", "c"]);
-        assert_eq!(texts(r#"299 - "a", nonsense, 299 - "b""#), ["a"], "what follows nonsense is nonsense");
+        assert_eq!(texts(r#"299 - "a", nonsense, 299 - "b""#), ["a"], "parsing stops at a malformed warning");
         let several = [r#"299 - "a""#, "nonsense", r#"299 - "b""#].map(|it| (WARNING, it.parse().unwrap()));
         let several: Vec<Warning> =
-            of(&several.into_iter().fold(HeaderMap::new(), |mut all, (name, value)| {
+            parse_all(&several.into_iter().fold(HeaderMap::new(), |mut all, (name, value)| {
                 all.append(name, value);
                 all
             }));
         assert_eq!(
             several.iter().map(|it| &*it.text).collect::<Vec<_>>(),
             ["a", "b"],
-            "each header for itself"
+            "headers are parsed independently"
         );
         for broken in ["", "299", "299 -", "299 - text", r#"29 - "a""#, r#"299 - "a"#] {
             assert_eq!(texts(broken), [""; 0], "{broken}");
@@ -133,11 +133,11 @@ mod tests {
     }
 
     #[test]
-    fn each_text_is_told_once() {
+    fn each_text_is_logged_once() {
         let once = WarnOnce::default();
         let warning = |code, text: &str| Warning { code, agent: "-".into(), text: text.into() };
-        assert!(once.is_news(&warning(299, "a")) && !once.is_news(&warning(299, "a")));
-        assert!(once.is_news(&warning(299, "b")));
-        assert!(!once.is_news(&warning(199, "c")) && !once.is_news(&warning(299, "")));
+        assert!(once.should_log(&warning(299, "a")) && !once.should_log(&warning(299, "a")));
+        assert!(once.should_log(&warning(299, "b")));
+        assert!(!once.should_log(&warning(199, "c")) && !once.should_log(&warning(299, "")));
     }
 }

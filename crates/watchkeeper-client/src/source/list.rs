@@ -1,4 +1,4 @@
-//! A list, item by item.
+//! Lists as streams of items.
 
 use futures_util::stream;
 use watchkeeper_core::{BoxError, Encoding, ListEnd, ListError, ListPart, ListStream};
@@ -9,23 +9,23 @@ use crate::rest::{Request, RequestError};
 use crate::transport::Body;
 
 enum State {
-    Asked(Box<Request>),
+    Requested(Box<Request>),
     Arriving { body: Body, split: Box<ListSplitter>, encoding: Encoding },
     Ended,
 }
 
 pub(super) fn open(request: Request, reading: Reading) -> ListStream {
-    let described = request.description();
-    let state = (State::Asked(Box::new(request)), reading, described);
+    let description = request.description();
+    let state = (State::Requested(Box::new(request)), reading, description);
     Box::pin(stream::try_unfold(state, |(mut state, mut reading, request)| async move {
         loop {
             state = match state {
                 State::Ended => return Ok(None),
-                State::Asked(asked) => {
-                    let answer = asked.stream().await.map_err(failed)?;
-                    let encoding = reading.prepare(answer.headers()).map_err(ListError::Malformed)?;
+                State::Requested(list) => {
+                    let response = list.stream().await.map_err(list_error)?;
+                    let encoding = reading.prepare(response.headers()).map_err(ListError::Malformed)?;
                     let split = Box::new(ListSplitter::new(encoding, reading.limits()));
-                    State::Arriving { body: answer.into_body(), split, encoding }
+                    State::Arriving { body: response.into_body(), split, encoding }
                 }
                 State::Arriving { mut body, mut split, encoding } => {
                     let item = split.next().map_err(malformed)?;
@@ -45,7 +45,7 @@ pub(super) fn open(request: Request, reading: Reading) -> ListStream {
                         }
                         None => {
                             let end = split.finish().map_err(|error| ListError::Interrupted(error.into()))?;
-                            is_list(&end).map_err(ListError::Malformed)?;
+                            check_is_list(&end).map_err(ListError::Malformed)?;
                             return Ok(Some((ListPart::End(end), (State::Ended, reading, request))));
                         }
                     }
@@ -59,7 +59,7 @@ fn malformed(error: impl Into<BoxError>) -> ListError {
     ListError::Malformed(error.into())
 }
 
-fn failed(error: RequestError) -> ListError {
+fn list_error(error: RequestError) -> ListError {
     match error {
         RequestError::Refused { status, .. } | RequestError::RetryAfter { status, .. } => (*status).into(),
         RequestError::Transport { ref source, .. } if source.is_refused() => {
@@ -69,10 +69,12 @@ fn failed(error: RequestError) -> ListError {
     }
 }
 
-/// A table has no items, and would pass for a list of none.
-fn is_list(end: &ListEnd) -> Result<(), BoxError> {
+/// Rejects tables and statuses, which would otherwise pass for an empty list.
+fn check_is_list(end: &ListEnd) -> Result<(), BoxError> {
     match (end.api_version.split_once('/'), &*end.kind) {
-        (Some(("meta.k8s.io", _)), "Table") | (None, "Status") => Err(format!("it is a {}", end.kind).into()),
+        (Some(("meta.k8s.io", _)), "Table") | (None, "Status") => {
+            Err(format!("expected a list, got a {}", end.kind).into())
+        }
         _ => Ok(()),
     }
 }
@@ -82,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_and_a_status_are_no_lists() {
+    fn a_table_or_status_is_not_a_list() {
         let end = |api_version: &str, kind: &str| ListEnd {
             api_version: api_version.to_owned(),
             kind: kind.to_owned(),
@@ -91,7 +93,7 @@ mod tests {
         for (api_version, kind) in
             [("meta.k8s.io/v1", "Table"), ("meta.k8s.io/v1beta1", "Table"), ("v1", "Status")]
         {
-            assert!(is_list(&end(api_version, kind)).is_err(), "{kind} of {api_version}");
+            assert!(check_is_list(&end(api_version, kind)).is_err(), "{kind} of {api_version}");
         }
         for (api_version, kind) in [
             ("v1", "PodList"),
@@ -99,7 +101,7 @@ mod tests {
             ("meta.k8s.io/v1", "PartialObjectMetadataList"),
             ("", ""),
         ] {
-            assert!(is_list(&end(api_version, kind)).is_ok(), "{kind} of {api_version}");
+            assert!(check_is_list(&end(api_version, kind)).is_ok(), "{kind} of {api_version}");
         }
     }
 }

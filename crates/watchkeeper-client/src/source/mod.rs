@@ -1,12 +1,13 @@
 //! Source: a collection of an API server that can be listed and watched.
 //!
-//! From: a [`RestClient`], a resource and selectors.
-//! To:   whoever takes a [`ListWatch`]: the reflector.
+//! Input: a [`RestClient`], a resource and selectors.
+//! Output: consumers of a [`ListWatch`]: the reflector.
 //!
-//! - S1: an object is read while it arrives: its head, and its body without what the intake cuts out. Nothing
-//!   holds a whole list.
-//! - S2: what cannot be read ends the list or the watch; what was read before it counts for the watch and not
-//!   for the list.
+//! Invariants:
+//! - `source.S1`: an object is decoded while it arrives: its metadata, and its body without the fields that the intake
+//!   removes. A list is never held whole.
+//! - `source.S2`: an undecodable object ends the list or watch; earlier events of a watch remain valid, earlier items of
+//!   a list do not.
 
 mod list;
 mod read;
@@ -26,9 +27,9 @@ use read::Reading;
 pub use sources::RestSources;
 
 pub(crate) use read::{Read, encoding_of};
-pub(crate) use watch::watched;
+pub(crate) use watch::open_watch;
 
-/// A collection, as a [`ListWatch`]. Clones are cheap.
+/// A collection as a [`ListWatch`]. Clones are cheap. (client-go: `cache.ListWatch`.)
 ///
 /// ```no_run
 /// # fn example(core: watchkeeper_client::RestClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -54,7 +55,7 @@ pub struct RestSource {
 }
 
 impl RestSource {
-    /// All objects of a resource. The client's path is that of the group and version.
+    /// Creates a source of all objects of a resource. The path of `client` must be that of the group version.
     pub fn new(client: RestClient, resource: &str, kind: Kind) -> Self {
         Self {
             client,
@@ -68,35 +69,35 @@ impl RestSource {
         }
     }
 
-    /// Only those of a namespace; of all of them by default.
+    /// Restricts the source to a namespace; all namespaces by default.
     #[must_use]
     pub fn namespace(mut self, namespace: &str) -> Self {
         self.namespace = Some(namespace.into());
         self
     }
 
-    /// Only those with such labels.
+    /// Selects by labels.
     #[must_use]
     pub fn labels(mut self, selector: LabelSelector) -> Self {
         self.labels = selector;
         self
     }
 
-    /// Only those with such fields.
+    /// Selects by fields.
     #[must_use]
     pub fn fields(mut self, selector: FieldSelector) -> Self {
         self.fields = selector;
         self
     }
 
-    /// What is kept of an object. By default `managedFields` are cut out.
+    /// Sets the fields to keep of each object. By default `managedFields` is removed.
     #[must_use]
     pub fn intake(mut self, intake: Intake) -> Self {
         self.intake = Arc::new(intake);
         self
     }
 
-    /// Only their metadata: the server sends nothing else. The kind is that of a `PartialObjectMetadata` then.
+    /// Requests only metadata. The kind becomes `PartialObjectMetadata`.
     #[must_use]
     pub fn metadata_only(mut self) -> Self {
         self.kind = Kind::new("meta.k8s.io", "v1", "PartialObjectMetadata");

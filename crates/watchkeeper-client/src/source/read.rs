@@ -1,4 +1,4 @@
-//! Reading objects out of their bytes.
+//! Decodes objects.
 
 use std::sync::Arc;
 
@@ -10,27 +10,27 @@ use watchkeeper_wire::{Annotations, Intake, Kind, Limits, decode, json, read_hea
 
 use crate::rest::MediaType;
 
-/// What makes objects of bytes.
+/// Decodes objects of a list or watch.
 pub(crate) trait Read {
-    /// What becomes of an object.
+    /// The decoded type.
     type Object;
 
-    /// How long and how deep one may be.
+    /// Returns the limits on size and depth of an object.
     fn limits(&self) -> Limits;
 
-    /// Prepares for the encoding that an answer has.
+    /// Prepares for the encoding of a response.
     fn prepare(&mut self, headers: &HeaderMap) -> Result<Encoding, BoxError>;
 
-    /// Reads one object.
+    /// Decodes one object.
     fn object(&mut self, encoding: Encoding, bytes: &[u8]) -> Result<Self::Object, BoxError>;
 }
 
-/// Reads heads, and bodies without what the intake cuts out.
+/// Decodes metadata, and bodies without the fields that the intake removes.
 pub(super) struct Reading {
     kind: Kind,
     intake: Arc<Intake>,
     head: HeadBuilder,
-    /// For protobuf: what is cut out, by field numbers.
+    /// For protobuf: the removed fields, by number.
     cut: Cut,
 }
 
@@ -51,7 +51,7 @@ impl Read for Reading {
         let encoding = encoding_of(headers)?;
         if encoding == Encoding::Protobuf {
             let message = self.kind.message();
-            let message = message.ok_or_else(|| format!("{} has no protobuf", self.kind.kind()))?;
+            let message = message.ok_or_else(|| format!("{} has no protobuf encoding", self.kind.kind()))?;
             self.cut = Cut::compile(schema::builtin(), message, &self.intake.cut)?;
         }
         Ok(encoding)
@@ -67,22 +67,22 @@ impl Read for Reading {
     }
 }
 
-/// The encoding that an answer has.
+/// Returns the encoding of a response.
 pub(crate) fn encoding_of(headers: &HeaderMap) -> Result<Encoding, BoxError> {
     match MediaType::of(headers.get(CONTENT_TYPE)) {
         Some(MediaType::Json) => Ok(Encoding::Json),
         Some(MediaType::Protobuf) => Ok(Encoding::Protobuf),
-        None => Err(format!("its media type is {:?}", headers.get(CONTENT_TYPE)).into()),
+        None => Err(format!("unsupported media type {:?}", headers.get(CONTENT_TYPE)).into()),
     }
 }
 
-/// The bookmark that a BOOKMARK event carries.
+/// Decodes the object of a BOOKMARK event.
 pub(super) fn bookmark(encoding: Encoding, bytes: &[u8]) -> Result<Bookmark, BoxError> {
     let head = read_head(encoding, bytes, Annotations::Keep, &mut HeadBuilder::default())?;
     Ok(Bookmark::from(&head))
 }
 
-/// The status that an ERROR event carries.
+/// Decodes the object of an ERROR event.
 pub(super) fn status(encoding: Encoding, bytes: &[u8]) -> Result<Status, BoxError> {
     match encoding {
         Encoding::Json => Ok(serde_json::from_slice(bytes)?),

@@ -1,4 +1,4 @@
-//! Sources: every collection of a server, each with an intake of its own.
+//! Sources of all collections of a server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use super::RestSource;
 use crate::Client;
 use crate::rest::Content;
 
-type OfCollection<T> = Arc<dyn Fn(&Collection) -> T + Send + Sync>;
+type PerCollection<T> = Arc<dyn Fn(&Collection) -> T + Send + Sync>;
 
-/// The collections of a server, as [`Sources`]: for an informer factory. Clones are cheap.
+/// Sources of a server's collections, for an informer factory. Clones are cheap.
 ///
 /// ```no_run
 /// # fn example(client: &watchkeeper_client::Client) {
@@ -27,8 +27,8 @@ type OfCollection<T> = Arc<dyn Fn(&Collection) -> T + Send + Sync>;
 #[derive(Clone)]
 pub struct RestSources {
     client: Client,
-    intake: OfCollection<Intake>,
-    content: OfCollection<Content>,
+    intake: PerCollection<Intake>,
+    content: PerCollection<Content>,
 }
 
 impl RestSources {
@@ -40,16 +40,15 @@ impl RestSources {
         }
     }
 
-    /// What is kept of the objects of a collection; it is cut while they arrive. By default `managedFields` are
-    /// cut out. A path that a built-in kind does not have fails the lists of that collection.
+    /// Sets the fields to keep of each collection's objects; others are removed while they arrive. By default
+    /// `managedFields` is removed. A path that a built-in kind does not have fails the lists of that collection.
     #[must_use]
     pub fn intake(mut self, intake: impl Fn(&Collection) -> Intake + Send + Sync + 'static) -> Self {
         self.intake = Arc::new(intake);
         self
     }
 
-    /// Which encodings a collection is asked for in. By default protobuf where the kind is built in or only metadata is wanted,
-    /// and JSON otherwise.
+    /// Sets the encoding of each collection. By default protobuf for built-in kinds and for metadata, and JSON for others.
     #[must_use]
     pub fn content(mut self, content: impl Fn(&Collection) -> Content + Send + Sync + 'static) -> Self {
         self.content = Arc::new(content);

@@ -1,4 +1,4 @@
-//! A watch, event by event.
+//! Watches as streams of events.
 
 use futures_core::Stream;
 use futures_util::stream;
@@ -11,7 +11,7 @@ use crate::transport::Body;
 
 struct Watching<R> {
     body: Body,
-    /// `None` once the watch has ended.
+    /// `None` after the end of the watch.
     frames: Option<Box<WatchFrames>>,
     encoding: Encoding,
     reading: R,
@@ -20,20 +20,20 @@ struct Watching<R> {
 }
 
 pub(super) fn open(request: Request, reading: Reading) -> WatchOpening {
-    Box::pin(async move { Ok(Box::pin(watched(request, reading).await?) as WatchStream) })
+    Box::pin(async move { Ok(Box::pin(open_watch(request, reading).await?) as WatchStream) })
 }
 
 /// Opens a watch.
-pub(crate) async fn watched<R: Read>(
+pub(crate) async fn open_watch<R: Read>(
     request: Request,
     mut reading: R,
 ) -> Result<impl Stream<Item = Result<WatchEvent<R::Object>, WatchError>>, WatchError> {
-    let described = request.description();
-    let answer = request.open_watch().await.map_err(failed)?;
-    let encoding = reading.prepare(answer.headers()).map_err(WatchError::Malformed)?;
+    let description = request.description();
+    let response = request.open_watch().await.map_err(watch_error)?;
+    let encoding = reading.prepare(response.headers()).map_err(WatchError::Malformed)?;
     let frames = Some(Box::new(WatchFrames::new(encoding, reading.limits())));
-    let body = answer.into_body();
-    let watching = Watching { body, frames, encoding, reading, request: described };
+    let body = response.into_body();
+    let watching = Watching { body, frames, encoding, reading, request: description };
     Ok(stream::try_unfold(watching, |mut watching| async move {
         Ok(watching.next().await?.map(|event| (event, watching)))
     }))
@@ -70,7 +70,7 @@ impl<R: Read> Watching<R> {
             match self.body.chunk().await.map_err(lost)? {
                 Some(chunk) => frames.push(chunk),
                 None => {
-                    // Within an event it has broken off; between two it has ended.
+                    // An end within an event is an interruption; between events it is clean.
                     let ended = self.frames.take().map_or(Ok(()), |frames| frames.finish());
                     return match ended {
                         Ok(()) => Ok(None),
@@ -87,7 +87,7 @@ fn malformed(error: Malformed) -> WatchError {
     WatchError::Malformed(error)
 }
 
-fn failed(error: RequestError) -> WatchError {
+fn watch_error(error: RequestError) -> WatchError {
     match error {
         RequestError::Refused { status, .. } | RequestError::RetryAfter { status, .. } => (*status).into(),
         RequestError::Transport { ref source, .. } if source.is_refused() => {

@@ -1,4 +1,4 @@
-//! Why a stream has failed.
+//! Stream errors.
 
 use std::io;
 use std::sync::Arc;
@@ -8,59 +8,59 @@ use tokio_tungstenite::tungstenite;
 
 use crate::rest::RequestError;
 
-/// Why there is no stream, or why it has ended. Clones are the same error, told to several.
+/// An error opening a stream, or the reason why it ended. Clones share the cause.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {
-    /// The server has refused, or has not answered: nothing has begun.
+    /// The request failed: nothing was started.
     #[error(transparent)]
     Request(Arc<RequestError>),
-    /// What answered is no WebSocket, or speaks nothing that was offered.
+    /// The WebSocket handshake failed.
     #[error("{request}: {why}")]
     Handshake {
         /// Method and path.
         request: String,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
-    /// The connection was lost. What was running may be running still.
-    #[error("{request}: the connection was lost")]
+    /// The connection was lost. The remote process may still be running.
+    #[error("{request}: connection lost")]
     Lost {
         /// Method and path.
         request: String,
-        /// How; `None` where it was just closed.
+        /// The cause; `None` if the connection was closed without an error.
         source: Option<Arc<tungstenite::Error>>,
     },
-    /// Nothing has come for so long that nobody can be there any more.
-    #[error("{request}: nothing came within {} s", .after.as_secs())]
+    /// The server has not sent anything for too long.
+    #[error("{request}: no data received for {}s", .after.as_secs())]
     Silent {
         /// Method and path.
         request: String,
-        /// For how long.
+        /// The timeout.
         after: Duration,
     },
-    /// The server has said what makes no sense, or too much of it.
+    /// The server sent an invalid or oversized message.
     #[error("{request}: {why}")]
     Protocol {
         /// Method and path.
         request: String,
-        /// What.
+        /// The reason.
         why: String,
     },
-    /// The server has ended the stream, and not said what became of the program.
-    #[error("{request}: it has ended, and nobody said how")]
+    /// The server closed the stream without the exit status of the process.
+    #[error("{request}: stream ended without an exit status")]
     NoStatus {
         /// Method and path.
         request: String,
     },
-    /// It has no terminal, so that there is none to resize.
-    #[error("{request}: it has no terminal")]
+    /// The process has no terminal to resize.
+    #[error("{request}: process has no terminal")]
     NoTerminal {
         /// Method and path.
         request: String,
     },
-    /// It was dropped on this side.
-    #[error("{request}: it was cut off")]
+    /// The stream was dropped on this side.
+    #[error("{request}: stream was cancelled")]
     Cancelled {
         /// Method and path.
         request: String,
@@ -74,7 +74,7 @@ impl From<RequestError> for StreamError {
 }
 
 impl StreamError {
-    /// What the server said, where it refused.
+    /// Returns the server's Status, if it returned an error.
     pub fn status(&self) -> Option<&watchkeeper_core::Status> {
         match self {
             Self::Request(error) => error.status(),
@@ -82,7 +82,7 @@ impl StreamError {
         }
     }
 
-    /// The error for whoever reads or writes.
+    /// Converts to an I/O error for readers and writers.
     pub(super) fn into_io(self) -> io::Error {
         let kind = match &self {
             Self::Lost { .. } => io::ErrorKind::ConnectionReset,

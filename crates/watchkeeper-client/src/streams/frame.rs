@@ -1,38 +1,38 @@
-//! Frames: what one message says, and on which channel.
+//! Frames: channel messages of the remote command protocols.
 //!
-//! The first byte of a message is the number of a channel and the rest is for it. Where the protocol knows
-//! half-closing, the number 255 is none: the byte behind it names a channel that has nothing more to say.
+//! The first byte of a message is its channel. In protocols with half-close, 255 is not a channel: the byte after it
+//! names a channel that has been closed.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 
-/// Where the number of a channel should be: the next byte is a channel that ends.
+/// The first byte of a message that closes a channel.
 const CLOSE: u8 = 255;
 
-/// What one message says.
+/// A channel message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
-    /// Bytes of a channel. There may be none: that says only that the stream has begun.
+    /// Bytes of a channel; empty when the stream starts.
     Data(u8, Bytes),
-    /// A channel has ended.
+    /// The channel is closed.
     Close(u8),
 }
 
 impl Frame {
-    /// Reads a message. `can_close` is whether the protocol knows half-closing; where it does not, 255 is a
-    /// channel like any other.
+    /// Decodes a message. `can_close` is whether the protocol supports half-close; without it, 255 is an ordinary
+    /// channel.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If the message is invalid.
     pub fn decode(message: &Bytes, can_close: bool) -> Result<Self, &'static str> {
         match (message.first(), message.len()) {
-            (None, _) => Err("a message has no channel"),
+            (None, _) => Err("message has no channel"),
             (Some(&CLOSE), 2) if can_close => Ok(Self::Close(message[1])),
-            (Some(&CLOSE), _) if can_close => Err("a message does not say which channel has ended"),
+            (Some(&CLOSE), _) if can_close => Err("invalid close message"),
             (Some(&channel), _) => Ok(Self::Data(channel, message.slice(1..))),
         }
     }
 
-    /// The message that says this.
+    /// Encodes the frame as a message.
     pub fn encode(&self) -> Bytes {
         match self {
             Self::Data(channel, bytes) => {
@@ -58,11 +58,11 @@ mod tests {
     fn the_first_byte_is_the_channel() {
         assert_eq!(decode(b"\x01out", true), Ok(Frame::Data(1, "out".into())));
         assert_eq!(decode(b"\x02", false), Ok(Frame::Data(2, Bytes::new())));
-        assert_eq!(decode(b"", true), Err("a message has no channel"));
+        assert_eq!(decode(b"", true), Err("message has no channel"));
     }
 
     #[test]
-    fn only_the_newer_protocol_can_close_a_channel() {
+    fn only_protocols_with_half_close_can_close_a_channel() {
         assert_eq!(decode(b"\xff\x00", true), Ok(Frame::Close(0)));
         assert_eq!(decode(b"\xff\x00", false), Ok(Frame::Data(255, Bytes::from_static(b"\0"))));
         assert!(decode(b"\xff", true).is_err());
@@ -71,7 +71,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_is_written_is_read(channel in 0u8..255, bytes: Vec<u8>) {
+        fn frames_survive_a_round_trip(channel in 0u8..255, bytes: Vec<u8>) {
             for frame in [Frame::Data(channel, bytes.into()), Frame::Close(channel)] {
                 assert_eq!(Frame::decode(&frame.encode(), true), Ok(frame));
             }

@@ -1,4 +1,4 @@
-//! Log: what a container has written, in pieces or in lines.
+//! Container logs, in chunks or lines.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -10,10 +10,10 @@ use http_body::Body as _;
 use crate::rest::RequestError;
 use crate::transport::Body;
 
-/// Bytes of one line. A longer one is handed out in pieces of this size.
+/// Maximum length of a line, in bytes. A longer line is split.
 pub const LINE_BYTES: usize = 1 << 20;
 
-/// A log that is being read. Dropping it ends it at the server, too.
+/// An open log. Dropping it cancels the request.
 #[derive(Debug)]
 pub struct Log {
     body: Body,
@@ -25,7 +25,7 @@ impl Log {
         Self { body, request }
     }
 
-    /// The next bytes, wherever they end; `None` at the end. Dropped half-way, nothing is lost.
+    /// Returns the next chunk, or `None` at the end. Cancel safe.
     ///
     /// # Errors
     /// If the connection is lost.
@@ -33,7 +33,7 @@ impl Log {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await.transpose()
     }
 
-    /// Line by line.
+    /// Returns the log as lines.
     pub fn lines(self) -> LogLines {
         LogLines { log: self, rest: BytesMut::new(), searched: 0, ended: false }
     }
@@ -59,20 +59,19 @@ impl Stream for Log {
     }
 }
 
-/// The lines of a log, without their ends.
+/// The lines of a log, without line ends.
 #[derive(Debug)]
 pub struct LogLines {
     log: Log,
-    /// What has come and was not handed out.
+    /// Received bytes not yet returned.
     rest: BytesMut,
-    /// How much of it has no end of a line.
+    /// Length of the prefix of `rest` known to contain no line end.
     searched: usize,
     ended: bool,
 }
 
 impl LogLines {
-    /// The next line; `None` at the end. A last line without an end is one all the same. Dropped half-way,
-    /// nothing is lost.
+    /// Returns the next line, or `None` at the end. The last line may lack a line end. Cancel safe.
     ///
     /// # Errors
     /// If the connection is lost.
@@ -80,7 +79,7 @@ impl LogLines {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await.transpose()
     }
 
-    /// A line that is there, or as much of it as may be handed out at once.
+    /// Takes the next complete line, or a piece of one that is too long.
     fn take(&mut self) -> Option<Bytes> {
         let end = self.rest[self.searched..].iter().position(|byte| *byte == b'\n');
         let line = match end.map(|at| at + self.searched) {
@@ -135,14 +134,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_end_where_they_end() {
+    async fn lines_are_split_at_line_ends() {
         assert_eq!(lines("a\n\nbc\n").await, ["a", "", "bc"]);
         assert_eq!(lines("a\nrest").await, ["a", "rest"]);
         assert!(lines("").await.is_empty());
     }
 
     #[tokio::test]
-    async fn a_line_that_is_too_long_comes_in_pieces() {
+    async fn a_line_that_is_too_long_is_split() {
         let mut text = vec![b'x'; LINE_BYTES + 3];
         text.extend_from_slice(b"\nnext\n");
         let lengths: Vec<usize> = lines(text).await.iter().map(Bytes::len).collect();

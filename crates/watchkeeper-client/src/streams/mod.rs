@@ -1,15 +1,15 @@
-//! Streams: the logs of a pod, programs in its containers, and its ports.
+//! Pod streams: logs, exec, attach and port-forward.
 //!
-//! From: whoever has a [`RestClient`], a namespace and the name of a pod.
-//! To:   the [transport](crate::transport): logs are answers that are read as they come, all else is a
-//!       WebSocket of its own, with channels.
+//! Input: callers with a [`RestClient`], a namespace and the name of a pod.
+//! Output: the [transport](crate::transport): logs are streamed responses, everything else is a WebSocket with channels.
 //!
-//! - W1: what the server sends is read only as fast as it is taken, and what is written waits until it is
-//!   sent: no buffer has more than [`PIPE_BYTES`].
-//! - W2: an end that is not clean is an error, for whoever reads and for whoever waits. A connection that
-//!   was lost never looks like the end of an output.
-//! - W3: who drops a [`Process`] or a [`PortForward`] cuts it off: no task and no connection is left.
-//! - W4: a server from which nothing comes for [`SILENT_AFTER`] is taken for dead. It is asked every
+//! Invariants:
+//! - `streams.W1`: backpressure: no buffer holds more than [`PIPE_BYTES`]. Data is received as fast as it is read, and
+//!   writes wait until they are sent.
+//! - `streams.W2`: an unclean end is an error for readers and waiters. A lost connection never looks like the end of an
+//!   output.
+//! - `streams.W3`: dropping a [`Process`] or a [`PortForward`] leaves no task and no connection behind.
+//! - `streams.W4`: a server that has not sent anything for [`SILENT_AFTER`] is considered dead. It is pinged every
 //!   [`PING_EVERY`].
 
 mod error;
@@ -36,7 +36,7 @@ pub use process::{Exit, Input, Process, TerminalSize};
 pub use session::{PING_EVERY, PIPE_BYTES, SILENT_AFTER};
 pub use websocket::Protocol;
 
-/// What streams of one pod. Clones are cheap.
+/// The streams of one pod. Clones are cheap.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -55,10 +55,10 @@ pub use websocket::Protocol;
 /// let mut process = pod.exec(["wc", "-c"], &options).await?;
 /// let (mut stdin, mut stdout) = (process.stdin().unwrap(), process.stdout().unwrap());
 /// stdin.write_all(b"hello").await?;
-/// stdin.shutdown().await?; // the program reads the end of its input
-/// let mut counted = String::new();
-/// stdout.read_to_string(&mut counted).await?;
-/// assert_eq!((counted.trim(), process.wait().await?), ("5", Exit::Success));
+/// stdin.shutdown().await?; // closes the program's standard input
+/// let mut count = String::new();
+/// stdout.read_to_string(&mut count).await?;
+/// assert_eq!((count.trim(), process.wait().await?), ("5", Exit::Success));
 /// # Ok(())
 /// # }
 /// ```
@@ -70,46 +70,46 @@ pub struct PodStreams {
 }
 
 impl PodStreams {
-    /// Of a pod, through a client of the core group. Nothing is sent yet.
+    /// Creates the streams of a pod. `client` must be for the core group. Nothing is sent yet.
     pub fn new(client: RestClient, namespace: &str, name: &str) -> Self {
         Self { client, namespace: namespace.into(), name: name.into() }
     }
 
-    /// The log of a container, as it comes.
+    /// Opens the log of a container.
     ///
     /// # Errors
-    /// If the server refuses, or does not answer.
+    /// If the request fails.
     pub async fn log(&self, options: &LogOptions) -> Result<Log, RequestError> {
         let request = options.apply(self.request("log"));
         let description = request.description();
         Ok(Log::new(request.stream().await?.into_body(), description))
     }
 
-    /// Runs a program in a container. It has been accepted when this returns, and may not run yet.
+    /// Runs a command in a container. Returns when the server has accepted it; it may not have started yet.
     ///
-    /// Read stdout and stderr at the same time: they share a connection, and one that is not read holds up
-    /// the other (W1). One that is dropped does not.
+    /// Read stdout and stderr concurrently: they share a connection, and an unread one blocks the other
+    /// (`streams.W1`). A dropped one does not.
     ///
     /// # Errors
-    /// If the server refuses, does not answer, or speaks none of the [protocols](Protocol).
+    /// If the request fails, or the server supports none of the [protocols](Protocol).
     pub async fn exec<C>(&self, command: C, options: &ExecOptions) -> Result<Process, StreamError>
     where
         C: IntoIterator<Item: Into<String>>,
     {
         let command = command.into_iter().map(|word| ("command", word));
         let request = options.apply(self.request("exec").params(command));
-        Process::begin(request, options).await
+        Process::start(request, options).await
     }
 
-    /// Joins the program that a container runs: as [`exec`](Self::exec), with what is there already.
+    /// Attaches to the main process of a container: as [`exec`](Self::exec), without starting a command.
     ///
     /// # Errors
     /// As [`exec`](Self::exec).
     pub async fn attach(&self, options: &ExecOptions) -> Result<Process, StreamError> {
-        Process::begin(options.apply(self.request("attach")), options).await
+        Process::start(options.apply(self.request("attach")), options).await
     }
 
-    /// Connects to ports of the pod, once to each.
+    /// Opens one connection to each of these ports of the pod.
     ///
     /// ```no_run
     /// # async fn example(pod: watchkeeper_client::streams::PodStreams) -> Result<(), Box<dyn std::error::Error>> {
@@ -125,10 +125,10 @@ impl PodStreams {
     /// ```
     ///
     /// # Errors
-    /// As [`exec`](Self::exec). A port that nobody listens on is an error of its [`Port`].
+    /// As [`exec`](Self::exec). A port without a listener is an error of its [`Port`].
     pub async fn port_forward(&self, ports: &[u16]) -> Result<PortForward, StreamError> {
         let numbers = ports.iter().map(|port| ("ports", port.to_string()));
-        PortForward::begin(self.request("portforward").params(numbers), ports).await
+        PortForward::start(self.request("portforward").params(numbers), ports).await
     }
 
     fn request(&self, subresource: &str) -> Request {

@@ -1,48 +1,48 @@
-//! Options: what is asked of a stream.
+//! Options of pod streams.
 
 use watchkeeper_core::Timestamp;
 
 use super::Protocol;
 use crate::rest::Request;
 
-/// Which log, and how much of it. By default all there is of the only container.
+/// Options of a log. The default is the whole log of the only container.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogOptions {
-    /// The container; needed where a pod has several.
+    /// The container; required if the pod has several.
     pub container: Option<String>,
-    /// Whether it goes on with what comes.
+    /// Whether to keep the stream open for new lines.
     pub follow: bool,
-    /// Whether it is that of the container that ran before this one.
+    /// Whether to read the log of the previous instance of the container.
     pub previous: bool,
-    /// Where it begins.
+    /// Where to start.
     pub since: Option<LogSince>,
-    /// Whether every line begins with the moment at which it was written.
+    /// Whether to prefix each line with its timestamp.
     pub timestamps: bool,
-    /// How many lines of the end are wanted.
+    /// Number of lines to return from the end of the log.
     pub tail_lines: Option<u64>,
-    /// After how many bytes it ends, in the midst of a line if need be.
+    /// Maximum number of bytes, after which the log ends even within a line.
     pub limit_bytes: Option<u64>,
-    /// Whose output is wanted; most servers know only both together, and then this must not be said.
+    /// The output to read. Many servers support only both together; leave it unset for them.
     pub stream: Option<LogStream>,
 }
 
-/// Where a log begins.
+/// The start of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogSince {
-    /// So many seconds ago, by the clock of the node.
+    /// This many seconds ago, by the clock of the node.
     Seconds(u64),
-    /// At this moment. The server looks at whole seconds only.
+    /// At this time. The server uses whole seconds.
     Time(Timestamp),
 }
 
-/// Whose output a log has.
+/// The output that a log contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogStream {
-    /// Both.
+    /// stdout and stderr.
     All,
-    /// Only that of stdout.
+    /// stdout only.
     Stdout,
-    /// Only that of stderr.
+    /// stderr only.
     Stderr,
 }
 
@@ -62,31 +62,31 @@ impl LogOptions {
         query.extend(self.tail_lines.map(|lines| ("tailLines", lines.to_string())));
         query.extend(self.limit_bytes.map(|bytes| ("limitBytes", bytes.to_string())));
         query.extend(self.stream.map(|stream| {
-            let word = match stream {
+            let name = match stream {
                 LogStream::All => "All",
                 LogStream::Stdout => "Stdout",
                 LogStream::Stderr => "Stderr",
             };
-            ("stream", word.to_owned())
+            ("stream", name.to_owned())
         }));
         request.params(query)
     }
 }
 
-/// Which container, and what is wanted of the program there. By default its outputs, and no input.
+/// Options of exec and attach. The default is both outputs without stdin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecOptions {
-    /// The container; needed where a pod has several.
+    /// The container; required if the pod has several.
     pub container: Option<String>,
-    /// Whether it has an input.
+    /// Whether to open stdin.
     pub stdin: bool,
-    /// Whether its output is wanted.
+    /// Whether to open stdout.
     pub stdout: bool,
-    /// Whether what it says of errors is wanted. With a terminal it is part of stdout, and never apart.
+    /// Whether to open stderr. With a terminal it is merged into stdout.
     pub stderr: bool,
-    /// Whether it has a terminal.
+    /// Whether to allocate a terminal.
     pub tty: bool,
-    /// What is offered to the server, the best first; by default both, and the server chooses.
+    /// The protocols to offer, preferred first; both by default.
     pub protocols: Vec<Protocol>,
 }
 
@@ -98,7 +98,7 @@ impl Default for ExecOptions {
 }
 
 impl ExecOptions {
-    /// Whether stderr comes apart from stdout.
+    /// Returns whether stderr is a stream of its own.
     pub(super) fn has_stderr(&self) -> bool {
         self.stderr && !self.tty
     }

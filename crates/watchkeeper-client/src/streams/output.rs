@@ -1,4 +1,4 @@
-//! Output: what a program says, for one reader.
+//! An output of a process, for one reader.
 
 use std::io;
 use std::pin::Pin;
@@ -8,27 +8,27 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, DuplexStream, ReadBuf, duplex};
 
-use super::session::give;
+use super::session::write_to_reader;
 use super::{PIPE_BYTES, StreamError};
 
-/// How a stream has ended, for all who have a part of it. It is known before any of its pipes ends (W2).
+/// The result of a stream, shared by its parts. It is set before any of the pipes ends (`streams.W2`).
 #[derive(Debug)]
-pub(super) struct Fate {
+pub(super) struct StreamResult {
     request: String,
     outcome: OnceLock<Result<(), StreamError>>,
 }
 
-impl Fate {
+impl StreamResult {
     pub(super) fn new(request: &str) -> Self {
         Self { request: request.to_owned(), outcome: OnceLock::new() }
     }
 
-    /// The first outcome counts.
-    pub(super) fn decide(&self, outcome: Result<(), StreamError>) {
+    /// Sets the result; later calls are ignored.
+    pub(super) fn set(&self, outcome: Result<(), StreamError>) {
         let _ = self.outcome.set(outcome);
     }
 
-    /// What the end of a pipe means.
+    /// Returns the result that the end of a pipe stands for.
     pub(super) fn end(&self) -> Result<(), StreamError> {
         self.outcome.get().cloned().unwrap_or_else(|| Err(self.cancelled()))
     }
@@ -42,40 +42,40 @@ impl Fate {
     }
 }
 
-/// An output of a program. It ends when the program closes it; if the stream broke, with an error.
+/// An output of a process. It ends when the process closes it, or with an error if the stream breaks.
 ///
-/// Dropping it throws away what comes.
+/// Dropping it discards further output.
 #[derive(Debug)]
 pub struct Output {
     pipe: DuplexStream,
-    /// Whether the server has closed it before the rest.
+    /// Whether the server has closed this output before the rest of the stream.
     closed: Arc<AtomicBool>,
-    fate: Arc<Fate>,
+    result: Arc<StreamResult>,
 }
 
 impl Output {
-    /// An output, and what it gives to read.
-    pub(super) fn new(fate: Arc<Fate>) -> (Self, Feed) {
+    /// Creates an output and its writer.
+    pub(super) fn new(result: Arc<StreamResult>) -> (Self, OutputWriter) {
         let (ours, theirs) = duplex(PIPE_BYTES);
         let closed = Arc::new(AtomicBool::new(false));
-        (Self { pipe: ours, closed: closed.clone(), fate }, Feed { pipe: Some(theirs), closed })
+        (Self { pipe: ours, closed: closed.clone(), result }, OutputWriter { pipe: Some(theirs), closed })
     }
 }
 
-/// What an output gives to read. Dropping it ends the output as its fate says.
+/// The writing end of an [`Output`]. Dropping it ends the output with the stream's result.
 #[derive(Debug)]
-pub(super) struct Feed {
+pub(super) struct OutputWriter {
     pipe: Option<DuplexStream>,
     closed: Arc<AtomicBool>,
 }
 
-impl Feed {
-    /// Waits until there is room.
-    pub(super) async fn give(&mut self, bytes: &[u8]) {
-        give(&mut self.pipe, bytes).await;
+impl OutputWriter {
+    /// Writes bytes, waiting until there is room.
+    pub(super) async fn write(&mut self, bytes: &[u8]) {
+        write_to_reader(&mut self.pipe, bytes).await;
     }
 
-    /// Ends the output cleanly, whatever becomes of the rest.
+    /// Ends the output cleanly, whatever the stream's result.
     pub(super) fn close(&mut self) {
         self.closed.store(true, Ordering::Release);
         self.pipe = None;
@@ -91,9 +91,9 @@ impl AsyncRead for Output {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.pipe).poll_read(context, buffer))?;
         let is_end = buffer.filled().len() == before && buffer.remaining() > 0;
-        Poll::Ready(match is_end && !self.closed.load(Ordering::Acquire) {
-            true => self.fate.end().map_err(StreamError::into_io),
-            false => Ok(()),
-        })
+        if is_end && !self.closed.load(Ordering::Acquire) {
+            self.result.end().map_err(StreamError::into_io)?;
+        }
+        Poll::Ready(Ok(()))
     }
 }

@@ -1,7 +1,6 @@
-//! Port forward: connections to ports of a pod.
+//! Port forwarding: connections to ports of a pod.
 //!
-//! Each port has two channels: one for what goes to and fro, and one on which the server says what went
-//! wrong. The first thing on either is the number of the port.
+//! Each port has two channels: one for data and one for errors. The first bytes on either are the port number.
 
 use std::io;
 use std::pin::Pin;
@@ -11,20 +10,19 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, DuplexStream, ReadBuf, WriteHalf, duplex, split};
 
-use super::output::Fate;
-use super::session::{Outgoing, Receiver, Session, give};
+use super::output::StreamResult;
+use super::session::{Outgoing, Receiver, Session, write_to_reader};
 use super::websocket::{Protocol, open};
 use super::{Frame, PIPE_BYTES, StreamError};
 use crate::rest::Request;
 
-/// Bytes that are kept of what went wrong.
-const FAULT_BYTES: usize = 4 << 10;
+/// Maximum length of an error message that is kept, in bytes.
+const MAX_ERROR_BYTES: usize = 4 << 10;
 
-/// Connections to ports of a pod. Dropping it closes them all (W3).
+/// Connections to ports of a pod. Dropping it closes them all (`streams.W3`).
 ///
-/// The protocol is `v4.channel.k8s.io`, which every server speaks. It cannot say that one side of one
-/// connection has ended: the pod learns that only when the whole forward is dropped, and a [`Port`] ends
-/// when all have, or with an error of its own.
+/// The protocol is `v4.channel.k8s.io`, which every server supports. It has no half-close: the pod sees the end of a
+/// connection only when the whole forward is dropped, and a [`Port`] ends when all do, or with its own error.
 #[derive(Debug)]
 pub struct PortForward {
     session: Session<()>,
@@ -32,31 +30,32 @@ pub struct PortForward {
 }
 
 impl PortForward {
-    pub(super) async fn begin(request: Request, ports: &[u16]) -> Result<Self, StreamError> {
+    pub(super) async fn start(request: Request, ports: &[u16]) -> Result<Self, StreamError> {
         let websocket = open(request, &[Protocol::V4]).await?;
-        let fate = Arc::new(Fate::new(&websocket.request));
+        let result = Arc::new(StreamResult::new(&websocket.request));
         let mut outgoing = Outgoing::new();
-        let (mut taken, mut lines) = (Vec::new(), Vec::new());
+        let (mut handles, mut connections) = (Vec::new(), Vec::new());
         for (number, channel) in ports.iter().copied().zip((0u8..).step_by(2)) {
             let (ours, theirs) = duplex(PIPE_BYTES);
             let (reader, writer) = split(theirs);
             outgoing.pipe(channel, reader, false);
-            let fault = Arc::new(OnceLock::new());
-            lines.push(Line { number, to_reader: Some(writer), fault: fault.clone(), announced: [0; 2] });
-            taken.push(Port { number, pipe: ours, fault, fate: fate.clone() });
+            let error = Arc::new(OnceLock::new());
+            let writer = Some(writer);
+            connections.push(Connection { number, writer, error: error.clone(), header_bytes: [0; 2] });
+            handles.push(Port { number, pipe: ours, error, result: result.clone() });
         }
-        let session = Session::start(websocket, fate, Lines { lines }, outgoing);
-        Ok(Self { session, ports: taken })
+        let session = Session::start(websocket, result, Connections { connections }, outgoing);
+        Ok(Self { session, ports: handles })
     }
 
-    /// The connection to a port, once. Where a port was asked for twice, there are two.
+    /// Takes the connection to a port. A port that was requested twice has two.
     pub fn port(&mut self, number: u16) -> Option<Port> {
         let position = self.ports.iter().position(|port| port.number == number)?;
         Some(self.ports.remove(position))
     }
 
-    /// Waits until the server has closed all connections. Those that nobody has taken are not read any more.
-    /// Dropped half-way, they are closed.
+    /// Waits until the server has closed all connections. Connections that were not taken are discarded. Dropping the
+    /// future closes all connections.
     ///
     /// # Errors
     /// If the stream breaks.
@@ -66,28 +65,28 @@ impl PortForward {
     }
 }
 
-/// A connection to a port. It ends with an error where nobody listens there, or the stream broke.
+/// A connection to a port. Ends with an error if nothing listens on the port, or the stream breaks.
 #[derive(Debug)]
 pub struct Port {
     number: u16,
     pipe: DuplexStream,
-    fault: Arc<OnceLock<String>>,
-    fate: Arc<Fate>,
+    error: Arc<OnceLock<String>>,
+    result: Arc<StreamResult>,
 }
 
 impl Port {
-    /// Which one.
+    /// Returns the port number.
     pub fn number(&self) -> u16 {
         self.number
     }
 
-    /// What went wrong, in the server's words.
-    pub fn fault(&self) -> Option<&str> {
-        self.fault.get().map(String::as_str)
+    /// Returns the server's error message, if there is one.
+    pub fn error(&self) -> Option<&str> {
+        self.error.get().map(String::as_str)
     }
 
     fn check(&self) -> io::Result<()> {
-        self.fault().map_or(Ok(()), |text| Err(io::Error::other(text.to_owned())))
+        self.error().map_or(Ok(()), |text| Err(io::Error::other(text.to_owned())))
     }
 }
 
@@ -102,7 +101,7 @@ impl AsyncRead for Port {
         let is_end = buffer.filled().len() == before && buffer.remaining() > 0;
         if is_end {
             self.check()?;
-            self.fate.end().map_err(StreamError::into_io)?;
+            self.result.end().map_err(StreamError::into_io)?;
         }
         Poll::Ready(Ok(()))
     }
@@ -122,55 +121,55 @@ impl AsyncWrite for Port {
         Pin::new(&mut self.pipe).poll_flush(context)
     }
 
-    /// Nothing more can be written; the pod is not told (see [`PortForward`]).
+    /// Ends writing on this side; the pod is not notified (see [`PortForward`]).
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.pipe).poll_shutdown(context)
     }
 }
 
-/// What comes of all ports.
-struct Lines {
-    lines: Vec<Line>,
+/// Receives the data of all ports.
+struct Connections {
+    connections: Vec<Connection>,
 }
 
-struct Line {
+struct Connection {
     number: u16,
-    to_reader: Option<WriteHalf<DuplexStream>>,
-    fault: Arc<OnceLock<String>>,
-    /// How many bytes of the port's number have come, on either channel.
-    announced: [usize; 2],
+    writer: Option<WriteHalf<DuplexStream>>,
+    error: Arc<OnceLock<String>>,
+    /// Number of bytes of the port number received, on the data and the error channel.
+    header_bytes: [usize; 2],
 }
 
-impl Line {
-    /// What is left of a message without the number of the port that the first has.
-    fn after_number(&mut self, side: usize, bytes: &Bytes) -> Result<Bytes, String> {
+impl Connection {
+    /// Strips the port number from the start of a channel.
+    fn strip_port(&mut self, side: usize, bytes: &Bytes) -> Result<Bytes, String> {
         let number = self.number.to_le_bytes();
-        let known = self.announced[side];
-        let said = (number.len() - known).min(bytes.len());
-        if bytes[..said] != number[known..known + said] {
-            return Err(format!("the server has opened another port than {}", self.number));
+        let known = self.header_bytes[side];
+        let length = (number.len() - known).min(bytes.len());
+        if bytes[..length] != number[known..known + length] {
+            return Err(format!("server opened a port other than {}", self.number));
         }
-        self.announced[side] += said;
-        Ok(bytes.slice(said..))
+        self.header_bytes[side] += length;
+        Ok(bytes.slice(length..))
     }
 }
 
-impl Receiver for Lines {
+impl Receiver for Connections {
     type Outcome = ();
 
-    async fn take(&mut self, frame: Frame) -> Result<(), String> {
+    async fn receive(&mut self, frame: Frame) -> Result<(), String> {
         let Frame::Data(channel, bytes) = frame else { return Ok(()) };
-        let (line, side) = (usize::from(channel / 2), usize::from(channel % 2));
-        let Some(line) = self.lines.get_mut(line) else { return Ok(()) }; // as client-go
-        let bytes = line.after_number(side, &bytes)?;
+        let (index, side) = (usize::from(channel / 2), usize::from(channel % 2));
+        let Some(connection) = self.connections.get_mut(index) else { return Ok(()) }; // as client-go
+        let bytes = connection.strip_port(side, &bytes)?;
         match side {
             _ if bytes.is_empty() => {}
-            0 => give(&mut line.to_reader, &bytes).await,
+            0 => write_to_reader(&mut connection.writer, &bytes).await,
             _ => {
-                let text = String::from_utf8_lossy(&bytes[..bytes.len().min(FAULT_BYTES)]);
-                let _ = line.fault.set(text.into_owned()); // the first counts
-                if let Some(mut writer) = line.to_reader.take() {
-                    let _ = writer.shutdown().await; // in memory
+                let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_ERROR_BYTES)]);
+                let _ = connection.error.set(text.into_owned()); // keeps the first error
+                if let Some(mut writer) = connection.writer.take() {
+                    let _ = writer.shutdown().await; // an in-memory pipe
                 }
             }
         }
@@ -189,16 +188,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_of_the_port_comes_first_in_pieces_if_need_be() {
-        let line = || Line { number: 8080, to_reader: None, fault: Arc::default(), announced: [0; 2] };
-        let mut whole = line();
-        assert_eq!(whole.after_number(0, &Bytes::from_static(b"\x90\x1fdata")), Ok("data".into()));
+    fn the_port_number_comes_first_and_may_be_split() {
+        let connection =
+            || Connection { number: 8080, writer: None, error: Arc::default(), header_bytes: [0; 2] };
+        let mut whole = connection();
+        assert_eq!(whole.strip_port(0, &Bytes::from_static(b"\x90\x1fdata")), Ok("data".into()));
         assert_eq!(
-            whole.after_number(0, &Bytes::from_static(b"\x90\x1f")),
+            whole.strip_port(0, &Bytes::from_static(b"\x90\x1f")),
             Ok(Bytes::from_static(b"\x90\x1f"))
         );
-        assert_eq!(whole.after_number(1, &Bytes::from_static(b"\x90")), Ok(Bytes::new()));
-        assert_eq!(whole.after_number(1, &Bytes::from_static(b"\x1fwrong")), Ok("wrong".into()));
-        assert!(line().after_number(0, &Bytes::from_static(b"\x90\x20")).is_err());
+        assert_eq!(whole.strip_port(1, &Bytes::from_static(b"\x90")), Ok(Bytes::new()));
+        assert_eq!(whole.strip_port(1, &Bytes::from_static(b"\x1fwrong")), Ok("wrong".into()));
+        assert!(connection().strip_port(0, &Bytes::from_static(b"\x90\x20")).is_err());
     }
 }

@@ -1,7 +1,7 @@
-//! Session: one WebSocket and the task that drives it.
+//! Session: a WebSocket and the task that drives it.
 //!
-//! Reading and writing do not wait for each other: a program that answers while it is written to would
-//! stand still otherwise. Channels do wait for each other (W1): they come one after another.
+//! Reading and writing are independent: a process that responds while it is written to would deadlock otherwise.
+//! Channels are not independent (`streams.W1`): their messages come one after another.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -20,46 +20,46 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{self, Message};
 
-use super::output::Fate;
+use super::output::StreamResult;
 use super::websocket::WebSocket;
 use super::{Frame, StreamError};
 use crate::transport::Upgraded;
 
-/// Bytes that are kept of each channel in each direction.
+/// Buffer size of each channel in each direction, in bytes.
 pub const PIPE_BYTES: usize = 64 << 10;
 
-/// How often the server is asked whether it is still there.
+/// Interval between pings.
 pub const PING_EVERY: Duration = Duration::from_secs(5);
 
-/// After how long it is taken for dead if nothing comes, while somebody waits for it. A program that does
-/// not read its input keeps servers from answering, too, once all buffers on the way are full.
+/// Time after which a silent server is considered dead. Counts only while we wait for the server. A process that does not
+/// read its input also keeps servers from responding, once all buffers in between are full.
 pub const SILENT_AFTER: Duration = Duration::from_secs(61);
 
-/// How long a server may take to close a stream after it has said all.
-const CLOSING: Duration = Duration::from_secs(10);
+/// Time limit for the server to close the stream after its last message.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Bytes of one message that is sent.
+/// Maximum size of a sent message, in bytes.
 const CHUNK_BYTES: usize = 32 << 10;
 
-/// Messages that wait to be sent.
-const QUEUED: usize = 2;
+/// Maximum number of messages waiting to be sent.
+const MAX_QUEUED: usize = 2;
 
-/// Whoever takes what the server sends.
+/// Receives what the server sends.
 pub(super) trait Receiver: Send + 'static {
-    /// What has become of it in the end.
+    /// The result.
     type Outcome: Send + 'static;
 
-    /// Takes a frame, and waits until there is room for it. An error says what makes no sense.
-    fn take(&mut self, frame: Frame) -> impl Future<Output = Result<(), String>> + Send;
+    /// Handles a frame, waiting until there is room for it. Returns an error if the frame is invalid.
+    fn receive(&mut self, frame: Frame) -> impl Future<Output = Result<(), String>> + Send;
 
-    /// Whether the server has said all that matters.
+    /// Returns whether everything of interest has been received.
     fn is_done(&self) -> bool;
 
-    /// What has become of it. The stream has ended cleanly.
+    /// Returns the result, after a clean end of the stream.
     fn outcome(self) -> Self::Outcome;
 }
 
-/// What is to be sent.
+/// Data to send.
 pub(super) struct Outgoing {
     queue: mpsc::Sender<Frame>,
     queued: mpsc::Receiver<Frame>,
@@ -68,16 +68,16 @@ pub(super) struct Outgoing {
 
 impl Outgoing {
     pub(super) fn new() -> Self {
-        let (queue, queued) = mpsc::channel(QUEUED);
+        let (queue, queued) = mpsc::channel(MAX_QUEUED);
         Self { queue, queued, pumps: Vec::new() }
     }
 
-    /// For single frames. It waits while [`QUEUED`] are to be sent.
+    /// Returns a sender for single frames. It waits while [`MAX_QUEUED`] frames are pending.
     pub(super) fn queue(&self) -> mpsc::Sender<Frame> {
         self.queue.clone()
     }
 
-    /// Sends what is read from a pipe, and, where that can be said, that it has ended.
+    /// Sends everything read from a pipe, and its end if the protocol supports half-close.
     pub(super) fn pipe(
         &mut self,
         channel: u8,
@@ -102,39 +102,44 @@ impl Outgoing {
     }
 }
 
-/// A session that runs for as long as this is kept (W3).
+/// A running session; dropping it aborts the task (`streams.W3`).
 #[derive(Debug)]
 pub(super) struct Session<T> {
     task: JoinHandle<Result<T, StreamError>>,
-    fate: Arc<Fate>,
+    result: Arc<StreamResult>,
 }
 
 impl<T: Send + 'static> Session<T> {
-    pub(super) fn start<R>(websocket: WebSocket, fate: Arc<Fate>, mut receiver: R, outgoing: Outgoing) -> Self
+    pub(super) fn start<R>(
+        websocket: WebSocket,
+        result: Arc<StreamResult>,
+        mut receiver: R,
+        outgoing: Outgoing,
+    ) -> Self
     where
         R: Receiver<Outcome = T>,
     {
-        let known = fate.clone();
+        let shared = result.clone();
         let task = tokio::spawn(async move {
             let ended = run(websocket, &mut receiver, outgoing).await;
-            known.decide(ended.clone()); // before the pipes of the receiver end
+            shared.set(ended.clone()); // before the receiver's pipes end
             ended.map(|()| receiver.outcome())
         });
-        Self { task, fate }
+        Self { task, result }
     }
 
-    /// Why nothing can be sent any more.
-    pub(super) fn fate(&self) -> &Fate {
-        &self.fate
+    /// Returns the stream's result.
+    pub(super) fn result(&self) -> &StreamResult {
+        &self.result
     }
 
-    /// Waits until it has ended, once.
+    /// Waits for the end of the session. May be called once.
     pub(super) async fn wait(&mut self) -> Result<T, StreamError> {
         match (&mut self.task).await {
             Ok(outcome) => outcome,
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => Err(self.fate.cancelled()),
+                Err(_) => Err(self.result.cancelled()),
             },
         }
     }
@@ -146,8 +151,7 @@ impl<T> Drop for Session<T> {
     }
 }
 
-/// Runs until the server has ended it, or until it breaks. What cannot be sent is no reason to end: what
-/// comes says why.
+/// Runs until the server ends the stream, or it breaks. A send error does not end it: the receiving side knows the cause.
 async fn run<R: Receiver>(
     websocket: WebSocket,
     receiver: &mut R,
@@ -162,12 +166,12 @@ async fn run<R: Receiver>(
         std::future::pending::<()>().await;
     };
     tokio::select! {
-        ended = receive(stream, receiver, protocol.can_close()) => ended.map_err(|ending| ending.error(request)),
-        () = sending => Ok(()), // never
+        ended = receive(stream, receiver, protocol.can_close()) => ended.map_err(|failure| failure.error(request)),
+        () = sending => Ok(()), // never completes
     }
 }
 
-/// Sends frames and pings until it cannot.
+/// Sends frames and pings until sending fails.
 async fn send(mut sink: SplitSink<WebSocketStream<Upgraded>, Message>, mut queued: mpsc::Receiver<Frame>) {
     let mut pings = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
     pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -182,19 +186,19 @@ async fn send(mut sink: SplitSink<WebSocketStream<Upgraded>, Message>, mut queue
     }
 }
 
-/// How a session ends that does not end well.
-enum Ending {
+/// The reason for an unclean end.
+enum Failure {
     Lost(Option<tungstenite::Error>),
     Silent,
-    Senseless(String),
+    Protocol(String),
 }
 
-impl Ending {
+impl Failure {
     fn error(self, request: String) -> StreamError {
         match self {
             Self::Lost(source) => StreamError::Lost { request, source: source.map(Arc::new) },
             Self::Silent => StreamError::Silent { request, after: SILENT_AFTER },
-            Self::Senseless(why) => StreamError::Protocol { request, why },
+            Self::Protocol(why) => StreamError::Protocol { request, why },
         }
     }
 }
@@ -203,53 +207,55 @@ async fn receive<R: Receiver>(
     mut stream: SplitStream<WebSocketStream<Upgraded>>,
     receiver: &mut R,
     can_close: bool,
-) -> Result<(), Ending> {
+) -> Result<(), Failure> {
     let mut closing: Option<Instant> = None;
     loop {
         if receiver.is_done() {
-            closing = closing.or(Some(Instant::now() + CLOSING));
+            closing = closing.or(Some(Instant::now() + CLOSE_TIMEOUT));
         }
-        // The time runs only while somebody waits for the server, not while it waits for the reader.
+        // The timeout runs only while we wait for the server, not while it waits for a reader.
         let next = timeout_at(closing.unwrap_or_else(|| Instant::now() + SILENT_AFTER), stream.next());
         let message = match next.await {
             _ if closing.is_some_and(|at| Instant::now() >= at) => return Ok(()),
             Ok(Some(Ok(message))) => message,
             Ok(None | Some(Err(_))) if closing.is_some() => return Ok(()),
-            Ok(None) => return Err(Ending::Lost(None)),
-            Ok(Some(Err(error))) if is_senseless(&error) => return Err(Ending::Senseless(error.to_string())),
-            Ok(Some(Err(error))) => return Err(Ending::Lost(Some(error))),
-            Err(_) => return Err(Ending::Silent),
+            Ok(None) => return Err(Failure::Lost(None)),
+            Ok(Some(Err(error))) if is_protocol_error(&error) => {
+                return Err(Failure::Protocol(error.to_string()));
+            }
+            Ok(Some(Err(error))) => return Err(Failure::Lost(Some(error))),
+            Err(_) => return Err(Failure::Silent),
         };
         match message {
             Message::Binary(bytes) => {
                 let frame = Frame::decode(&bytes, can_close);
-                let frame = frame.map_err(|why| Ending::Senseless(why.to_owned()))?;
-                receiver.take(frame).await.map_err(Ending::Senseless)?;
+                let frame = frame.map_err(|why| Failure::Protocol(why.to_owned()))?;
+                receiver.receive(frame).await.map_err(Failure::Protocol)?;
             }
-            Message::Text(_) => return Err(Ending::Senseless("a message is text".to_owned())),
+            Message::Text(_) => return Err(Failure::Protocol("unexpected text message".to_owned())),
             Message::Close(Some(close)) if close.code == CloseCode::Normal => return Ok(()),
             Message::Close(_) if closing.is_some() => return Ok(()),
-            Message::Close(None) => return Err(Ending::Lost(None)),
+            Message::Close(None) => return Err(Failure::Lost(None)),
             Message::Close(Some(close)) => {
                 let why =
-                    format!("the server has closed it with code {}: {:?}", close.code, close.reason.as_str());
-                return Err(Ending::Senseless(why));
+                    format!("server closed the stream with code {}: {:?}", close.code, close.reason.as_str());
+                return Err(Failure::Protocol(why));
             }
             Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
         }
     }
 }
 
-/// Whether what came is at fault, and not the connection.
-fn is_senseless(error: &tungstenite::Error) -> bool {
+/// Returns whether the data is at fault, not the connection.
+fn is_protocol_error(error: &tungstenite::Error) -> bool {
     use tungstenite::Error;
     let is_reset =
         matches!(error, Error::Protocol(tungstenite::error::ProtocolError::ResetWithoutClosingHandshake));
     matches!(error, Error::Protocol(_) | Error::Capacity(_) | Error::Utf8(_)) && !is_reset
 }
 
-/// Gives bytes to whoever reads them; a reader that is gone misses them.
-pub(super) async fn give<W: AsyncWrite + Unpin>(pipe: &mut Option<W>, bytes: &[u8]) {
+/// Writes bytes to a reader's pipe; drops them if the reader is gone.
+pub(super) async fn write_to_reader<W: AsyncWrite + Unpin>(pipe: &mut Option<W>, bytes: &[u8]) {
     if let Some(open) = pipe
         && open.write_all(bytes).await.is_err()
     {

@@ -1,4 +1,4 @@
-//! WebSocket: the handshake (RFC 6455) over a connection of the transport, and what is spoken afterwards.
+//! WebSocket handshake (RFC 6455) over an upgraded connection.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,23 +15,23 @@ use super::StreamError;
 use crate::rest::Request;
 use crate::transport::Upgraded;
 
-/// Bytes of one message. Servers send what they read at once: 32 KiB, mostly.
+/// Maximum size of a message, in bytes. Servers usually send 32 KiB.
 const MESSAGE_BYTES: usize = 4 << 20;
 
-/// What a server hashes with the key, to show that it knows what a WebSocket is.
+/// The GUID that a server hashes with the key (RFC 6455, section 1.3).
 const MAGIC: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// What channels a WebSocket has, and how they are spoken of.
+/// A WebSocket subprotocol of the remote command API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
-    /// `v5.channel.k8s.io`: an input can end while the outputs go on.
+    /// `v5.channel.k8s.io`: stdin can be closed while the outputs continue.
     V5,
-    /// `v4.channel.k8s.io`: nobody can be told that an input has ended.
+    /// `v4.channel.k8s.io`: stdin cannot be closed on its own.
     V4,
 }
 
 impl Protocol {
-    /// Its name in the handshake.
+    /// Returns the name in the handshake.
     pub fn name(self) -> &'static str {
         match self {
             Self::V5 => "v5.channel.k8s.io",
@@ -39,29 +39,29 @@ impl Protocol {
         }
     }
 
-    /// Whether one of its channels can end before the others.
+    /// Returns whether a single channel can be closed.
     pub fn can_close(self) -> bool {
         self == Self::V5
     }
 }
 
-/// A WebSocket, and what is spoken on it.
+/// An open WebSocket and its protocol.
 pub(super) struct WebSocket {
     pub(super) messages: WebSocketStream<Upgraded>,
     pub(super) protocol: Protocol,
     pub(super) request: String,
 }
 
-/// Asks for a WebSocket with one of these protocols, the best first.
+/// Opens a WebSocket with one of these protocols, preferred first.
 pub(super) async fn open(request: Request, offered: &[Protocol]) -> Result<WebSocket, StreamError> {
     let description = request.description();
     let failed = |why: String| StreamError::Handshake { request: description.clone(), why };
     let mut key = [0; 16];
-    SystemRandom::new().fill(&mut key).map_err(|_| failed("the system has no random numbers".to_owned()))?;
+    SystemRandom::new().fill(&mut key).map_err(|_| failed("failed to generate a random key".to_owned()))?;
     let key = STANDARD.encode(key);
     let names: Vec<&str> = offered.iter().map(|protocol| protocol.name()).collect();
     let request = request
-        // It goes as far as the container runtime, which knows nothing of JSON and refuses to speak it.
+        // The request reaches the container runtime, which rejects `Accept: application/json`.
         .header(ACCEPT, "*/*")
         .header(CONNECTION, "Upgrade")
         .header(UPGRADE, "websocket")
@@ -77,23 +77,23 @@ pub(super) async fn open(request: Request, offered: &[Protocol]) -> Result<WebSo
     Ok(WebSocket { messages, protocol, request: description })
 }
 
-/// Which protocol the server has chosen, if it is a WebSocket that it speaks.
+/// Checks the server's handshake and returns the chosen protocol.
 fn check(headers: &HeaderMap, key: &str, offered: &[Protocol]) -> Result<Protocol, String> {
     let text = |name: http::HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     if !text(UPGRADE).is_some_and(|protocol| protocol.eq_ignore_ascii_case("websocket")) {
-        return Err("the server has switched to something that is no WebSocket".to_owned());
+        return Err("server did not switch to the WebSocket protocol".to_owned());
     }
     if text(SEC_WEBSOCKET_ACCEPT) != Some(accept(key).as_str()) {
-        return Err("the server does not know what a WebSocket is".to_owned());
+        return Err("server sent an invalid Sec-WebSocket-Accept".to_owned());
     }
     let chosen = text(SEC_WEBSOCKET_PROTOCOL).unwrap_or_default();
     let known = offered.iter().find(|protocol| protocol.name() == chosen);
     known
         .copied()
-        .ok_or_else(|| format!("the server has chosen the protocol {chosen:?}, which nobody offered"))
+        .ok_or_else(|| format!("server chose the protocol {chosen:?}, which was not offered"))
 }
 
-/// What a server answers to a key.
+/// Returns the expected `Sec-WebSocket-Accept` for a key.
 fn accept(key: &str) -> String {
     STANDARD.encode(digest(&SHA1_FOR_LEGACY_USE_ONLY, format!("{key}{MAGIC}").as_bytes()))
 }
@@ -103,12 +103,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_answer_to_a_key_is_that_of_the_standard() {
+    fn the_accept_value_matches_rfc_6455() {
         assert_eq!(accept("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
     }
 
     #[test]
-    fn only_a_websocket_with_an_offered_protocol_will_do() {
+    fn the_handshake_requires_a_websocket_with_an_offered_protocol() {
         let headers = |upgrade: &str, accept: &str, protocol: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(UPGRADE, upgrade.parse().unwrap());

@@ -1,4 +1,4 @@
-//! Bodies of requests and of answers.
+//! Request and response bodies.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -10,17 +10,18 @@ use hyper::body::Incoming;
 use watchkeeper_wire::Malformed;
 use watchkeeper_wire::gzip::Gunzip;
 
-use super::pool::Lease;
+use super::pool::StreamPermit;
 use crate::config::MAX_RESPONSE_BYTES;
 
-/// The body of a request or of an answer.
+/// The body of a request or response.
 pub struct Body {
     content: Content,
-    /// Keeps the connection's place for as long as the answer is being read.
-    lease: Option<Lease>,
+    /// Holds the connection while the response is being read.
+    permit: Option<StreamPermit>,
     limit: Option<u64>,
-    /// Bytes that have come so far, and, of a compressed body, bytes that they became.
+    /// Bytes received so far, before decompression. Counted for gzip only.
     received: u64,
+    /// Bytes returned so far, after decompression.
     decompressed: u64,
 }
 
@@ -28,7 +29,7 @@ enum Content {
     Empty,
     Full(Full<Bytes>),
     Incoming(Incoming),
-    /// Decompressed; `None` once it has ended.
+    /// Decompressed; `None` after its end.
     Gzip {
         incoming: Incoming,
         gunzip: Option<Box<Gunzip>>,
@@ -36,17 +37,17 @@ enum Content {
     Stream(Pin<Box<dyn HttpBody<Data = Bytes, Error = BodyError> + Send>>),
 }
 
-/// Why a body ends too early.
+/// An error reading a body.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyError {
     /// The connection was lost.
-    #[error("the connection was lost within the answer")]
+    #[error("connection lost while reading the response")]
     Lost(#[from] hyper::Error),
-    /// What was compressed cannot be decompressed.
-    #[error("the answer is compressed and broken")]
+    /// The gzip data is invalid.
+    #[error("invalid gzip data in the response")]
     Gzip(#[from] Malformed),
-    /// There is more of it than the limit allows: ask for less, or raise the limit.
+    /// The body exceeds the limit: request less, or raise the limit.
     #[error(
         "response is larger than the limit of {limit} bytes; use pages or a selector, or raise the limit"
     )]
@@ -54,51 +55,51 @@ pub enum BodyError {
         /// The limit.
         limit: u64,
     },
-    /// The sender of a request's body has given up.
-    #[error("the body of the request could not be had")]
+    /// The source of a request body failed.
+    #[error("failed to read the request body")]
     Request(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Body {
-    /// Nothing.
+    /// Creates an empty body.
     pub fn empty() -> Self {
         Self::new(Content::Empty, None)
     }
 
-    /// What a stream gives. A request with such a body is never sent twice.
+    /// Creates a body from a stream. A request with such a body is never sent twice.
     pub fn stream(body: impl HttpBody<Data = Bytes, Error = BodyError> + Send + 'static) -> Self {
         Self::new(Content::Stream(Box::pin(body)), None)
     }
 
-    fn new(content: Content, lease: Option<Lease>) -> Self {
-        Self { content, lease, limit: None, received: 0, decompressed: 0 }
+    fn new(content: Content, permit: Option<StreamPermit>) -> Self {
+        Self { content, permit, limit: None, received: 0, decompressed: 0 }
     }
 
-    /// Limits it to this many bytes, as they were sent and as they are once decompressed. A longer body ends with
-    /// [`BodyError::TooLarge`], at once where its length is known beforehand.
+    /// Limits the body to this many bytes, both compressed and decompressed. A larger body fails with
+    /// [`BodyError::TooLarge`], immediately if its length is known in advance.
     #[must_use]
     pub fn limit(mut self, bytes: u64) -> Self {
         self.limit = Some(bytes);
         self
     }
 
-    /// All of it: at most [`MAX_RESPONSE_BYTES`], unless another [limit](Self::limit) was set.
+    /// Reads the whole body: at most [`MAX_RESPONSE_BYTES`], unless another [limit](Self::limit) was set.
     ///
     /// # Errors
-    /// If it ends too early, or is too large.
+    /// If the body is truncated, invalid or too large.
     pub async fn bytes(mut self) -> Result<Bytes, BodyError> {
         self.limit.get_or_insert(MAX_RESPONSE_BYTES);
-        let mut gathered = Gather::default();
+        let mut buffer = BodyBuffer::default();
         while let Some(chunk) = self.chunk().await? {
-            gathered.push(chunk);
+            buffer.push(chunk);
         }
-        Ok(gathered.finish())
+        Ok(buffer.finish())
     }
 
-    /// The next piece; `None` at the end. Dropped half-way, nothing is lost.
+    /// Returns the next chunk, or `None` at the end. Cancel safe.
     ///
     /// # Errors
-    /// If it ends too early.
+    /// If the body is truncated, invalid or too large.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, BodyError> {
         loop {
             match self.frame().await.transpose()? {
@@ -112,8 +113,8 @@ impl Body {
         }
     }
 
-    /// The same once more; `None` of what can be had only once.
-    pub(super) fn copy(&self) -> Option<Self> {
+    /// Clones the body, unless it can be read only once.
+    pub(super) fn try_clone(&self) -> Option<Self> {
         let content = match &self.content {
             Content::Empty => Content::Empty,
             Content::Full(full) => Content::Full(full.clone()),
@@ -122,8 +123,8 @@ impl Body {
         Some(Self::new(content, None))
     }
 
-    pub(super) fn incoming(incoming: Incoming, lease: Option<Lease>) -> Self {
-        Self::new(Content::Incoming(incoming), lease)
+    pub(super) fn incoming(incoming: Incoming, permit: Option<StreamPermit>) -> Self {
+        Self::new(Content::Incoming(incoming), permit)
     }
 
     pub(super) fn gunzip(self) -> Self {
@@ -138,35 +139,35 @@ impl Body {
 }
 
 impl Body {
-    /// Whether it is, or is known to become, larger than its limit.
+    /// Returns whether the body exceeds its limit, or is known to do so eventually.
     fn is_too_large(&self) -> bool {
         let left = match self.content {
-            Content::Gzip { .. } => 0, // the length is that of what is compressed
+            Content::Gzip { .. } => 0, // the length is the compressed one
             _ => self.size_hint().lower(),
         };
         self.limit.is_some_and(|limit| self.decompressed.saturating_add(left) > limit)
     }
 
-    /// The error; nothing of the rest is wanted.
+    /// Returns the error, and drops the rest of the body.
     fn too_large(&mut self) -> BodyError {
-        (self.content, self.lease) = (Content::Empty, None);
+        (self.content, self.permit) = (Content::Empty, None);
         BodyError::TooLarge { limit: self.limit.take().unwrap_or_default() }
     }
 }
 
-/// Pieces of a body that become one.
+/// Concatenates the chunks of a body.
 ///
-/// Each is let go of at once, so that its memory serves the next: a long body is held once, and what is large
-/// grows without a copy where the system can move pages. A single piece is not copied.
+/// Each chunk is freed at once, so that its memory serves the next: a long body is held once, and a large buffer grows
+/// without a copy where the system can move pages. A single chunk is not copied.
 #[derive(Debug, Default)]
-pub(crate) struct Gather {
+pub(crate) struct BodyBuffer {
     first: Bytes,
     whole: Vec<u8>,
 }
 
-impl Gather {
+impl BodyBuffer {
     pub(crate) fn push(&mut self, chunk: Bytes) {
-        if self.arrived().is_empty() {
+        if self.as_slice().is_empty() {
             self.first = chunk;
             return;
         }
@@ -176,19 +177,13 @@ impl Gather {
         self.whole.extend_from_slice(&chunk);
     }
 
-    /// What has come so far.
-    pub(crate) fn arrived(&self) -> &[u8] {
-        match self.whole.is_empty() {
-            true => &self.first,
-            false => &self.whole,
-        }
+    /// Returns the bytes received so far.
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        if self.whole.is_empty() { &self.first } else { &self.whole }
     }
 
     pub(crate) fn finish(self) -> Bytes {
-        match self.whole.is_empty() {
-            true => self.first,
-            false => self.whole.into(),
-        }
+        if self.whole.is_empty() { self.first } else { self.whole.into() }
     }
 }
 
@@ -234,7 +229,7 @@ impl HttpBody for Body {
             }
         }
         if !matches!(done, Some(Ok(_))) {
-            self.lease = None; // the connection's place is free as soon as the end is known
+            self.permit = None; // frees the connection as soon as the end is known
         }
         Poll::Ready(done)
     }
@@ -260,7 +255,7 @@ impl HttpBody for Body {
     }
 }
 
-/// Also counts what comes, which may be endless although nothing is in it.
+/// Also counts received bytes: compressed input may be endless without any output.
 fn poll_gzip(
     incoming: &mut Incoming,
     gunzip: &mut Option<Box<Gunzip>>,

@@ -1,4 +1,4 @@
-//! Dialling: a connection to the server, through a proxy if there is one, and TLS if it is spoken.
+//! Dials the server, through a proxy if there is one, and performs the TLS handshake.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -24,19 +24,21 @@ use super::{BuildError, ConnectError};
 use crate::Config;
 use crate::auth::Credentials;
 
-/// When the kernel begins to probe a silent connection, and how often; together with
-/// [`PROBES`] this makes [`DEAD_AFTER`](super::DEAD_AFTER).
+/// Idle time before the kernel sends keepalive probes. With [`PROBE_INTERVAL`] and [`PROBES`] this adds up to
+/// [`DEAD_AFTER`](super::DEAD_AFTER).
 const PROBE_AFTER: Duration = Duration::from_secs(15);
-const PROBE_EVERY: Duration = Duration::from_secs(10);
+/// Interval between keepalive probes.
+const PROBE_INTERVAL: Duration = Duration::from_secs(10);
+/// Number of unanswered probes after which a connection is dead.
 const PROBES: u32 = 3;
 
-/// How much of the time of a connection TLS may take.
+/// Time limit for the TLS handshake.
 const TLS_TIMEOUT: Duration = Duration::from_secs(10);
-/// How much is read at once from a connection with TLS. Rustls alone reads 4 KiB at a time, which makes four calls
-/// to the kernel for each of the records that a long list comes in.
+/// Read buffer of a TLS connection, in bytes. Rustls alone reads 4 KiB at a time, which costs four system calls per
+/// TLS record of a long list.
 const READ_BYTES: usize = 64 << 10;
 
-/// Makes connections to one server.
+/// Opens connections to one server.
 #[derive(Debug)]
 pub(super) struct Dialer {
     scheme: Scheme,
@@ -50,31 +52,31 @@ pub(super) struct Dialer {
     timeout: Duration,
 }
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Requests, of HTTP/2 if the server can.
+    /// Requests, over HTTP/2 if the server supports it.
     Requests,
-    /// Another protocol, which begins with HTTP/1.1.
+    /// A protocol upgrade, which starts as HTTP/1.1.
     Upgrade,
 }
 
-/// What is spoken on a connection.
+/// The negotiated protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
     Http1,
     Http2,
 }
 
-/// A connection.
+/// An open connection.
 pub(super) struct Dialed {
     pub(super) io: Box<dyn Io>,
     pub(super) protocol: Protocol,
-    /// The certificates that it was made with.
-    pub(super) made_with: Option<Arc<Built>>,
+    /// The TLS configuration that it was opened with.
+    pub(super) tls: Option<Arc<Built>>,
 }
 
-/// Bytes, both ways.
+/// A byte stream in both directions.
 pub(super) trait Io: hyper::rt::Read + hyper::rt::Write + Send + Unpin {}
 impl<T: hyper::rt::Read + hyper::rt::Write + Send + Unpin> Io for T {}
 
@@ -83,14 +85,13 @@ impl Dialer {
         let scheme = config.server.scheme().cloned().unwrap_or(Scheme::HTTPS);
         let authority = config.server.authority().cloned();
         let authority = authority.ok_or_else(|| BuildError::ServerName(String::new()))?;
-        let tls = match config.is_secure() {
-            false => None,
-            true => {
-                let name = config.tls_server_name.as_deref().unwrap_or(authority.host());
-                let name = server_name(name).ok_or_else(|| BuildError::ServerName(name.to_owned()))?;
-                let tls = Tls::new(config, credentials);
-                Some((tls, name))
-            }
+        let tls = if config.is_secure() {
+            let name = config.tls_server_name.as_deref().unwrap_or(authority.host());
+            let name = server_name(name).ok_or_else(|| BuildError::ServerName(name.to_owned()))?;
+            let tls = Tls::new(config, credentials);
+            Some((tls, name))
+        } else {
+            None
         };
         let route = route(&config.proxy, &config.server, |name| std::env::var(name).ok());
         Ok(Self {
@@ -100,12 +101,12 @@ impl Dialer {
             tcp: connector(config),
             route,
             tls,
-            proxy_tls: Arc::new(Tls::of_proxy(config.authorities.clone())),
+            proxy_tls: Arc::new(Tls::for_proxy(config.authorities.clone())),
             timeout: config.connect_timeout,
         })
     }
 
-    /// Scheme, host and path of a request to this server; the prefix of its address comes first.
+    /// Returns the absolute URI of a request to this server, below the path prefix of its address.
     pub(super) fn locate(&self, uri: &Uri) -> Option<Uri> {
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
         let uri = Uri::builder().scheme(self.scheme.clone()).authority(self.authority.clone());
@@ -117,39 +118,35 @@ impl Dialer {
         &self.authority
     }
 
-    /// The same without the name and password that it may have.
+    /// `host:port` without user information.
     pub(super) fn host(&self) -> String {
         let address = self.authority.as_str();
         address.rsplit_once('@').map_or(address, |(_, host)| host).to_owned()
     }
 
-    /// The certificates that hold now; `None` where there is no TLS.
-    pub(super) async fn certificates(&self) -> Result<Option<Arc<Built>>, ConnectError> {
+    /// Returns the current TLS configuration; `None` for plain HTTP.
+    pub(super) async fn current_tls(&self) -> Result<Option<Arc<Built>>, ConnectError> {
         match &self.tls {
             None => Ok(None),
             Some((tls, _)) => tls.current().await.map(Some),
         }
     }
 
-    /// Makes a connection. Dropped half-way, there is none.
+    /// Opens a connection.
     ///
-    /// Certificates have no time limit of the connection's: for one from a plugin, a user may be asked.
+    /// The connect timeout does not include getting certificates: a plugin may wait for its user.
     pub(super) async fn dial(&self, purpose: Purpose) -> Result<Dialed, ConnectError> {
-        let certificates = self.certificates().await?;
-        match tokio::time::timeout(self.timeout, self.connect(purpose, certificates)).await {
+        let tls = self.current_tls().await?;
+        match tokio::time::timeout(self.timeout, self.connect(purpose, tls)).await {
             Ok(dialed) => dialed,
             Err(_) => Err(self.timed_out(self.timeout)),
         }
     }
 
-    async fn connect(
-        &self,
-        purpose: Purpose,
-        certificates: Option<Arc<Built>>,
-    ) -> Result<Dialed, ConnectError> {
+    async fn connect(&self, purpose: Purpose, tls: Option<Arc<Built>>) -> Result<Dialed, ConnectError> {
         let io = self.reach(purpose).await?;
-        let (Some((_, name)), Some(built)) = (&self.tls, certificates) else {
-            return Ok(Dialed { io, protocol: Protocol::Http1, made_with: None });
+        let (Some((_, name)), Some(built)) = (&self.tls, tls) else {
+            return Ok(Dialed { io, protocol: Protocol::Http1, tls: None });
         };
         let protocols: &[&[u8]] = match purpose {
             Purpose::Requests => &[b"h2", b"http/1.1"],
@@ -164,18 +161,17 @@ impl Dialer {
             Some(b"h2") => Protocol::Http2,
             _ => Protocol::Http1,
         };
-        Ok(Dialed { io: Box::new(TokioIo::new(stream)), protocol, made_with: Some(built) })
+        Ok(Dialed { io: Box::new(TokioIo::new(stream)), protocol, tls: Some(built) })
     }
 
-    /// What a proxy must be told with every request, where there is one that sends requests on rather than
-    /// bytes: as in Go, it is asked for plain HTTP so, since many proxies let tunnels through to ports of TLS
-    /// only.
+    /// Returns the forwarding proxy, if plain HTTP requests go through one. Like Go, we do not use CONNECT for plain
+    /// HTTP, because many proxies allow tunnels to TLS ports only.
     pub(super) fn forwarder(&self) -> Option<Forwarder<'_>> {
         let route = self.route.as_ref().filter(|route| self.tls.is_none() && !is_socks(route.uri()))?;
         Some(Forwarder { authorization: route.basic_auth() })
     }
 
-    /// The server's port, straight or through the proxy; or the proxy's, if it sends requests on.
+    /// Connects to the server, directly or through the proxy, or to the forwarding proxy itself.
     async fn reach(&self, purpose: Purpose) -> Result<Box<dyn Io>, ConnectError> {
         let port = self.authority.port_u16().unwrap_or(match self.tls {
             Some(_) => 443,
@@ -192,7 +188,7 @@ impl Dialer {
             proxy: format!("{}:{}", route.uri().host().unwrap_or_default(), proxy_port(route.uri())),
             source,
         };
-        let mut proxy = ToProxy { tcp: self.tcp.clone(), tls: self.proxy_tls.clone() };
+        let mut proxy = ProxyConnector { tcp: self.tcp.clone(), tls: self.proxy_tls.clone() };
         if purpose == Purpose::Requests && self.forwarder().is_some() {
             return proxy.call(route.uri().clone()).await.map_err(through);
         }
@@ -229,14 +225,14 @@ fn connector(config: &Config) -> HttpConnector<Resolver> {
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(config.connect_timeout));
     tcp.set_keepalive(Some(PROBE_AFTER));
-    tcp.set_keepalive_interval(Some(PROBE_EVERY));
+    tcp.set_keepalive_interval(Some(PROBE_INTERVAL));
     tcp.set_keepalive_retries(Some(PROBES));
     #[cfg(target_os = "linux")]
-    tcp.set_tcp_user_timeout(Some(PROBE_EVERY * PROBES)); // what was sent and nobody acknowledges
+    tcp.set_tcp_user_timeout(Some(PROBE_INTERVAL * PROBES)); // limits unacknowledged data
     tcp
 }
 
-/// A proxy that sends requests on.
+/// A proxy that forwards requests instead of tunnelling bytes.
 pub(super) struct Forwarder<'a> {
     pub(super) authorization: Option<&'a HeaderValue>,
 }
@@ -255,12 +251,12 @@ fn proxy_port(proxy: &Uri) -> u16 {
 
 /// Connects to a proxy.
 #[derive(Clone)]
-struct ToProxy {
+struct ProxyConnector {
     tcp: HttpConnector<Resolver>,
     tls: Arc<Tls>,
 }
 
-impl Service<Uri> for ToProxy {
+impl Service<Uri> for ProxyConnector {
     type Response = Box<dyn Io>;
     type Error = Box<dyn std::error::Error + Send + Sync>;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
@@ -278,7 +274,7 @@ impl Service<Uri> for ToProxy {
             if proxy.scheme_str() != Some("https") {
                 return Ok(Box::new(stream) as Box<dyn Io>);
             }
-            let name = server_name(&host).ok_or("the proxy's name is none")?;
+            let name = server_name(&host).ok_or("invalid proxy host name")?;
             let connector = TlsConnector::from(tls.current().await?.config(&[b"http/1.1"]));
             Ok(Box::new(TokioIo::new(connector.connect(name, TokioIo::new(stream)).await?)) as Box<dyn Io>)
         })
@@ -290,10 +286,10 @@ mod tests {
     use super::*;
     use crate::transport::DEAD_AFTER;
 
-    /// T2, of HTTP/1.1, which has no pings: as far as it can be shown without pulling a cable.
+    /// `transport.T2` for HTTP/1.1, which has no pings.
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn the_kernel_is_told_to_find_dead_connections_in_time() {
+    async fn the_kernel_is_configured_to_detect_dead_connections_in_time() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let to: Uri = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
         let config = Config::new(to.clone());
@@ -302,8 +298,8 @@ mod tests {
         assert!(socket.keepalive().unwrap() && socket.tcp_nodelay().unwrap());
         let (first, every) = (socket.tcp_keepalive_time().unwrap(), socket.tcp_keepalive_interval().unwrap());
         let probes = socket.tcp_keepalive_retries().unwrap();
-        assert_eq!(first + every * probes, DEAD_AFTER, "of one over which nothing goes");
+        assert_eq!(first + every * probes, DEAD_AFTER, "for an idle connection");
         let unacknowledged = socket.tcp_user_timeout().unwrap().unwrap();
-        assert!(unacknowledged <= DEAD_AFTER, "of one over which we have sent something");
+        assert!(unacknowledged <= DEAD_AFTER, "for unacknowledged data");
     }
 }

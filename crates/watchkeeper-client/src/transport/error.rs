@@ -1,4 +1,4 @@
-//! Why there was no answer.
+//! Transport errors.
 
 use std::io;
 use std::sync::Arc;
@@ -8,140 +8,137 @@ use crate::auth::AuthError;
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why a transport cannot be built.
+/// An error building a transport from a config.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The user agent has characters that no header can have.
-    #[error("the user agent has characters that no header can have")]
+    /// The user agent contains characters not allowed in a header.
+    #[error("user agent contains characters not allowed in a header")]
     UserAgent,
-    /// A name, group or attribute to act as has characters that no header can have.
-    #[error("whom to act as has characters that no header can have")]
+    /// A user, group or attribute to impersonate contains characters not allowed in a header.
+    #[error("impersonation values contain characters not allowed in a header")]
     Impersonation,
-    /// The TLS server name is none.
-    #[error("the TLS server name {0:?} is no name")]
+    /// The TLS server name is invalid.
+    #[error("invalid TLS server name {0:?}")]
     ServerName(String),
-    /// The credentials that are configured make no sense.
+    /// The configured credentials are invalid.
     #[error(transparent)]
     Credentials(#[from] AuthError),
 }
 
-/// Why there is no connection. Nothing was sent.
+/// An error connecting to the server. No request was sent.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// Nobody is there, or nobody answers.
-    #[error("cannot connect to {address}")]
+    /// The TCP connection failed.
+    #[error("failed to connect to {address}")]
     Unreachable {
-        /// Whom we tried to reach.
+        /// The server or proxy.
         address: String,
-        /// Why not.
+        /// The cause.
         source: Source,
     },
-    /// Nobody answered in time.
-    #[error("cannot connect to {address}: no answer within {} s", .after.as_secs_f64())]
+    /// The connection was not established in time.
+    #[error("connecting to {address} timed out after {}s", .after.as_secs_f64())]
     TimedOut {
-        /// Whom we tried to reach.
+        /// The server.
         address: String,
-        /// How long we tried.
+        /// The timeout.
         after: Duration,
     },
-    /// The proxy would not let us through.
-    #[error("the proxy {proxy} does not let us through to {address}")]
+    /// The proxy could not be reached, or rejected the connection.
+    #[error("failed to connect to {address} through proxy {proxy}")]
     Proxy {
-        /// Whom we tried to reach.
+        /// The server.
         address: String,
         /// The proxy, without credentials.
         proxy: String,
-        /// What it said.
+        /// The cause.
         source: Source,
     },
-    /// The server, or we, could not be verified.
-    #[error("TLS with {address}: {source}")]
+    /// The TLS handshake failed: the server, or the client, could not be verified.
+    #[error("TLS handshake with {address} failed: {source}")]
     Tls {
         /// The server.
         address: String,
-        /// What is wrong.
+        /// The cause.
         source: io::Error,
     },
-    /// Certificates or keys cannot be read.
+    /// Certificates or keys are missing or invalid.
     #[error("{what}")]
     Certificates {
-        /// Which, and why.
+        /// The problem.
         what: String,
     },
-    /// There are no credentials.
+    /// Credentials are not available.
     #[error(transparent)]
     Auth(#[from] AuthError),
-    /// HTTP did not begin.
-    #[error("HTTP with {address}")]
+    /// The HTTP handshake failed.
+    #[error("HTTP handshake with {address} failed")]
     Handshake {
         /// The server.
         address: String,
-        /// Why not.
+        /// The cause.
         source: hyper::Error,
     },
 }
 
-/// Why there is no answer.
+/// An error sending a request.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {
-    /// There is no connection: nothing was sent.
+    /// No connection could be established: the request was not sent.
     #[error(transparent)]
     Connect(Arc<ConnectError>),
-    /// There are no credentials: nothing was sent.
+    /// Credentials are not available: the request was not sent.
     #[error(transparent)]
     Auth(#[from] AuthError),
-    /// The connection was lost: the request may have been done, or not.
-    #[error("the connection was lost before the answer came")]
+    /// The connection was lost: the request may have been processed.
+    #[error("connection lost before the response")]
     Lost {
-        /// How.
+        /// The cause.
         source: hyper::Error,
     },
-    /// No connection has taken the request, or the server has said that it did not look at it: nothing was
-    /// done.
-    #[error("the server has not looked at the request")]
+    /// No connection accepted the request, or the server rejected it unprocessed (GOAWAY, REFUSED_STREAM): it can be
+    /// retried safely.
+    #[error("request was not processed by the server")]
     Unprocessed {
-        /// Why not.
+        /// The cause.
         source: hyper::Error,
     },
-    /// What came is no answer of HTTP: the request may have been done, or not.
-    #[error("the answer is no HTTP")]
+    /// The response is not valid HTTP: the request may have been processed.
+    #[error("invalid HTTP response")]
     Malformed {
-        /// What is wrong with it.
+        /// The cause.
         source: hyper::Error,
     },
-    /// The request cannot be sent to this server.
-    #[error("the URI of the request is none")]
+    /// The request URI is invalid.
+    #[error("invalid request URI")]
     Uri,
 }
 
 impl TransportError {
-    /// What became of a request that was given to a connection.
+    /// Classifies the error of a request that was handed to a connection.
     pub(super) fn lost(source: hyper::Error) -> Self {
-        match is_malformed(&source) {
-            true => Self::Malformed { source },
-            false => Self::Lost { source },
-        }
+        if is_malformed(&source) { Self::Malformed { source } } else { Self::Lost { source } }
     }
 
-    /// Whether the server may have got the request.
+    /// Returns whether the server may have received the request.
     pub fn was_sent(&self) -> bool {
         matches!(self, Self::Lost { .. } | Self::Malformed { .. })
     }
 
-    /// Whether the connection was lost on which the request was sent.
+    /// Returns whether the connection was lost after the request was sent.
     pub fn is_lost(&self) -> bool {
         matches!(self, Self::Lost { .. })
     }
 
-    /// Whether nobody listens there.
+    /// Returns whether the connection was refused (`ECONNREFUSED`).
     pub fn is_refused(&self) -> bool {
         self.connect_has(io::ErrorKind::ConnectionRefused)
     }
 
-    /// Whether no connection was made in time.
+    /// Returns whether connecting timed out.
     pub fn is_connect_timeout(&self) -> bool {
         let timed_out = |error: &Arc<ConnectError>| matches!(**error, ConnectError::TimedOut { .. });
         matches!(self, Self::Connect(error) if timed_out(error)) || self.connect_has(io::ErrorKind::TimedOut)
@@ -154,15 +151,15 @@ impl TransportError {
     }
 }
 
-/// Whether the server has said of a request that it did not look at it, nor ever will: it came after the
-/// last one before a GOAWAY, or was refused.
+/// Returns whether the server will never process the request: its stream is above the last one of a GOAWAY, or was
+/// reset with REFUSED_STREAM.
 pub(super) fn is_unprocessed(error: &hyper::Error) -> bool {
-    let says_so = |error: &h2::Error| {
+    let is_rejection = |error: &h2::Error| {
         error.is_remote()
             && (error.is_go_away()
                 || (error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM)))
     };
-    causes(error).any(|cause| cause.downcast_ref().is_some_and(says_so))
+    causes(error).any(|cause| cause.downcast_ref().is_some_and(is_rejection))
 }
 
 fn is_malformed(error: &hyper::Error) -> bool {

@@ -1,16 +1,17 @@
-//! Transport: requests go out, answers come back, over as few connections as will do.
+//! Transport: sends requests to one server over few connections.
 //!
-//! From: the REST client, or anybody with an [`http::Request`].
-//! To:   the server of a [`Config`].
+//! Input: the REST client, or any caller with an [`http::Request`].
+//! Output: the server of a [`Config`].
 //!
-//! - T1: a request is done once. If the connection was lost before anything of it was sent, or the server has
-//!   said that it did not look at it (GOAWAY, REFUSED_STREAM), another connection is tried; otherwise nobody
-//!   can know, and the caller decides.
-//! - T2: a connection over which nothing comes is found dead within [`DEAD_AFTER`]: by pings (HTTP/2) or by
-//!   the kernel's probes (HTTP/1.1).
-//! - T3: no more requests are on an HTTP/2 connection than the server allows: then there is another.
-//! - T4: credentials do not go over plain HTTP unless the config says so.
-//! - T5: dropping a request, or the body of its answer, cancels it at the server too.
+//! Invariants:
+//! - `transport.T1`: a request is processed at most once. It is retried on another connection only if nothing of it was
+//!   sent, or the server rejected it unprocessed (GOAWAY, REFUSED_STREAM); in other cases the caller decides.
+//! - `transport.T2`: a silent connection is found dead within [`DEAD_AFTER`]: by pings (HTTP/2) or by the kernel's
+//!   keepalive probes (HTTP/1.1).
+//! - `transport.T3`: an HTTP/2 connection carries at most as many requests as the server allows; more requests open
+//!   another connection.
+//! - `transport.T4`: credentials are not sent over plain HTTP, unless the config allows it.
+//! - `transport.T5`: dropping a request, or the body of its response, cancels it at the server.
 
 mod body;
 mod dial;
@@ -34,16 +35,16 @@ use crate::metrics::Metrics;
 use dial::Dialer;
 use pool::Pool;
 
-pub(crate) use body::Gather;
+pub(crate) use body::BodyBuffer;
 pub use body::{Body, BodyError};
 pub use error::{BuildError, ConnectError, TransportError};
 pub(crate) use tls::check as check_identity;
 pub use upgraded::Upgraded;
 
-/// After how long a connection is known to be dead over which nothing comes (T2).
+/// Time after which a silent connection is considered dead (`transport.T2`).
 pub const DEAD_AFTER: Duration = Duration::from_secs(45);
 
-/// The way to one server, for everybody in the process who asks it in the same name. Clones share it.
+/// A connection pool to one server, with credentials. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Transport {
     shared: Arc<Shared>,
@@ -54,31 +55,30 @@ struct Shared {
     config: Config,
     pool: Pool,
     credentials: Arc<dyn Credentials>,
-    /// T4.
+    /// Whether credentials may be sent (`transport.T4`).
     may_authorize: bool,
     impersonate: Vec<(http::HeaderName, HeaderValue)>,
     compression: bool,
     user_agent: HeaderValue,
-    /// `host:port`, as metrics and traces have it.
+    /// `host:port`, for metrics and traces.
     host: String,
     metrics: Arc<dyn Metrics>,
 }
 
 impl Transport {
-    /// A way that has what the config says for credentials: see [`auth::from_config`]. Nothing is sent yet,
-    /// and no program is run.
+    /// Creates a transport with the credentials of the config: see [`auth::from_config`]. Nothing is sent and no plugin
+    /// is run yet.
     ///
     /// # Errors
-    /// If the config has texts that no header can have, or makes no sense.
+    /// If the config is invalid.
     pub fn from_config(config: &Config) -> Result<Self, BuildError> {
         Self::new(config, auth::from_config(config)?)
     }
 
-    /// A way with credentials of the caller's own: [`Config::authorization`] does not count. Nothing is sent
-    /// yet.
+    /// Creates a transport with these credentials; [`Config::authorization`] is ignored. Nothing is sent yet.
     ///
     /// # Errors
-    /// If the config has texts that no header can have.
+    /// If the config is invalid.
     pub fn new(config: &Config, credentials: Arc<dyn Credentials>) -> Result<Self, BuildError> {
         let dialer = Dialer::new(config, credentials.clone())?;
         let user_agent = HeaderValue::from_str(&config.user_agent).map_err(|_| BuildError::UserAgent)?;
@@ -90,7 +90,7 @@ impl Transport {
                 pool: Pool::new(dialer),
                 credentials,
                 may_authorize: config.is_secure() || config.plain_credentials,
-                impersonate: config.impersonate.as_ref().map(headers).transpose()?.unwrap_or_default(),
+                impersonate: config.impersonate.as_ref().map(impersonation_headers).transpose()?.unwrap_or_default(),
                 compression: config.compression,
                 user_agent,
                 host,
@@ -99,38 +99,38 @@ impl Transport {
         })
     }
 
-    /// Sends a request to the server, whatever host its URI names; returns as soon as the head of the
-    /// answer has come. Headers that are there are not replaced. Dropped half-way, the request is cancelled.
+    /// Sends a request to the server, whatever host its URI names, and returns when the response head has arrived.
+    /// Existing headers are not replaced. Dropping the future cancels the request.
     ///
     /// # Errors
-    /// If there is no answer: [`TransportError`] says whether the request was sent (T1). A refusal by the
-    /// server is an answer.
+    /// If there is no response; [`TransportError::was_sent`] returns whether the request may have been processed
+    /// (`transport.T1`). An error status is a response, not an error.
     pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, TransportError> {
         let mut request = request;
-        let given = self.prepare(&mut request).await?;
+        let generation = self.prepare(&mut request).await?;
         if self.shared.compression && !request.headers().contains_key(ACCEPT_ENCODING) {
             request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         }
-        let response = self.shared.pool.send(request, given).await?;
-        self.hear(response.status(), given);
+        let response = self.shared.pool.send(request, generation).await?;
+        self.check_unauthorized(response.status(), generation);
         Ok(decompress(response))
     }
 
-    /// Sends on a request of somebody else's: as [`send`](Self::send), but whether the answer may be compressed is what
-    /// the request itself says, and what is compressed stays so.
+    /// Forwards a request: like [`send`](Self::send), but leaves `Accept-Encoding` to the request and does not
+    /// decompress the response.
     ///
     /// # Errors
     /// As [`send`](Self::send).
     pub async fn forward(&self, request: Request<Body>) -> Result<Response<Body>, TransportError> {
         let mut request = request;
-        let given = self.prepare(&mut request).await?;
-        let response = self.shared.pool.send(request, given).await?;
-        self.hear(response.status(), given);
+        let generation = self.prepare(&mut request).await?;
+        let response = self.shared.pool.send(request, generation).await?;
+        self.check_unauthorized(response.status(), generation);
         Ok(response)
     }
 
-    /// A way to the same server, over connections of its own, for those who bring their own credentials: it has none,
-    /// neither for requests nor for connections, and acts as nobody.
+    /// Creates a transport to the same server with its own connections and without credentials, client certificate or
+    /// impersonation, for requests that bring their own credentials.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -144,22 +144,22 @@ impl Transport {
         Self::new(&config, Arc::new(Fixed::none()))
     }
 
-    /// Sends a request over an HTTP/1.1 connection of its own, as one that asks for another protocol needs it.
-    /// If the answer is 101, [`hyper::upgrade::on`] has the connection; [`upgrade`](Self::upgrade) does so.
+    /// Sends a request over a new HTTP/1.1 connection, as a protocol upgrade requires. After a 101,
+    /// [`hyper::upgrade::on`] returns the connection; [`upgrade`](Self::upgrade) does both.
     ///
     /// # Errors
     /// As [`send`](Self::send).
     pub async fn send_alone(&self, request: Request<Body>) -> Result<Response<Body>, TransportError> {
         let mut request = request;
-        let given = self.prepare(&mut request).await?;
+        let generation = self.prepare(&mut request).await?;
         let response = self.shared.pool.send_alone(request).await?;
-        self.hear(response.status(), given);
+        self.check_unauthorized(response.status(), generation);
         Ok(decompress(response))
     }
 
-    /// Sends a request that asks for another protocol, over an HTTP/1.1 connection of its own.
+    /// Requests a protocol upgrade over a new HTTP/1.1 connection.
     ///
-    /// The answer is 101 and the connection is there; or it is another, and has a body.
+    /// Returns the upgraded connection after a 101, and the response otherwise.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -168,47 +168,47 @@ impl Transport {
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             return Ok(Upgrade::Refused(response));
         }
-        let counted = self.shared.pool.count();
+        let guard = self.shared.pool.count();
         let upgraded = hyper::upgrade::on(&mut response).await.map_err(TransportError::lost)?;
         let (head, _) = response.into_parts();
-        Ok(Upgrade::Switched(Response::from_parts(head, Upgraded::new(upgraded, counted))))
+        Ok(Upgrade::Switched(Response::from_parts(head, Upgraded::new(upgraded, guard))))
     }
 
-    /// Makes requests from now on use new connections. Requests that are under way go on.
+    /// Makes later requests use new connections. Requests in flight continue.
     ///
-    /// For a caller that knows before [`DEAD_AFTER`] that nothing comes over the connections that there are.
+    /// For callers that know before [`DEAD_AFTER`] that the current connections are dead.
     pub fn retire_connections(&self) {
         self.shared.pool.retire();
     }
 
-    /// How many connections there are, those included that speak another protocol by now.
+    /// Returns the number of open connections, including upgraded ones.
     pub fn connections(&self) -> usize {
         self.shared.pool.connections()
     }
 
-    /// The server: `host:port`, as far as its address says.
+    /// Returns the server's `host:port`, as written in its address.
     pub fn host(&self) -> &str {
         &self.shared.host
     }
 
-    /// The most bytes of an answer that is read as a whole: see [`Config::max_response_bytes`].
+    /// Returns the maximum size of a response that is read whole: see [`Config::max_response_bytes`].
     pub fn max_response_bytes(&self) -> u64 {
         self.shared.config.max_response_bytes
     }
 
-    /// Who hears what clients over this transport do.
+    /// Returns the metrics of this transport's clients.
     pub fn metrics(&self) -> &Arc<dyn Metrics> {
         &self.shared.metrics
     }
 
-    /// Adds what every request has; returns the generation of the credentials that were added.
+    /// Adds the headers common to all requests; returns the generation of the credentials, if any were added.
     async fn prepare(&self, request: &mut Request<Body>) -> Result<Option<u64>, TransportError> {
         let shared = &*self.shared;
         let mut generation = None;
         if shared.may_authorize && !request.headers().contains_key(AUTHORIZATION) {
-            let given = shared.credentials.authorization().await?;
-            generation = Some(given.generation);
-            if let Some(header) = given.header {
+            let credential = shared.credentials.authorization().await?;
+            generation = Some(credential.generation);
+            if let Some(header) = credential.header {
                 request.headers_mut().insert(AUTHORIZATION, header);
             }
         }
@@ -222,28 +222,28 @@ impl Transport {
         Ok(generation)
     }
 
-    fn hear(&self, status: StatusCode, given: Option<u64>) {
-        if let (StatusCode::UNAUTHORIZED, Some(generation)) = (status, given) {
+    fn check_unauthorized(&self, status: StatusCode, generation: Option<u64>) {
+        if let (StatusCode::UNAUTHORIZED, Some(generation)) = (status, generation) {
             self.shared.credentials.refused(generation);
         }
     }
 }
 
-/// What came of asking for another protocol.
+/// The result of a protocol upgrade.
 #[derive(Debug)]
 pub enum Upgrade {
-    /// The connection speaks it now.
+    /// The connection was upgraded.
     Switched(Response<Upgraded>),
-    /// The server has said something else.
+    /// The server did not switch protocols.
     Refused(Response<Body>),
 }
 
 impl Upgrade {
-    /// The code of the answer.
+    /// Returns the status code of the response.
     pub fn status(&self) -> StatusCode {
         match self {
-            Self::Switched(answer) => answer.status(),
-            Self::Refused(answer) => answer.status(),
+            Self::Switched(response) => response.status(),
+            Self::Refused(response) => response.status(),
         }
     }
 }
@@ -258,17 +258,19 @@ fn decompress(response: Response<Body>) -> Response<Body> {
     Response::from_parts(head, body.gunzip())
 }
 
-fn headers(whom: &Impersonate) -> Result<Vec<(http::HeaderName, HeaderValue)>, BuildError> {
+fn impersonation_headers(
+    impersonate: &Impersonate,
+) -> Result<Vec<(http::HeaderName, HeaderValue)>, BuildError> {
     let value = |text: &str| HeaderValue::from_str(text).map_err(|_| BuildError::Impersonation);
-    let mut headers = vec![(http::HeaderName::from_static("impersonate-user"), value(&whom.user)?)];
-    if !whom.uid.is_empty() {
-        headers.push((http::HeaderName::from_static("impersonate-uid"), value(&whom.uid)?));
+    let mut headers = vec![(http::HeaderName::from_static("impersonate-user"), value(&impersonate.user)?)];
+    if !impersonate.uid.is_empty() {
+        headers.push((http::HeaderName::from_static("impersonate-uid"), value(&impersonate.uid)?));
     }
-    for group in &whom.groups {
+    for group in &impersonate.groups {
         headers.push((http::HeaderName::from_static("impersonate-group"), value(group)?));
     }
-    for (key, values) in &whom.extra {
-        let name = format!("impersonate-extra-{}", escaped(key));
+    for (key, values) in &impersonate.extra {
+        let name = format!("impersonate-extra-{}", escape_header_name(key));
         let name = http::HeaderName::try_from(name).map_err(|_| BuildError::Impersonation)?;
         for text in values {
             headers.push((name.clone(), value(text)?));
@@ -277,13 +279,16 @@ fn headers(whom: &Impersonate) -> Result<Vec<(http::HeaderName, HeaderValue)>, B
     Ok(headers)
 }
 
-/// A key in the name of a header: bytes that a name cannot have, and `%`, are percent-encoded.
-fn escaped(key: &str) -> String {
+/// Escapes an extra key for a header name: `%` and bytes not allowed in a name are percent-encoded.
+fn escape_header_name(key: &str) -> String {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&'*+-.^_`|~".contains(&byte);
     key.bytes()
-        .map(|byte| match legal(byte) {
-            true => char::from(byte.to_ascii_lowercase()).to_string(),
-            false => format!("%{byte:02X}"),
+        .map(|byte| {
+            if legal(byte) {
+                char::from(byte.to_ascii_lowercase()).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
         })
         .collect()
 }
@@ -293,18 +298,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whom_to_act_as_is_said_in_headers() {
-        let whom = Impersonate {
+    fn impersonation_is_sent_in_headers() {
+        let impersonate = Impersonate {
             user: "her".into(),
             uid: "7".into(),
             groups: vec!["a".into(), "b".into()],
             extra: [("Acme.com/Scope%".to_owned(), vec!["x".to_owned()])].into(),
         };
-        let headers = headers(&whom).unwrap();
-        let shown: Vec<_> =
+        let headers = impersonation_headers(&impersonate).unwrap();
+        let headers: Vec<_> =
             headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
         assert_eq!(
-            shown,
+            headers,
             [
                 ("impersonate-user", "her"),
                 ("impersonate-uid", "7"),

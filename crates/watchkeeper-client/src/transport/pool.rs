@@ -1,11 +1,11 @@
-//! Pool: the connections to one server.
+//! Connection pool for one server.
 //!
-//! - P1: while it is not known that the server speaks only HTTP/1.1, one connection is made at a time, and
-//!   all who wait for it share what comes of it: a thousand requests at once do not make a thousand
-//!   connections.
-//! - P2: an HTTP/2 connection on which nothing is going on is closed if there is another.
-//! - P3: a request does not go over a connection that was made with another certificate than the one that
-//!   came with its credentials.
+//! Invariants:
+//! - `pool.P1`: until the server is known to support only HTTP/1.1, one connection is opened at a time and all waiting
+//!   requests share it: a thousand concurrent requests do not open a thousand connections.
+//! - `pool.P2`: an idle HTTP/2 connection is closed if there is another one.
+//! - `pool.P3`: a request is not sent over a connection with another client certificate than the one that belongs to
+//!   its credentials.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -28,48 +28,51 @@ use super::error::is_unprocessed;
 use super::tls::Built;
 use super::{Body, ConnectError, TransportError};
 
-/// When an HTTP/2 connection is asked whether it is still there, and how long it may take to say so;
-/// together they make [`DEAD_AFTER`](super::DEAD_AFTER).
-const PING_AFTER: Duration = Duration::from_secs(30);
+/// Interval between HTTP/2 pings. With [`PING_TIMEOUT`] this adds up to [`DEAD_AFTER`](super::DEAD_AFTER).
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+/// Time limit for the response to a ping.
 const PING_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How much a server may send before it hears from us: per stream and per connection. Long lists are slow
-/// with less.
+/// HTTP/2 flow-control window per stream, in bytes. Long lists are slow with less.
 const STREAM_WINDOW: u32 = 8 << 20;
+/// HTTP/2 flow-control window per connection, in bytes.
 const CONNECTION_WINDOW: u32 = 16 << 20;
+/// Maximum size of an HTTP/2 frame, in bytes.
 const FRAME_SIZE: u32 = 1 << 20;
 
-/// How many HTTP/1.1 connections are kept for later, and for how long.
-const IDLE_CONNECTIONS: usize = 25;
-const IDLE_TIME: Duration = Duration::from_secs(90);
+/// Maximum number of idle HTTP/1.1 connections.
+const MAX_IDLE_CONNECTIONS: usize = 25;
+/// Time after which an idle HTTP/1.1 connection is closed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// How often a request is tried on another connection because the server has not looked at it (T1).
+/// Maximum number of retries of a request that the server has not processed (`transport.T1`).
 const UNPROCESSED_RETRIES: usize = 3;
 
-/// How often certificates are looked at that may have changed.
-const CERTIFICATE_CHECK: Duration = Duration::from_secs(10);
+/// Interval at which certificate files are checked for changes.
+const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(super) struct Pool {
     dialer: Arc<Dialer>,
     state: Arc<Mutex<State>>,
-    /// How many connections there are, in use or not.
+    /// Number of open connections, busy or idle.
     open: Arc<AtomicUsize>,
 }
 
 #[derive(Default)]
 struct State {
     http2: Vec<Http2>,
-    /// The longest unused first.
+    /// Longest idle first.
     idle: VecDeque<Idle>,
-    /// What the server speaks, once that is known.
+    /// The server's protocol, once known.
     protocol: Option<Protocol>,
-    /// A connection that is being made (P1).
+    /// The connection attempt in progress (`pool.P1`).
     dialing: Option<WeakShared<Dialing>>,
-    /// The certificates that new connections are made with, when that was looked at, and for which
-    /// generation of credentials.
-    certificates: Option<Arc<Built>>,
+    /// The TLS configuration of new connections.
+    tls: Option<Arc<Built>>,
+    /// Time of the last certificate check.
     checked: Option<Instant>,
+    /// Generation of the credentials at the last certificate check.
     generation: Option<u64>,
 }
 
@@ -85,21 +88,21 @@ impl std::fmt::Debug for State {
 struct Http2 {
     sender: http2::SendRequest<Body>,
     load: Arc<Load>,
-    made_with: Option<Arc<Built>>,
+    tls: Option<Arc<Built>>,
 }
 
 /// An HTTP/1.1 connection.
 #[derive(Debug)]
 struct Http1 {
     sender: http1::SendRequest<Body>,
-    made_with: Option<Arc<Built>>,
+    tls: Option<Arc<Built>>,
 }
 
-/// How much is going on on an HTTP/2 connection.
+/// The number of streams on an HTTP/2 connection.
 #[derive(Debug)]
 struct Load {
     streams: AtomicUsize,
-    /// What the server allows (T3).
+    /// Maximum set by the server (`transport.T3`).
     limit: AtomicUsize,
 }
 
@@ -108,10 +111,10 @@ struct Idle {
     since: Instant,
 }
 
-/// A connection to send one request on.
-enum Place {
+/// A connection checked out for one request.
+enum Checkout {
     Http1(Http1),
-    Http2(http2::SendRequest<Body>, Lease),
+    Http2(http2::SendRequest<Body>, StreamPermit),
 }
 
 impl Pool {
@@ -123,13 +126,12 @@ impl Pool {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// One more connection, for as long as this is kept.
-    pub(super) fn count(&self) -> Counted {
-        Counted::new(&self.open)
+    /// Counts one more connection until the guard is dropped.
+    pub(super) fn count(&self) -> ConnectionGuard {
+        ConnectionGuard::new(&self.open)
     }
 
-    /// Sends a request on a connection that there is, or on a new one; with credentials of which generation
-    /// is for P3.
+    /// Sends a request over an existing or new connection. `generation` is that of its credentials (`pool.P3`).
     pub(super) async fn send(
         &self,
         mut request: Request<Body>,
@@ -139,22 +141,22 @@ impl Pool {
         self.retire_outdated(generation).await?;
         let mut tries = 0;
         loop {
-            let (mut error, copy) = match self.place().await? {
-                Place::Http2(mut sender, lease) => {
+            let (mut error, copy) = match self.checkout().await? {
+                Checkout::Http2(mut sender, permit) => {
                     *request.uri_mut() = uri.clone();
                     *request.version_mut() = Version::HTTP_2;
                     request.headers_mut().remove(HOST);
-                    let copy = copy(&request);
+                    let copy = try_clone(&request);
                     match sender.try_send_request(request).await {
-                        Ok(response) => return Ok(response.map(|body| Body::incoming(body, Some(lease)))),
+                        Ok(response) => return Ok(response.map(|body| Body::incoming(body, Some(permit)))),
                         Err(error) => {
-                            lease.forget();
+                            permit.discard_connection();
                             (error, copy)
                         }
                     }
                 }
-                Place::Http1(mut connection) => {
-                    self.speak_http1(&mut request, &uri);
+                Checkout::Http1(mut connection) => {
+                    self.prepare_http1(&mut request, &uri);
                     if let Some(proxy) = self.dialer.forwarder() {
                         *request.uri_mut() = uri.clone();
                         if let Some(authorization) = proxy.authorization {
@@ -163,8 +165,8 @@ impl Pool {
                     }
                     match connection.sender.try_send_request(request).await {
                         Ok(response) => {
-                            let lease = Lease::http1(connection, &self.state);
-                            return Ok(response.map(|body| Body::incoming(body, Some(lease))));
+                            let permit = StreamPermit::http1(connection, &self.state);
+                            return Ok(response.map(|body| Body::incoming(body, Some(permit))));
                         }
                         Err(error) => (error, None),
                     }
@@ -175,36 +177,36 @@ impl Pool {
             let error = error.into_error();
             let is_unprocessed = unsent.is_some() || is_unprocessed(&error);
             match unsent.or(copy).filter(|_| is_unprocessed && tries <= UNPROCESSED_RETRIES) {
-                Some(again) => request = again,
+                Some(retry) => request = retry,
                 None if is_unprocessed => return Err(TransportError::Unprocessed { source: error }),
                 None => return Err(TransportError::lost(error)),
             }
         }
     }
 
-    /// Takes all connections out of use, those included that are being made. Requests on them go on.
+    /// Removes all connections from the pool, including those being opened. Requests on them continue.
     pub(super) fn retire(&self) {
         let mut state = self.state.lock();
         let unused =
             (std::mem::take(&mut state.http2), std::mem::take(&mut state.idle), state.dialing.take());
         drop(state);
-        drop(unused); // without the lock: what is dropped may take it
+        drop(unused); // outside the lock: dropping may take it
     }
 
-    /// Sends a request on an HTTP/1.1 connection of its own.
+    /// Sends a request over a new HTTP/1.1 connection.
     pub(super) async fn send_alone(
         &self,
         mut request: Request<Body>,
     ) -> Result<Response<Body>, TransportError> {
         let uri = self.dialer.locate(request.uri()).ok_or(TransportError::Uri)?;
-        self.speak_http1(&mut request, &uri);
-        let dialed = self.dialer.dial(Purpose::Upgrade).await.map_err(refused)?;
-        let mut connection = self.begin_http1(dialed).await.map_err(refused)?;
+        self.prepare_http1(&mut request, &uri);
+        let dialed = self.dialer.dial(Purpose::Upgrade).await.map_err(connect_error)?;
+        let mut connection = self.start_http1(dialed).await.map_err(connect_error)?;
         let response = connection.sender.send_request(request).await.map_err(TransportError::lost)?;
-        Ok(response.map(|body| Body::incoming(body, Some(Lease::alone(connection)))))
+        Ok(response.map(|body| Body::incoming(body, Some(StreamPermit::single_use(connection)))))
     }
 
-    fn speak_http1(&self, request: &mut Request<Body>, uri: &Uri) {
+    fn prepare_http1(&self, request: &mut Request<Body>, uri: &Uri) {
         if let Ok(host) = HeaderValue::from_str(self.dialer.authority().as_str()) {
             request.headers_mut().insert(HOST, host);
         }
@@ -212,27 +214,27 @@ impl Pool {
         *request.uri_mut() = uri.path_and_query().cloned().map(Uri::from).unwrap_or_default();
     }
 
-    async fn place(&self) -> Result<Place, TransportError> {
+    async fn checkout(&self) -> Result<Checkout, TransportError> {
         loop {
-            if let Some(place) = State::take(&self.state) {
-                return Ok(place);
+            if let Some(checkout) = State::checkout(&self.state) {
+                return Ok(checkout);
             }
             if self.state.lock().protocol == Some(Protocol::Http1) {
-                let dialed = self.dialer.dial(Purpose::Requests).await.map_err(refused)?;
+                let dialed = self.dialer.dial(Purpose::Requests).await.map_err(connect_error)?;
                 match dialed.protocol {
                     Protocol::Http1 => {
-                        return Ok(Place::Http1(self.begin_http1(dialed).await.map_err(refused)?));
+                        return Ok(Checkout::Http1(self.start_http1(dialed).await.map_err(connect_error)?));
                     }
-                    Protocol::Http2 => self.begin_http2(dialed).await.map_err(refused)?,
+                    Protocol::Http2 => self.start_http2(dialed).await.map_err(connect_error)?,
                 }
                 continue;
             }
-            self.dial_together().await.map_err(TransportError::Connect)?;
+            self.dial_shared().await.map_err(TransportError::Connect)?;
         }
     }
 
-    /// P1: joins whoever makes a connection, or begins to make one.
-    async fn dial_together(&self) -> Result<(), Arc<ConnectError>> {
+    /// Joins the connection attempt in progress, or starts one (`pool.P1`).
+    async fn dial_shared(&self) -> Result<(), Arc<ConnectError>> {
         let dialing = {
             let mut state = self.state.lock();
             match state.dialing.as_ref().and_then(WeakShared::upgrade) {
@@ -258,16 +260,16 @@ impl Pool {
             let dialed = self.dialer.dial(Purpose::Requests).await?;
             self.state.lock().protocol = Some(dialed.protocol);
             match dialed.protocol {
-                Protocol::Http2 => self.begin_http2(dialed).await,
+                Protocol::Http2 => self.start_http2(dialed).await,
                 Protocol::Http1 => {
-                    let mut connection = self.begin_http1(dialed).await?;
-                    // One that is not ready when it is taken is thrown away.
+                    let mut connection = self.start_http1(dialed).await?;
+                    // `checkout` discards a connection that is not ready.
                     let ready = connection.sender.ready().await;
                     ready.map_err(|source| ConnectError::Handshake {
                         address: self.dialer.address(),
                         source,
                     })?;
-                    self.state.lock().put(connection);
+                    self.state.lock().checkin(connection);
                     Ok(())
                 }
             }
@@ -277,26 +279,26 @@ impl Pool {
         outcome
     }
 
-    async fn begin_http1(&self, dialed: Dialed) -> Result<Http1, ConnectError> {
+    async fn start_http1(&self, dialed: Dialed) -> Result<Http1, ConnectError> {
         let handshake = http1::handshake(dialed.io).await;
         let (sender, connection) =
             handshake.map_err(|source| ConnectError::Handshake { address: self.dialer.address(), source })?;
-        let counted = Counted::new(&self.open);
+        let guard = ConnectionGuard::new(&self.open);
         tokio::spawn(async move {
-            let _counted = counted;
+            let _guard = guard;
             if let Err(error) = connection.with_upgrades().await {
-                tracing::debug!(%error, "an HTTP/1.1 connection has ended");
+                tracing::debug!(%error, "HTTP/1.1 connection failed");
             }
         });
-        self.state.lock().made_with(dialed.made_with.as_ref());
-        Ok(Http1 { sender, made_with: dialed.made_with })
+        self.state.lock().opened_with(dialed.tls.as_ref());
+        Ok(Http1 { sender, tls: dialed.tls })
     }
 
-    async fn begin_http2(&self, dialed: Dialed) -> Result<(), ConnectError> {
+    async fn start_http2(&self, dialed: Dialed) -> Result<(), ConnectError> {
         let mut builder = http2::Builder::new(TokioExecutor::new());
         builder
             .timer(TokioTimer::new())
-            .keep_alive_interval(PING_AFTER)
+            .keep_alive_interval(PING_INTERVAL)
             .keep_alive_timeout(PING_TIMEOUT)
             .keep_alive_while_idle(true)
             .initial_stream_window_size(STREAM_WINDOW)
@@ -308,44 +310,44 @@ impl Pool {
         let limit = AtomicUsize::new(connection.current_max_send_streams());
         let load = Arc::new(Load { streams: AtomicUsize::new(0), limit });
         let driver = Driver { connection, load: load.clone() };
-        let (state, counted) = (Arc::downgrade(&self.state), Counted::new(&self.open));
-        let of = load.clone();
+        let (state, guard) = (Arc::downgrade(&self.state), ConnectionGuard::new(&self.open));
+        let driven = load.clone();
         tokio::spawn(async move {
-            let _counted = counted;
+            let _guard = guard;
             if let Err(error) = driver.await {
-                tracing::debug!(%error, "an HTTP/2 connection has ended");
+                tracing::debug!(%error, "HTTP/2 connection failed");
             }
-            forget(&state, &of);
+            remove(&state, &driven);
         });
         let mut state = self.state.lock();
-        state.made_with(dialed.made_with.as_ref());
-        state.http2.push(Http2 { sender, load, made_with: dialed.made_with });
+        state.opened_with(dialed.tls.as_ref());
+        state.http2.push(Http2 { sender, load, tls: dialed.tls });
         Ok(())
     }
 
-    /// Takes connections out of use that were made with certificates that hold no more (P3). What is going
-    /// on on them goes on.
+    /// Removes connections whose certificates are outdated (`pool.P3`). Requests on them continue.
     async fn retire_outdated(&self, generation: Option<u64>) -> Result<(), TransportError> {
         {
             let mut state = self.state.lock();
             let now = Instant::now();
-            let is_due = state.checked.is_none_or(|checked| now.duration_since(checked) >= CERTIFICATE_CHECK);
+            let is_due =
+                state.checked.is_none_or(|checked| now.duration_since(checked) >= CERTIFICATE_CHECK_INTERVAL);
             let has_changed = generation.is_some() && generation != state.generation;
-            if state.certificates.is_none() || !(is_due || has_changed) {
+            if state.tls.is_none() || !(is_due || has_changed) {
                 return Ok(());
             }
             state.checked = Some(now);
         }
-        let Some(current) = self.dialer.certificates().await.map_err(refused)? else { return Ok(()) };
+        let Some(current) = self.dialer.current_tls().await.map_err(connect_error)? else { return Ok(()) };
         let mut state = self.state.lock();
         state.generation = generation.or(state.generation);
-        if state.certificates.as_ref().is_some_and(|known| !Arc::ptr_eq(known, &current)) {
-            tracing::info!("certificates have changed: new connections will be made");
+        if state.tls.as_ref().is_some_and(|known| !Arc::ptr_eq(known, &current)) {
+            tracing::info!("certificates have changed; opening new connections");
         }
-        let holds = |made_with: &Option<Arc<Built>>| is_same(made_with.as_ref(), Some(&current));
-        state.http2.retain(|connection| holds(&connection.made_with));
-        state.idle.retain(|idle| holds(&idle.connection.made_with));
-        state.certificates = Some(current);
+        let is_current = |tls: &Option<Arc<Built>>| is_same(tls.as_ref(), Some(&current));
+        state.http2.retain(|connection| is_current(&connection.tls));
+        state.idle.retain(|idle| is_current(&idle.connection.tls));
+        state.tls = Some(current);
         Ok(())
     }
 }
@@ -357,9 +359,9 @@ fn is_same(one: Option<&Arc<Built>>, other: Option<&Arc<Built>>) -> bool {
     }
 }
 
-/// The same request once more, if it can be had twice.
-fn copy(request: &Request<Body>) -> Option<Request<Body>> {
-    let mut copy = Request::new(request.body().copy()?);
+/// Clones a request, unless its body can be read only once.
+fn try_clone(request: &Request<Body>) -> Option<Request<Body>> {
+    let mut copy = Request::new(request.body().try_clone()?);
     *copy.method_mut() = request.method().clone();
     *copy.uri_mut() = request.uri().clone();
     *copy.version_mut() = request.version();
@@ -368,13 +370,13 @@ fn copy(request: &Request<Body>) -> Option<Request<Body>> {
     Some(copy)
 }
 
-fn refused(error: ConnectError) -> TransportError {
+fn connect_error(error: ConnectError) -> TransportError {
     TransportError::Connect(Arc::new(error))
 }
 
 impl State {
-    /// A connection that can take a request: of those that can, the fullest, so that others fall empty (P2).
-    fn take(state: &Arc<Mutex<Self>>) -> Option<Place> {
+    /// Returns an existing connection that can take a request: the busiest one, so that others become idle (`pool.P2`).
+    fn checkout(state: &Arc<Mutex<Self>>) -> Option<Checkout> {
         let mut this = state.lock();
         this.http2.retain(|connection| !connection.sender.is_closed());
         let free = this.http2.iter().filter(|connection| connection.load.has_room());
@@ -382,32 +384,32 @@ impl State {
             free.max_by_key(|connection| connection.load.streams.load(Ordering::Relaxed))
         {
             connection.load.streams.fetch_add(1, Ordering::Relaxed);
-            let lease = Lease::http2(connection.load.clone(), state);
-            return Some(Place::Http2(connection.sender.clone(), lease));
+            let permit = StreamPermit::http2(connection.load.clone(), state);
+            return Some(Checkout::Http2(connection.sender.clone(), permit));
         }
         while let Some(idle) = this.idle.pop_back() {
-            if idle.connection.sender.is_ready() && idle.since.elapsed() < IDLE_TIME {
-                return Some(Place::Http1(idle.connection));
+            if idle.connection.sender.is_ready() && idle.since.elapsed() < IDLE_TIMEOUT {
+                return Some(Checkout::Http1(idle.connection));
             }
         }
         None
     }
 
-    /// A connection was made with these certificates. If they are others than those that are known, the
-    /// next request finds out which ones hold.
-    fn made_with(&mut self, certificates: Option<&Arc<Built>>) {
-        if self.certificates.is_none() {
-            self.certificates = certificates.cloned();
-        } else if !is_same(self.certificates.as_ref(), certificates) {
+    /// Records the TLS configuration of a new connection. If it is not the known one, the next request checks which is
+    /// current.
+    fn opened_with(&mut self, tls: Option<&Arc<Built>>) {
+        if self.tls.is_none() {
+            self.tls = tls.cloned();
+        } else if !is_same(self.tls.as_ref(), tls) {
             self.checked = None;
         }
     }
 
-    fn put(&mut self, connection: Http1) {
-        if !is_same(self.certificates.as_ref(), connection.made_with.as_ref()) {
-            return; // P3: they have changed while it was in use
+    fn checkin(&mut self, connection: Http1) {
+        if !is_same(self.tls.as_ref(), connection.tls.as_ref()) {
+            return; // pool.P3: the certificate changed while the connection was busy
         }
-        if self.idle.len() >= IDLE_CONNECTIONS {
+        if self.idle.len() >= MAX_IDLE_CONNECTIONS {
             self.idle.pop_front();
         }
         self.idle.push_back(Idle { connection, since: Instant::now() });
@@ -420,71 +422,71 @@ impl Load {
     }
 }
 
-fn forget(state: &Weak<Mutex<State>>, load: &Arc<Load>) {
+fn remove(state: &Weak<Mutex<State>>, load: &Arc<Load>) {
     if let Some(state) = state.upgrade() {
         state.lock().http2.retain(|connection| !Arc::ptr_eq(&connection.load, load));
     }
 }
 
-/// A place on a connection, for as long as an answer is being read.
+/// Holds a connection, or a stream of one, while a response is being read.
 #[derive(Debug)]
-pub(super) struct Lease {
+pub(super) struct StreamPermit {
     state: Weak<Mutex<State>>,
-    of: Of,
+    held: Held,
 }
 
 #[derive(Debug)]
-enum Of {
+enum Held {
     Http1(Option<Http1>),
     Http2(Arc<Load>),
 }
 
-impl Lease {
+impl StreamPermit {
     fn http1(connection: Http1, state: &Arc<Mutex<State>>) -> Self {
-        Self { state: Arc::downgrade(state), of: Of::Http1(Some(connection)) }
+        Self { state: Arc::downgrade(state), held: Held::Http1(Some(connection)) }
     }
 
-    /// The connection is not used again.
-    fn alone(connection: Http1) -> Self {
-        Self { state: Weak::new(), of: Of::Http1(Some(connection)) }
+    /// The connection does not return to the pool.
+    fn single_use(connection: Http1) -> Self {
+        Self { state: Weak::new(), held: Held::Http1(Some(connection)) }
     }
 
     fn http2(load: Arc<Load>, state: &Arc<Mutex<State>>) -> Self {
-        Self { state: Arc::downgrade(state), of: Of::Http2(load) }
+        Self { state: Arc::downgrade(state), held: Held::Http2(load) }
     }
 
-    /// The connection is not used again.
-    fn forget(self) {
-        if let Of::Http2(load) = &self.of {
-            forget(&self.state, load);
+    /// Removes the connection from the pool.
+    fn discard_connection(self) {
+        if let Held::Http2(load) = &self.held {
+            remove(&self.state, load);
         }
     }
 }
 
-impl Drop for Lease {
+impl Drop for StreamPermit {
     fn drop(&mut self) {
-        match &mut self.of {
-            Of::Http2(load) => {
+        match &mut self.held {
+            Held::Http2(load) => {
                 let left = load.streams.fetch_sub(1, Ordering::Relaxed) - 1;
                 let Some(state) = self.state.upgrade().filter(|_| left == 0) else { return };
                 let mut state = state.lock();
                 if state.http2.len() > 1 && load.streams.load(Ordering::Relaxed) == 0 {
-                    state.http2.retain(|connection| !Arc::ptr_eq(&connection.load, load)); // P2
+                    state.http2.retain(|connection| !Arc::ptr_eq(&connection.load, load)); // pool.P2
                 }
             }
-            Of::Http1(connection) => {
+            Held::Http1(connection) => {
                 let (Some(mut connection), Some(_), Ok(runtime)) =
                     (connection.take(), self.state.upgrade(), tokio::runtime::Handle::try_current())
                 else {
                     return;
                 };
                 let state = self.state.clone();
-                // It is ready at once if the body was read to its end, and never if it was not.
+                // Ready at once if the body was read to its end, and never otherwise.
                 runtime.spawn(async move {
                     if connection.sender.ready().await.is_ok()
                         && let Some(state) = state.upgrade()
                     {
-                        state.lock().put(connection);
+                        state.lock().checkin(connection);
                     }
                 });
             }
@@ -492,7 +494,7 @@ impl Drop for Lease {
     }
 }
 
-/// Drives an HTTP/2 connection, and tells how many requests the server allows.
+/// Drives an HTTP/2 connection and tracks the server's stream limit.
 struct Driver {
     connection: http2::Connection<Box<dyn super::dial::Io>, Body, TokioExecutor>,
     load: Arc<Load>,
@@ -508,17 +510,17 @@ impl Future for Driver {
     }
 }
 
-/// One of the connections that there are.
-pub(super) struct Counted(Arc<AtomicUsize>);
+/// Counts an open connection until it is dropped.
+pub(super) struct ConnectionGuard(Arc<AtomicUsize>);
 
-impl Counted {
+impl ConnectionGuard {
     fn new(open: &Arc<AtomicUsize>) -> Self {
         open.fetch_add(1, Ordering::Relaxed);
         Self(open.clone())
     }
 }
 
-impl Drop for Counted {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -529,9 +531,9 @@ mod tests {
     use super::*;
     use crate::transport::DEAD_AFTER;
 
-    /// T2, of HTTP/2.
+    /// `transport.T2` for HTTP/2.
     #[test]
-    fn pings_find_a_dead_connection_in_time() {
-        assert_eq!(PING_AFTER + PING_TIMEOUT, DEAD_AFTER);
+    fn pings_detect_a_dead_connection_in_time() {
+        assert_eq!(PING_INTERVAL + PING_TIMEOUT, DEAD_AFTER);
     }
 }

@@ -1,4 +1,4 @@
-//! Resolving: the addresses of a name, and how long they took.
+//! DNS resolution, with its duration as a metric.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use tower_service::Service;
 
 use crate::metrics::Metrics;
 
-/// The resolver of this machine. What is an address already is not asked for.
+/// The system resolver. IP addresses are not resolved.
 #[derive(Clone, Debug)]
 pub(super) struct Resolver {
     system: GaiResolver,
@@ -34,11 +34,11 @@ impl Service<Name> for Resolver {
     }
 
     fn call(&mut self, name: Name) -> Self::Future {
-        let (host, begun, metrics) = (name.as_str().to_owned(), Instant::now(), self.metrics.clone());
+        let (host, started, metrics) = (name.as_str().to_owned(), Instant::now(), self.metrics.clone());
         let resolving = self.system.call(name);
         Box::pin(async move {
             let resolved = resolving.await;
-            metrics.dns_resolution_duration(&host, begun.elapsed());
+            metrics.dns_resolution_duration(&host, started.elapsed());
             resolved
         })
     }

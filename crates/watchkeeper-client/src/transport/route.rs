@@ -1,4 +1,4 @@
-//! Route: whether a proxy is on the way to a server, by the rules of Go's clients.
+//! Proxy selection, by the rules of Go's `http.ProxyFromEnvironment`.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 
 use crate::config::Proxy;
 
-/// The proxy to a server; `None` for the straight way. `variable` is the environment.
+/// Returns the proxy for a server; `None` for a direct connection. `variable` reads the environment.
 pub(super) fn route(
     proxy: &Proxy,
     server: &Uri,
@@ -22,11 +22,11 @@ pub(super) fn route(
                 set(upper).or_else(|| set(&upper.to_lowercase())).unwrap_or_default()
             };
             let host = server.host()?;
-            if is_this_machine(host) {
+            if is_loopback(host) {
                 return None;
             }
             let is_cgi = variable("REQUEST_METHOD").is_some_and(|method| !method.is_empty());
-            // Whoever asks a CGI program could set HTTP_PROXY by a header.
+            // A client of a CGI program could set HTTP_PROXY through a `Proxy` header.
             let http = if is_cgi { String::new() } else { either("HTTP_PROXY") };
             let matcher = Matcher::builder().http(http).https(either("HTTPS_PROXY"));
             matcher.no(exceptions(&either("NO_PROXY"), server)).build().intercept(server)
@@ -34,29 +34,29 @@ pub(super) fn route(
     }
 }
 
-fn is_this_machine(host: &str) -> bool {
+fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// The entries of `NO_PROXY` that can apply to a server, as [`Matcher`] understands them: it knows nothing of
-/// ports, and takes a name with a dot before it for the name itself, too.
+/// Returns the entries of `NO_PROXY` that can apply to a server, in the form that [`Matcher`] accepts: it ignores ports,
+/// and lets `.name` match `name` too.
 fn exceptions(no_proxy: &str, server: &Uri) -> String {
     let host = server.host().unwrap_or_default();
     let port = server.port_u16().unwrap_or(if server.scheme_str() == Some("http") { 80 } else { 443 });
     let applies = |entry: &str| -> Option<String> {
         let entry = entry.trim();
         let (name, of_port) = match entry.rsplit_once(':') {
-            // More than one colon, without brackets, is an address of IPv6.
+            // More than one colon without brackets is an IPv6 address.
             Some((name, of_port)) if !name.contains(':') || name.ends_with(']') => {
                 (name, Some(of_port.parse::<u16>().ok()?))
             }
             _ => (entry, None),
         };
-        let below = name.strip_prefix('*').filter(|rest| rest.starts_with('.')).unwrap_or(name);
-        let is_itself = below.strip_prefix('.').is_some_and(|name| name.eq_ignore_ascii_case(host));
-        let fits = of_port.is_none_or(|of_port| of_port == port) && !is_itself;
-        fits.then(|| below.trim_start_matches('[').trim_end_matches(']').to_owned())
+        let domain = name.strip_prefix('*').filter(|rest| rest.starts_with('.')).unwrap_or(name);
+        let is_itself = domain.strip_prefix('.').is_some_and(|name| name.eq_ignore_ascii_case(host));
+        let applies = of_port.is_none_or(|of_port| of_port == port) && !is_itself;
+        applies.then(|| domain.trim_start_matches('[').trim_end_matches(']').to_owned())
     };
     no_proxy.split(',').filter_map(applies).collect::<Vec<_>>().join(",")
 }
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_says_which_proxy_leads_to_a_server() {
+    fn the_environment_selects_the_proxy() {
         let both = [("HTTPS_PROXY", "http://secure:1"), ("HTTP_PROXY", "http://plain:2")];
         let found = |variables, server| through(variables, server).unwrap_or_default();
         assert_eq!(found(&both, "https://k8s.example:6443"), "http://secure:1/");
@@ -83,20 +83,20 @@ mod tests {
         assert_eq!(found(&[("https_proxy", "proxy:3128")], "https://k8s.example"), "http://proxy:3128/");
         assert_eq!(found(&[("HTTPS_PROXY", "socks5://p:1080")], "https://k"), "socks5://p:1080/");
         let twice = [("HTTPS_PROXY", ""), ("https_proxy", "http://lower:1")];
-        assert_eq!(found(&twice, "https://k8s.example"), "http://lower:1/", "an empty one is none");
+        assert_eq!(found(&twice, "https://k8s.example"), "http://lower:1/", "an empty variable is ignored");
         for none in [
             &[][..],
-            &[("HTTP_PROXY", "http://plain:2")], // is not for HTTPS
-            &[("ALL_PROXY", "http://all:1")],    // is not known to Go
+            &[("HTTP_PROXY", "http://plain:2")], // not used for HTTPS
+            &[("ALL_PROXY", "http://all:1")],    // not supported by Go
         ] {
             assert_eq!(through(none, "https://k8s.example"), None, "{none:?}");
         }
         let cgi = [("HTTP_PROXY", "http://plain:2"), ("REQUEST_METHOD", "GET")];
-        assert_eq!(through(&cgi, "http://k8s.example"), None, "a header of a CGI program is no environment");
+        assert_eq!(through(&cgi, "http://k8s.example"), None, "ignored in a CGI program");
     }
 
     #[test]
-    fn there_is_no_proxy_to_this_machine_and_to_exceptions() {
+    fn loopback_and_no_proxy_hosts_are_direct() {
         for (no_proxy, server, is_direct) in [
             ("", "https://localhost:6443", true),
             ("", "https://127.0.0.1:6443", true),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_that_is_configured_counts_for_every_server() {
+    fn a_configured_proxy_is_used_for_every_server() {
         let variable = |_: &str| Some("*".to_owned());
         let proxy = Proxy::Through("http://u:p%40ss@proxy:1".parse().unwrap());
         let route = route(&proxy, &"https://127.0.0.1:6443".parse().unwrap(), variable).unwrap();

@@ -1,4 +1,4 @@
-//! TLS: whom we believe, and who we are.
+//! TLS configuration: certificate authorities and client certificate.
 
 use std::io;
 use std::path::Path;
@@ -18,32 +18,32 @@ use crate::config::{Authorities, ClientCertificate};
 use crate::metrics::{CaReload, Metrics, NoMetrics};
 use crate::renewed::Renewed;
 
-/// What a connection needs. Certificates that are in files are read again for every connection.
+/// Builds TLS configurations. Certificate files are reread for every connection.
 #[derive(Debug)]
 pub(super) struct Tls {
     authorities: Authorities,
     certificate: Option<ClientCertificate>,
     credentials: Arc<dyn Credentials>,
     metrics: Arc<dyn Metrics>,
-    /// Whether those that this machine trusts count besides.
-    and_system: bool,
+    /// Whether the system's root certificates are trusted too.
+    include_system_roots: bool,
     built: Renewed<Materials, Built>,
 }
 
-/// What was made of certificates and keys.
+/// A TLS configuration.
 #[derive(Debug)]
 pub(super) struct Built {
     config: Arc<ClientConfig>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The PEM texts that a configuration is built from.
 struct Materials {
     authorities: Option<String>,
     identity: Option<PemIdentity>,
 }
 
 impl Built {
-    /// Which protocols are offered is the caller's.
+    /// Returns the configuration with these ALPN protocols.
     pub(super) fn config(&self, protocols: &[&[u8]]) -> Arc<ClientConfig> {
         let mut config = (*self.config).clone();
         config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
@@ -58,28 +58,28 @@ impl Tls {
             certificate: config.certificate.clone(),
             credentials,
             metrics: config.metrics.clone(),
-            and_system: false,
+            include_system_roots: false,
             built: Renewed::default(),
         }
     }
 
-    /// For proxies: those count that vouch for the server, as in Go, and those that this machine trusts; and
-    /// nobody asks.
-    pub(super) fn of_proxy(authorities: Authorities) -> Self {
+    /// Creates the configuration for proxies. It trusts the server's authorities, as in Go, and the system's, and has
+    /// no client certificate.
+    pub(super) fn for_proxy(authorities: Authorities) -> Self {
         Self {
             authorities,
             certificate: None,
             credentials: Arc::new(Fixed::none()),
             metrics: Arc::new(NoMetrics),
-            and_system: true,
+            include_system_roots: true,
             built: Renewed::default(),
         }
     }
 
-    /// What holds now. Where a file has become unreadable or broken, what it held before goes on to hold.
+    /// Returns the current configuration. If a file has become unreadable or invalid, the last valid content is used.
     pub(super) async fn current(&self) -> Result<Arc<Built>, ConnectError> {
-        let known = self.built.known();
-        let found = self.materials(known.as_ref().map(|(materials, _)| &**materials)).await;
+        let last = self.built.last();
+        let found = self.materials(last.as_ref().map(|(materials, _)| &**materials)).await;
         self.built.current(found, |materials| async move { self.build(&materials).await }).await
     }
 
@@ -112,14 +112,14 @@ impl Tls {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
-            .map_err(|error| unusable(format!("TLS cannot be set up: {error}")))?;
+            .map_err(|error| unusable(format!("failed to set up TLS: {error}")))?;
         let builder = match (&self.authorities, &materials.authorities) {
             (Authorities::Anybody, _) => {
                 builder.dangerous().with_custom_certificate_verifier(Arc::new(Trusting(provider)))
             }
             (_, Some(pem)) => {
                 let mut roots = roots(pem)?;
-                if self.and_system {
+                if self.include_system_roots {
                     roots.roots.extend(system_roots().await?.roots);
                 }
                 builder.with_root_certificates(roots)
@@ -137,7 +137,7 @@ impl Tls {
     }
 }
 
-/// What came of reading the file of authorities again.
+/// Classifies the result of rereading the authorities file.
 fn reload(known: &Materials, pem: Option<&str>) -> CaReload {
     match pem {
         None => CaReload::Unreadable,
@@ -148,7 +148,7 @@ fn reload(known: &Materials, pem: Option<&str>) -> CaReload {
     }
 }
 
-/// Whether a certificate and its key can be read, and belong together.
+/// Checks that a certificate and its key are valid and match.
 pub(crate) fn check(identity: &PemIdentity) -> Result<(), ConnectError> {
     let (chain, key) = parse(identity)?;
     let provider = rustls::crypto::ring::default_provider();
@@ -176,10 +176,10 @@ fn roots(pem: &str) -> Result<RootCertStore, ConnectError> {
             certificate.map_err(|error| unusable(format!("certificate authority: {error:?}")))?;
         roots.add(certificate).map_err(|error| unusable(format!("certificate authority: {error}")))?;
     }
-    match roots.is_empty() {
-        true => Err(unusable("certificate authority: there is no certificate in it".to_owned())),
-        false => Ok(roots),
+    if roots.is_empty() {
+        return Err(unusable("certificate authority: no certificate found".to_owned()));
     }
+    Ok(roots)
 }
 
 async fn system_roots() -> Result<RootCertStore, ConnectError> {
@@ -187,7 +187,7 @@ async fn system_roots() -> Result<RootCertStore, ConnectError> {
     let loaded = loaded.map_err(|error| unusable(format!("system certificates: {error}")))?;
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(loaded.certs);
-    Ok(roots) // with none, a handshake says that the issuer is unknown
+    Ok(roots) // without any, the handshake fails with an unknown issuer
 }
 
 fn parse(
@@ -196,15 +196,15 @@ fn parse(
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(identity.certificate.as_bytes()).collect();
     let chain = chain.map_err(|error| unusable(format!("client certificate: {error:?}")))?;
     if chain.is_empty() {
-        return Err(unusable("client certificate: there is no certificate in it".to_owned()));
+        return Err(unusable("client certificate: no certificate found".to_owned()));
     }
-    // What is wrong with a key is not told in its own words.
+    // The parser's error might quote the key.
     let key = PrivateKeyDer::from_pem_slice(identity.key.reveal().as_bytes())
-        .map_err(|_| unusable("client key: there is no private key in it".to_owned()))?;
+        .map_err(|_| unusable("client key: no private key found".to_owned()))?;
     Ok((chain, key))
 }
 
-/// The name that a server must have.
+/// Parses the name expected in the server's certificate.
 pub(super) fn server_name(name: &str) -> Option<ServerName<'static>> {
     let plain = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
     ServerName::try_from(plain.to_owned()).ok()

@@ -1,4 +1,4 @@
-//! Upgraded: a connection that speaks something else than HTTP by now.
+//! A connection upgraded to another protocol.
 
 use std::io;
 use std::pin::Pin;
@@ -7,18 +7,18 @@ use std::task::{Context, Poll};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::pool::Counted;
+use super::pool::ConnectionGuard;
 
-/// A connection to the server that speaks another protocol now. It counts as one of
+/// A connection that was upgraded to another protocol. It counts in
 /// [`Transport::connections`](super::Transport::connections) until it is dropped, which closes it.
 pub struct Upgraded {
     io: TokioIo<hyper::upgrade::Upgraded>,
-    _counted: Counted,
+    _guard: ConnectionGuard,
 }
 
 impl Upgraded {
-    pub(super) fn new(io: hyper::upgrade::Upgraded, counted: Counted) -> Self {
-        Self { io: TokioIo::new(io), _counted: counted }
+    pub(super) fn new(io: hyper::upgrade::Upgraded, guard: ConnectionGuard) -> Self {
+        Self { io: TokioIo::new(io), _guard: guard }
     }
 }
 

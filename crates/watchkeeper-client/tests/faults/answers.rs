@@ -47,7 +47,7 @@ async fn a_gzip_that_is_cut_short_or_broken_is_never_taken_for_whole() {
     for cut in [1, 9, whole.len() / 2, whole.len() - 8, whole.len() - 1] {
         let error = ask(answer(200, GZIP, &whole[..cut])).await;
         assert!(matches!(error, RequestError::Body { .. }), "{cut}: {error:?}");
-        let expected = "GET /api/v1/namespaces/ns/pods/a: the answer is compressed and broken";
+        let expected = "GET /api/v1/namespaces/ns/pods/a: invalid gzip data in the response";
         assert_eq!(error.to_string(), expected, "{cut}");
         assert!(error.may_have_happened());
     }
@@ -61,7 +61,7 @@ async fn a_gzip_that_is_cut_short_or_broken_is_never_taken_for_whole() {
 async fn an_answer_that_ends_before_its_length_is_not_tried_again() {
     let short = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{\"kind\"";
     let error = ask(Act::Say(short.into())).await;
-    let expected = "GET /api/v1/namespaces/ns/pods/a: the connection was lost within the answer";
+    let expected = "GET /api/v1/namespaces/ns/pods/a: connection lost while reading the response";
     assert_eq!(error.to_string(), expected);
 }
 
@@ -94,7 +94,7 @@ async fn an_object_that_is_none_cannot_be_decoded_and_says_so() {
     ] {
         let error = ask(answer(200, headers, body)).await;
         assert!(matches!(error, RequestError::Decode { .. }), "{body}: {error:?}");
-        let start = "GET /api/v1/namespaces/ns/pods/a: the answer cannot be decoded: ";
+        let start = "GET /api/v1/namespaces/ns/pods/a: failed to decode the response: ";
         assert!(error.to_string().starts_with(start) && error.to_string().contains(why), "{error}");
     }
 }

@@ -146,7 +146,7 @@ async fn a_server_that_always_goes_away_is_left_and_nothing_was_done() {
     for acts in [&[GONE], &[Act::Reset { code: REFUSED_STREAM }]] {
         let server = Server::start(acts).await;
         let error = post(&server).send().await.unwrap_err();
-        let expected = "POST /api/v1/namespaces/ns/configmaps: the server has not looked at the request";
+        let expected = "POST /api/v1/namespaces/ns/configmaps: request was not processed by the server";
         assert_eq!((error.to_string().as_str(), server.asked()), (expected, 4), "{acts:?}");
         assert!(!error.may_have_happened());
     }
@@ -162,7 +162,7 @@ async fn what_the_server_may_have_looked_at_is_not_sent_twice() {
         let server = Server::start(acts).await;
         let error = post(&server).send().await.unwrap_err();
         let expected =
-            "POST /api/v1/namespaces/ns/configmaps: the connection was lost before the answer came";
+            "POST /api/v1/namespaces/ns/configmaps: connection lost before the response";
         assert_eq!((error.to_string().as_str(), server.asked()), (expected, 1), "{acts:?}");
         assert!(error.may_have_happened());
 

@@ -113,7 +113,7 @@ async fn a_refused_connection_is_never_tried_again_and_one_that_is_not_made_in_t
         let begun = Instant::now();
         let error = call.make(core.request(call.method()).resource("pods")).await.unwrap_err();
         assert!(begun.elapsed() < Duration::from_millis(900), "{call:?} has waited to try again");
-        assert_eq!(error.to_string(), format!("{} /api/v1/pods: cannot connect to {gone}", call.method()));
+        assert_eq!(error.to_string(), format!("{} /api/v1/pods: failed to connect to {gone}", call.method()));
         assert!(matches!(&error, RequestError::Transport { source, .. } if source.is_refused()));
         assert!(!error.may_have_happened());
     }))
@@ -206,7 +206,7 @@ async fn a_server_that_hangs_is_left_when_the_time_is_up() {
     let get = core(&server.config()).get().resource("pods").timeout(Duration::from_millis(300));
     let begun = Instant::now();
     let error = get.send().await.unwrap_err();
-    assert_eq!(error.to_string(), "GET /api/v1/pods: no answer within 0.3 s");
+    assert_eq!(error.to_string(), "GET /api/v1/pods: timed out after 0.3s");
     assert!(begun.elapsed() < Duration::from_secs(5) && error.may_have_happened());
     assert_eq!(server.asked(), 1);
 }

@@ -141,7 +141,7 @@ async fn a_server_that_says_nothing_to_tls_is_left_after_ten_seconds() {
     let error = asking.await.unwrap().unwrap_err();
     let after = begun.elapsed();
     tokio::time::resume();
-    let expected = format!("GET /version: cannot connect to {}: no answer within 10 s", proxy.address());
+    let expected = format!("GET /version: connecting to {} timed out after 10s", proxy.address());
     assert_eq!(error.to_string(), expected);
     assert!(after > Duration::from_secs(8) && after < Duration::from_millis(10_010), "{after:?}");
     proxy.stop().await;
@@ -157,7 +157,7 @@ async fn a_connection_may_take_no_longer_than_the_config_says() {
     config.server = proxy.url(server.url()).parse().unwrap();
     config.connect_timeout = Duration::from_millis(250);
     let error = core(&config).get().abs_path("/version").send().await.unwrap_err();
-    let expected = format!("GET /version: cannot connect to {}: no answer within 0.25 s", proxy.address());
+    let expected = format!("GET /version: connecting to {} timed out after 0.25s", proxy.address());
     assert_eq!(error.to_string(), expected);
     assert!(!error.may_have_happened());
     proxy.stop().await;
@@ -170,6 +170,6 @@ async fn a_server_that_speaks_tls_is_found_out() {
     let (address, _) = server_of_years(2000, 2900).await;
     let begun = Instant::now();
     let error = core(&plain(address)).get().abs_path("/version").send().await.unwrap_err();
-    assert_eq!(error.to_string(), "GET /version: the answer is no HTTP");
+    assert_eq!(error.to_string(), "GET /version: invalid HTTP response");
     assert!(begun.elapsed() < Duration::from_millis(900));
 }

@@ -88,7 +88,7 @@ async fn a_server_that_is_away_is_named_and_found_again_when_it_is_back() {
     let world = World::start().await;
     world.proxy.refuse().await.unwrap();
     let error = world.list().send().await.unwrap_err();
-    let expected = format!("GET {}: cannot connect to {}", world.path(), world.proxy.address());
+    let expected = format!("GET {}: failed to connect to {}", world.path(), world.proxy.address());
     assert_eq!(error.to_string(), expected);
     assert!(matches!(&error, RequestError::Transport { source, .. } if source.is_refused()));
     world.proxy.accept().await.unwrap();
@@ -104,7 +104,7 @@ async fn a_list_whose_connection_is_reset_half_way_has_failed_and_says_so() {
             world.proxy.to_come(trouble.clone().after(20_000).times(1));
             let error = world.list().send().await.unwrap_err();
             assert!(matches!(error, RequestError::Body { source: BodyError::Lost(_), .. }), "{error:?}");
-            let expected = format!("GET {}: the connection was lost within the answer", world.path());
+            let expected = format!("GET {}: connection lost while reading the response", world.path());
             assert_eq!(error.to_string(), expected);
             assert_eq!((world.proxy.counts().connections, world.proxy.counts().struck), (1, 1));
             world.list().send().await.unwrap(); // over a new connection
@@ -127,7 +127,7 @@ async fn a_get_whose_connection_is_lost_before_the_answer_is_tried_again_and_a_p
     let post = world.core.post().namespace(world.cluster.namespace()).resource("configmaps").object(&object);
     let error = post.send().await.unwrap_err();
     assert!(matches!(&error, RequestError::Transport { source, .. } if source.is_lost()), "{error:?}");
-    let expected = format!("POST {}: the connection was lost before the answer came", world.path());
+    let expected = format!("POST {}: connection lost before the response", world.path());
     assert_eq!(error.to_string(), expected);
     assert!(error.may_have_happened());
     assert_eq!(world.proxy.counts().connections, 2, "nobody has tried again");
@@ -173,7 +173,7 @@ async fn a_request_on_a_half_open_connection_ends_within_its_time_too() {
     let error = post.object(&object).send().await.unwrap_err();
     let after = begun.elapsed();
     tokio::time::resume();
-    let expected = format!("POST {}: the connection was lost before the answer came", world.path());
+    let expected = format!("POST {}: connection lost before the response", world.path());
     assert_eq!(error.to_string(), expected);
     assert!(after <= DEAD_AFTER + TICK && error.may_have_happened(), "{after:?}");
     assert!(world.cluster.object("v1", "ConfigMap", "a").await.unwrap().is_some(), "and it has");
@@ -187,7 +187,7 @@ async fn a_silent_http1_connection_is_left_when_the_time_of_the_request_is_up() 
     let world = World::plain().await;
     world.proxy.to_come(Trouble::stall(Way::Both).times(1));
     let error = world.list().timeout(Duration::from_millis(300)).send().await.unwrap_err();
-    assert_eq!(error.to_string(), format!("GET {}: no answer within 0.3 s", world.path()));
+    assert_eq!(error.to_string(), format!("GET {}: timed out after 0.3s", world.path()));
     world.proxy.hung_up(1).await; // T5
     world.list().send().await.unwrap();
     assert_eq!(world.proxy.counts().connections, 2);
@@ -201,7 +201,7 @@ async fn an_answer_that_trickles_ends_when_the_time_of_the_request_is_up() {
         world.proxy.to_come(Trouble::trickle(16, Duration::from_millis(20)).after(10_000));
         let begun = Instant::now();
         let error = world.list().timeout(Duration::from_millis(500)).send().await.unwrap_err();
-        assert_eq!(error.to_string(), format!("GET {}: no answer within 0.5 s", world.path()));
+        assert_eq!(error.to_string(), format!("GET {}: timed out after 0.5s", world.path()));
         assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
         assert!(world.proxy.counts().struck == 1 && error.may_have_happened());
         world.stop().await;

@@ -63,7 +63,7 @@ async fn a_proxy_of_https_must_be_believed() {
         let mut config = config(&server);
         config.proxy = through(&format!("https://{user}{}", proxy.address));
         let error = ask(&config).await.unwrap_err();
-        let expected = format!("the proxy {} does not let us through to {}", proxy.address, server.address());
+        let expected = format!("failed to connect to {} through proxy {}", server.address(), proxy.address);
         assert_eq!(error.to_string(), expected);
         assert!(proxy.seen().is_empty(), "nobody tells a stranger of a password");
 
@@ -98,7 +98,7 @@ async fn a_proxy_that_refuses_is_named_without_its_password() {
         let mut config = config(&server);
         config.proxy = through(&format!("{scheme}://ada:wrong-password@{}", proxy.address));
         let error = ask(&config).await.unwrap_err();
-        let expected = format!("the proxy {} does not let us through to {}", proxy.address, server.address());
+        let expected = format!("failed to connect to {} through proxy {}", server.address(), proxy.address);
         assert_eq!(error.to_string(), expected);
         assert!(!error.was_sent() && !error.is_refused());
         let TransportError::Connect(connect) = &error else { panic!("{error:?}") };
@@ -117,7 +117,7 @@ async fn a_proxy_that_is_not_there_is_named() {
         let mut config = config(&server);
         config.proxy = through(&format!("{scheme}://{gone}"));
         let error = ask(&config).await.unwrap_err();
-        let expected = format!("the proxy {gone} does not let us through to {}", server.address());
+        let expected = format!("failed to connect to {} through proxy {gone}", server.address());
         assert_eq!(error.to_string(), expected);
         assert!(!error.is_refused(), "the server was not even asked");
     }

@@ -22,7 +22,7 @@ async fn a_connection_that_is_lost_is_an_error_and_no_end() {
     let error = process.wait().await.unwrap_err();
     assert!(matches!(error, StreamError::Lost { .. }), "{error}");
     let request = format!("GET /api/v1/namespaces/{}/pods/web/exec", world.cluster.namespace());
-    assert_eq!(error.to_string(), format!("{request}: the connection was lost"));
+    assert_eq!(error.to_string(), format!("{request}: connection lost"));
     assert!(stdin.write_all(b"more").await.is_err());
     world.nothing_is_open().await;
     world.stop().await;

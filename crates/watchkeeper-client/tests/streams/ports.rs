@@ -14,7 +14,7 @@ async fn two_ports_are_spoken_with_at_once() {
     other.write_all(b"to the other").await.unwrap();
     assert_eq!(some(&mut other, 12).await, "to the other");
     assert_eq!(some(&mut one, 6).await, "to one");
-    assert_eq!((one.number(), one.fault()), (80, None));
+    assert_eq!((one.number(), one.error()), (80, None));
     drop((one, other));
     drop(forward);
     world.nothing_is_open().await;
@@ -29,7 +29,7 @@ async fn a_port_that_nobody_listens_on_says_so_and_the_other_goes_on() {
     let said = "error forwarding port 7 to pod web: nobody listens there";
     assert_eq!(closed.read_u8().await.unwrap_err().to_string(), said);
     assert_eq!(closed.write_all(b"x").await.unwrap_err().to_string(), said);
-    assert_eq!(closed.fault(), Some(said));
+    assert_eq!(closed.error(), Some(said));
     open.write_all(b"hello").await.unwrap();
     assert_eq!(some(&mut open, 5).await, "hello");
     drop(forward);

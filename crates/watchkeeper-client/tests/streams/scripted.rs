@@ -190,7 +190,7 @@ async fn what_is_no_websocket_is_not_taken_for_one() {
         server.await.unwrap();
     };
     let ok = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
-    fails(ok, "the answer cannot be decoded: 200 OK came where the protocol was to be switched").await;
+    fails(ok, "failed to decode the response: expected 101 Switching Protocols, got 200 OK").await;
     let head = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: SPDY/3.1\r\n\r\n";
     fails(head, "the server has switched to something that is no WebSocket").await;
     let head = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\

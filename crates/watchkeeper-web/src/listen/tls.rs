@@ -62,7 +62,7 @@ impl Certificates for Pair {
         Box::pin(async {
             match self.reading.try_lock() {
                 Ok(_reading) => self.read_again().await.ok(),
-                Err(_somebody_reads) => self.served.known().map(|(_, config)| config),
+                Err(_somebody_reads) => self.served.last().map(|(_, config)| config),
             }
         })
     }
