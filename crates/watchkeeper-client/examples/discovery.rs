@@ -1,4 +1,4 @@
-//! Prints name, group and version of everything that the server of a kubeconfig has.
+//! Prints name, group and version of all resources of the server in the kubeconfig.
 //!
 //! ```sh
 //! cargo run -p watchkeeper-client --example discovery

@@ -1,5 +1,5 @@
-//! Prints name, group and version of everything that the server of a kubeconfig has, without asking it if
-//! it was asked within the last hour: by this program or by kubectl, whose cache is used.
+//! Prints name, group and version of all resources of the server in the kubeconfig, from a cache shared with kubectl if
+//! it is less than an hour old.
 //!
 //! ```sh
 //! cargo run -p watchkeeper-client --example discovery_cached

@@ -1,4 +1,4 @@
-//! Lists the pods of kube-system through the dynamic client, and makes a type of each.
+//! Lists the pods in kube-system with the dynamic client, and converts each to a type.
 //!
 //! ```sh
 //! cargo run -p watchkeeper-client --example pods_dynamic
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use watchkeeper_client::Client;
 use watchkeeper_client::dynamic::ListOptions;
 
-/// What of a pod is wanted.
+/// The part of a pod that this program uses.
 #[derive(Deserialize)]
 struct Pod {
     spec: Spec,

@@ -1,4 +1,4 @@
-//! Lists the pods of kube-system through the REST client, as a type of our own with two fields.
+//! Lists the pods in kube-system with the REST client, as a type with two fields.
 //!
 //! ```sh
 //! cargo run -p watchkeeper-client --example pods_rest
@@ -47,8 +47,8 @@ async fn main() -> ExitCode {
 
 async fn run() -> Result<(), Box<dyn Error>> {
     let core = Client::infer()?.rest(&"v1".parse()?, Content::protobuf());
-    let answer = core.get().namespace("kube-system").resource("pods").param("limit", "500").send().await?;
-    let pods: PodList = answer.into()?;
+    let response = core.get().namespace("kube-system").resource("pods").param("limit", "500").send().await?;
+    let pods: PodList = response.into()?;
     for pod in pods.items {
         println!("{}\t{}", pod.metadata.name, pod.status.phase);
     }

@@ -1,4 +1,4 @@
-//! Lists the pods of all namespaces, then watches them and prints `ADDED : name`, until it is interrupted.
+//! Lists the pods in all namespaces, then watches them and prints `ADDED : name` until it is interrupted.
 //!
 //! ```sh
 //! cargo run -p watchkeeper-client --example watch_pods
@@ -37,7 +37,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
             ListPart::End(end) => version = Some(end.version),
         }
     }
-    let version = version.ok_or("the list had no end")?;
+    let version = version.ok_or("the list was incomplete")?;
     let mut watch = pods.watch(WatchRequest::new(WatchFrom::After(version))).await?;
     while let Some(event) = watch.next().await {
         let event = event?;

@@ -26,7 +26,7 @@ impl World {
         Self { server, client }
     }
 
-    fn of(&self, group_version: &str, resource: &str) -> DynamicApi {
+    fn api(&self, group_version: &str, resource: &str) -> DynamicApi {
         self.client.dynamic(&group_version.parse().unwrap(), resource).namespace("default")
     }
 }
@@ -44,9 +44,9 @@ fn deployment() -> DynamicObject {
 }
 
 #[tokio::test]
-async fn every_verb_does_what_it_says() {
+async fn every_verb_works_on_a_deployment() {
     let world = World::start().await;
-    let deployments = world.of("apps/v1", "deployments");
+    let deployments = world.api("apps/v1", "deployments");
 
     let dry = WriteOptions { dry_run: true, ..write() };
     assert_eq!(deployments.create(&deployment(), &dry).await.unwrap().name(), "web");
@@ -85,8 +85,8 @@ async fn every_verb_does_what_it_says() {
     assert_eq!(manager, Some(&json!("me")));
     let mut fewer = deployment();
     fewer.set(&["spec", "replicas"], json!(1));
-    let refused = deployments.apply(&fewer, &apply).await.unwrap_err();
-    assert!(refused.is_conflict(), "somebody else owns the replicas");
+    let error = deployments.apply(&fewer, &apply).await.unwrap_err();
+    assert!(error.is_conflict(), "another manager owns the replicas");
     let forced = deployments.apply(&fewer, &ApplyOptions { force: true, ..apply }).await.unwrap();
     assert_eq!(forced.get(&["spec", "replicas"]), Some(&json!(1)));
 
@@ -98,9 +98,9 @@ async fn every_verb_does_what_it_says() {
 }
 
 #[tokio::test]
-async fn lists_have_pages_and_selectors_and_are_deleted_as_such() {
+async fn collections_are_listed_in_pages_selected_and_deleted() {
     let world = World::start().await;
-    let maps = world.of("v1", "configmaps");
+    let maps = world.api("v1", "configmaps");
     for (name, tier) in [("a", "x"), ("b", "x"), ("c", "y")] {
         let mut map = DynamicObject::new("v1", "ConfigMap", name);
         map.set(&["metadata", "labels", "tier"], tier.into());
@@ -124,31 +124,31 @@ async fn lists_have_pages_and_selectors_and_are_deleted_as_such() {
 }
 
 #[tokio::test]
-async fn a_conflict_is_tried_again_with_what_is_there_now() {
+async fn a_conflict_is_retried_with_the_current_object() {
     let world = World::start().await;
-    let maps = world.of("v1", "configmaps");
+    let maps = world.api("v1", "configmaps");
     maps.create(&DynamicObject::new("v1", "ConfigMap", "a"), &write()).await.unwrap();
-    let mut tries = 0;
+    let mut attempts = 0;
     let done = retry_on_conflict(async || {
-        tries += 1;
+        attempts += 1;
         let mut map = maps.get("a").await?;
-        if tries < 3 {
-            // Somebody else is quicker.
-            let patch = json!({"data": {"other": tries.to_string()}});
+        if attempts < 3 {
+            // A concurrent write.
+            let patch = json!({"data": {"other": attempts.to_string()}});
             maps.patch("a", PatchKind::Merge, &patch, &write()).await?;
         }
         map.set(&["data", "mine"], json!("1"));
         maps.update(&map, &write()).await
     });
     let done = done.await.unwrap();
-    assert_eq!((tries, done.get(&["data"])), (3, Some(&json!({"mine": "1", "other": "2"}))));
+    assert_eq!((attempts, done.get(&["data"])), (3, Some(&json!({"mine": "1", "other": "2"}))));
     world.server.stop().await;
 }
 
 #[tokio::test]
-async fn changes_are_seen_as_they_happen() {
+async fn a_watch_delivers_changes() {
     let world = World::start().await;
-    let maps = world.of("v1", "configmaps");
+    let maps = world.api("v1", "configmaps");
     let map = DynamicObject::new("v1", "ConfigMap", "a");
     let created = maps.create(&map, &write()).await.unwrap();
     let request = WatchRequest::new(WatchFrom::After(created.resource_version().into()));
@@ -157,15 +157,15 @@ async fn changes_are_seen_as_they_happen() {
     let changed = maps.patch("a", PatchKind::Merge, &patch, &write()).await.unwrap();
     maps.delete("a", &DeleteOptions::default()).await.unwrap();
     assert_eq!(events.next().await.unwrap().unwrap(), WatchEvent::Modified(changed));
-    let Some(Ok(WatchEvent::Deleted(gone))) = events.next().await else { panic!("it was deleted") };
+    let Some(Ok(WatchEvent::Deleted(gone))) = events.next().await else { panic!("expected Deleted") };
     assert_eq!((gone.kind(), gone.name()), ("ConfigMap", "a"));
     world.server.stop().await;
 }
 
 #[tokio::test]
-async fn metadata_is_had_without_the_rest() {
+async fn metadata_is_read_without_the_rest() {
     let world = World::start().await;
-    let whole = world.of("v1", "configmaps");
+    let whole = world.api("v1", "configmaps");
     let mut map = DynamicObject::new("v1", "ConfigMap", "a");
     map.set(&["data", "k"], json!("v"));
     let created = whole.create(&map, &write()).await.unwrap();
@@ -185,7 +185,7 @@ async fn metadata_is_had_without_the_rest() {
     assert_eq!(patched.labels().collect::<Vec<_>>(), [("x", "y")]);
     assert_eq!(patched.get(&["data"]), None);
     let deleted = maps.delete_collection(&ListOptions::default(), &DeleteOptions::default()).await.unwrap();
-    let DeletedMany::Going(deleted) = deleted else { panic!("it is said what was deleted") };
+    let DeletedMany::Going(deleted) = deleted else { panic!("expected the deleted objects") };
     assert_eq!((deleted.items[0].kind(), deleted.items.len()), ("PartialObjectMetadata", 1));
     assert!(whole.find("a").await.unwrap().is_none());
     world.server.stop().await;

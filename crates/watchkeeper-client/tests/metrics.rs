@@ -1,4 +1,4 @@
-//! What a client tells of its requests, under client-go's names, against the embedded server.
+//! Client metrics under client-go's names, against the embedded server.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod support;
@@ -40,11 +40,11 @@ impl World {
         RestClient::of(self.transport.clone(), &"v1".parse().unwrap(), Content::json())
     }
 
-    /// The lines of a name, with `HOST` for the server's address.
+    /// The lines of a metric, with `HOST` for the server's address.
     fn lines(&self, name: &str) -> Vec<String> {
         let page = self.registry.render().replace(self.transport.host(), "HOST");
-        let is_of = |line: &&str| line.starts_with(name) && line[name.len()..].starts_with(['{', ' ']);
-        page.lines().filter(is_of).map(str::to_owned).collect()
+        let matches = |line: &&str| line.starts_with(name) && line[name.len()..].starts_with(['{', ' ']);
+        page.lines().filter(matches).map(str::to_owned).collect()
     }
 
     fn value(&self, series: &str) -> f64 {
@@ -67,7 +67,7 @@ async fn every_attempt_is_counted_by_code_method_and_host() {
         |request: watchkeeper_client::rest::Request| request.namespace("default").resource("configmaps");
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
     maps(core.post()).object(&map).send().await.unwrap();
-    let answer = maps(core.get()).name("a").send().await.unwrap();
+    let response = maps(core.get()).name("a").send().await.unwrap();
     maps(core.get()).name("b").send().await.unwrap_err();
     let busy = world.server.faults().add(Fault::on(Verb::List).answer(429).times(2));
     maps(core.get()).send().await.unwrap();
@@ -90,22 +90,22 @@ async fn every_attempt_is_counted_by_code_method_and_host() {
             "rest_client_request_retries_total{code=\"200\",verb=\"GET\",host=\"HOST\"} 1",
             "rest_client_request_retries_total{code=\"429\",verb=\"GET\",host=\"HOST\"} 1",
         ],
-        "those after the first, with the code that each has got"
+        "attempts after the first, each with its own code"
     );
-    // Whole requests, and neither watches nor streams.
+    // Whole requests only, not watches and streams.
     let of_get = |name: &str| world.value(&format!("rest_client_{name}{{verb=\"GET\",host=\"HOST\"}}"));
     assert_eq!(of_get("request_duration_seconds_count"), 3.0);
-    assert!(of_get("request_duration_seconds_sum") >= 2.0, "the server has asked for two waits of a second");
+    assert!(of_get("request_duration_seconds_sum") >= 2.0, "the server requested two waits of a second");
     assert_eq!(of_get("request_size_bytes_count"), 5.0, "every attempt");
     assert_eq!(of_get("request_size_bytes_sum"), 0.0);
-    assert_eq!(of_get("response_size_bytes_count"), 3.0, "a refusal has a body too");
-    assert!(of_get("response_size_bytes_sum") > answer.body.len() as f64);
+    assert_eq!(of_get("response_size_bytes_count"), 3.0, "an error response has a body too");
+    assert!(of_get("response_size_bytes_sum") > response.body.len() as f64);
     let posted = world.value("rest_client_request_size_bytes_sum{verb=\"POST\",host=\"HOST\"}");
     assert_eq!(posted, map.to_string().len() as f64);
     assert_eq!(
         world.lines("rest_client_request_size_bytes_bucket").len(),
         24,
-        "client-go's eleven buckets and the last, for two verbs"
+        "client-go's eleven buckets and +Inf, for two verbs"
     );
     assert_eq!(
         world.lines("rest_client_transport_create_calls_total"),
@@ -115,14 +115,14 @@ async fn every_attempt_is_counted_by_code_method_and_host() {
         world.lines("rest_client_exec_plugin_ttl_seconds"),
         ["rest_client_exec_plugin_ttl_seconds +Inf"]
     );
-    assert!(world.lines("rest_client_rate_limiter_duration_seconds_count").is_empty(), "there is no limiter");
+    assert!(world.lines("rest_client_rate_limiter_duration_seconds_count").is_empty(), "no rate limiter");
     world.server.stop().await;
 }
 
 #[tokio::test]
-async fn what_is_not_answered_is_an_error() {
+async fn attempts_without_a_response_are_counted_as_errors() {
     let world = World::start().await;
-    // A request that is dropped has been sent, too.
+    // A dropped request was sent too.
     let stalled = world.server.faults().add(Fault::on(Verb::List).delay(Duration::from_secs(600)));
     let list = tokio::spawn(world.core().get().resource("pods").send());
     while stalled.hits() == 0 {
@@ -139,8 +139,8 @@ async fn what_is_not_answered_is_an_error() {
     let mut config = Config::new(format!("http://{}", core.transport().host()).parse().unwrap());
     config.metrics = Arc::new(PrometheusMetrics::new(&registry).unwrap());
     config.proxy = watchkeeper_client::config::Proxy::Direct;
-    let nobody = RestClient::new(Transport::from_config(&config).unwrap(), "/", Content::json());
-    let error = nobody.delete().abs_path("/x").send().await.unwrap_err();
+    let unreachable = RestClient::new(Transport::from_config(&config).unwrap(), "/", Content::json());
+    let error = unreachable.delete().abs_path("/x").send().await.unwrap_err();
     assert!(!error.may_have_happened());
     let expected = format!(
         "rest_client_requests_total{{code=\"<error>\",method=\"DELETE\",host=\"{}\"}} 1\n",
@@ -150,7 +150,7 @@ async fn what_is_not_answered_is_an_error() {
 }
 
 #[tokio::test]
-async fn the_wait_for_the_limiter_is_told_and_a_watch_has_none_at_first() {
+async fn rate_limiter_waits_are_recorded_except_for_the_first_attempt_of_a_watch() {
     let world = World::start().await;
     let limiter = Arc::new(Limiter::new(20.0, 1));
     let core = world.core().limited_by(limiter).retries(Retries::default());
@@ -159,19 +159,19 @@ async fn the_wait_for_the_limiter_is_told_and_a_watch_has_none_at_first() {
     core.get().resource("pods").stream().await.unwrap();
     assert_eq!(waits(), 2.0);
     let sum = world.value("rest_client_rate_limiter_duration_seconds_sum{verb=\"GET\",host=\"HOST\"}");
-    assert!(sum > 0.01, "the second waited for its token: {sum}");
+    assert!(sum > 0.01, "the second request waited for its token: {sum}");
 
     let watch = || core.get().resource("pods").param("watch", "true").open_watch();
     watch().await.unwrap();
     assert_eq!(waits(), 2.0);
     world.server.faults().add(Fault::on(Verb::Watch).answer(429).times(1));
     watch().await.unwrap();
-    assert_eq!(waits(), 3.0, "it is tried again, and waits for that");
+    assert_eq!(waits(), 3.0, "the retry waits");
     world.server.stop().await;
 }
 
 #[tokio::test]
-async fn names_take_time_to_resolve_and_addresses_do_not() {
+async fn dns_lookups_are_timed_and_ip_addresses_need_none() {
     let server = ApiServer::builder().start().await.unwrap();
     let mut config = support::config(&server);
     config.server = format!("https://localhost:{}", server.address().port()).parse().unwrap();

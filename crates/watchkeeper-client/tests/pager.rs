@@ -1,4 +1,4 @@
-//! Pages of a list: from a script, and from the embedded server.
+//! Paged lists, scripted and from the embedded server.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod support;
@@ -28,20 +28,20 @@ fn at(at: ListAt) -> ListRequest {
     ListRequest { at, limit: None }
 }
 
-fn refused(status: Status) -> RequestError {
+fn api_error(status: Status) -> RequestError {
     RequestError::Refused { request: "GET /list".into(), status: Box::new(status) }
 }
 
-/// A list of so many numbers, in pages; it remembers what it was asked for.
+/// A scripted list of numbers in pages, which records its requests.
 #[derive(Clone, Default)]
 struct Numbers {
     count: u32,
-    /// Which requests, from 0, are answered with 410.
+    /// Indexes of the requests that fail with 410.
     expired: Vec<usize>,
-    /// The token that comes with 410.
-    instead: Option<String>,
-    asked: Arc<Mutex<Vec<String>>>,
-    news: Arc<Notify>,
+    /// The continue token in the 410 response.
+    token_on_expiry: Option<String>,
+    requests: Arc<Mutex<Vec<String>>>,
+    requested: Arc<Notify>,
 }
 
 impl Numbers {
@@ -55,16 +55,16 @@ impl Numbers {
 
     fn fetch(&self, request: &ListRequest) -> Result<List<u32>, RequestError> {
         let number = {
-            let mut asked = self.asked.lock();
+            let mut requests = self.requests.lock();
             let query: Vec<String> =
                 request.query().into_iter().map(|(name, value)| format!("{name}={value}")).collect();
-            asked.push(query.join("&"));
-            asked.len() - 1
+            requests.push(query.join("&"));
+            requests.len() - 1
         };
-        self.news.notify_one();
+        self.requested.notify_one();
         if self.expired.contains(&number) {
-            let continue_token = self.instead.clone();
-            return Err(refused(Status { continue_token, ..Status::expired("too old") }));
+            let continue_token = self.token_on_expiry.clone();
+            return Err(api_error(Status { continue_token, ..Status::expired("too old") }));
         }
         let begin = match &request.at {
             ListAt::Page(token) => token.parse().unwrap(),
@@ -79,7 +79,7 @@ impl Numbers {
         })
     }
 
-    #[allow(clippy::type_complexity, reason = "a type of its own would say no more")]
+    #[allow(clippy::type_complexity, reason = "an alias would not be clearer")]
     fn pager(
         &self,
     ) -> Pager<impl FnMut(ListRequest) -> std::future::Ready<Result<List<u32>, RequestError>> + Send + 'static>
@@ -88,14 +88,14 @@ impl Numbers {
         Pager::new(move |request| ready(this.fetch(&request)))
     }
 
-    fn asked(&self) -> Vec<String> {
-        self.asked.lock().clone()
+    fn requests(&self) -> Vec<String> {
+        self.requests.lock().clone()
     }
 }
 
 #[tokio::test]
-async fn pages_are_put_together_at_the_version_of_the_first() {
-    for (count, asked) in [
+async fn pages_are_joined_at_the_version_of_the_first() {
+    for (count, requests) in [
         (0, vec!["limit=10"]),
         (1, vec!["limit=10"]),
         (10, vec!["limit=10"]),
@@ -107,8 +107,8 @@ async fn pages_are_put_together_at_the_version_of_the_first() {
         assert_eq!(listed.all.items, (0..count).collect::<Vec<_>>());
         assert_eq!((listed.all.version.to_string(), listed.all.continue_token), ("100".into(), None));
         assert_eq!(
-            (numbers.asked(), listed.is_paged),
-            (asked.iter().map(|it| it.to_string()).collect(), count > 10)
+            (numbers.requests(), listed.is_paged),
+            (requests.iter().map(|it| it.to_string()).collect(), count > 10)
         );
         let streamed: Vec<u32> =
             numbers.pager().page_size(some(10)).items(ListRequest::default()).try_collect().await.unwrap();
@@ -117,93 +117,93 @@ async fn pages_are_put_together_at_the_version_of_the_first() {
     let numbers = Numbers::new(501);
     numbers.pager().list(ListRequest::default()).await.unwrap();
     numbers.pager().list(ListRequest { limit: Some(some(600)), ..Default::default() }).await.unwrap();
-    assert_eq!(numbers.asked(), ["limit=500", "continue=500&limit=500", "limit=600"]);
+    assert_eq!(numbers.requests(), ["limit=500", "continue=500&limit=500", "limit=600"]);
 }
 
 #[tokio::test]
-async fn the_version_goes_with_the_first_page_only() {
+async fn the_version_is_sent_with_the_first_page_only() {
     let expected =
         ["resourceVersion=7&resourceVersionMatch=Exact&limit=2", "continue=2&limit=2", "continue=4&limit=2"];
     let numbers = Numbers::new(5);
     numbers.pager().page_size(some(2)).list(at(ListAt::Exact(7.into()))).await.unwrap();
-    assert_eq!(numbers.asked(), expected);
+    assert_eq!(numbers.requests(), expected);
     let numbers = Numbers::new(5);
     let items = numbers.pager().page_size(some(2)).items(at(ListAt::Exact(7.into())));
     assert_eq!(items.try_collect::<Vec<_>>().await.unwrap(), [0, 1, 2, 3, 4]);
-    assert_eq!(numbers.asked(), expected);
+    assert_eq!(numbers.requests(), expected);
 }
 
 #[tokio::test]
-async fn a_list_that_expires_half_way_is_asked_for_as_a_whole() {
+async fn an_expired_token_falls_back_to_the_full_list() {
     let numbers = Numbers::expiring(5, &[1]);
     let listed = numbers.pager().page_size(some(2)).list(at(ListAt::Unqualified(10.into()))).await.unwrap();
     assert_eq!((listed.all.items, listed.is_paged), (vec![0, 1, 2, 3, 4], true));
     assert_eq!(
-        numbers.asked(),
+        numbers.requests(),
         ["resourceVersion=10&limit=2", "continue=2&limit=2", "resourceVersion=10"],
-        "as the first page was asked for, and without a limit"
+        "at the original version, without a limit"
     );
-    // The whole list can fail too; the first page has nothing to fall back to; and nobody has to.
+    // The full list can fail too, the first page has no fallback, and the fallback can be disabled.
     for (expired, on_expired, requests) in
         [(&[1, 2][..], OnExpired::ListAll, 3), (&[0], OnExpired::ListAll, 1), (&[1], OnExpired::Fail, 2)]
     {
         let numbers = Numbers::expiring(5, expired);
         let list = numbers.pager().page_size(some(2)).on_expired(on_expired).list(ListRequest::default());
         assert!(list.await.unwrap_err().status().unwrap().is_expired());
-        assert_eq!(numbers.asked().len(), requests);
+        assert_eq!(numbers.requests().len(), requests);
     }
 }
 
 #[tokio::test]
-async fn items_that_are_handed_out_are_not_handed_out_again() {
+async fn items_are_never_returned_twice() {
     let numbers = Numbers::expiring(5, &[1]);
     let items: Vec<_> = numbers.pager().page_size(some(2)).items(ListRequest::default()).collect().await;
     let seen: Vec<_> = items.iter().map(|item| item.as_ref().ok()).collect();
-    assert_eq!(seen, [Some(&0), Some(&1), None], "the error comes after what came before it, and is the end");
-    assert_eq!(numbers.asked().len(), 2);
+    assert_eq!(seen, [Some(&0), Some(&1), None], "the error comes last");
+    assert_eq!(numbers.requests().len(), 2);
 }
 
 #[tokio::test]
-async fn who_wants_to_goes_on_from_the_newest_version() {
-    let numbers = Numbers { instead: Some("3".into()), ..Numbers::expiring(5, &[1]) };
+async fn an_expired_list_can_continue_at_the_newest_version() {
+    let numbers = Numbers { token_on_expiry: Some("3".into()), ..Numbers::expiring(5, &[1]) };
     let pager = || numbers.pager().page_size(some(2)).on_expired(OnExpired::GoOn);
     assert_eq!(pager().list(ListRequest::default()).await.unwrap().all.items, [0, 1, 3, 4]);
-    assert_eq!(numbers.asked(), ["limit=2", "continue=2&limit=2", "continue=3&limit=2"]);
+    assert_eq!(numbers.requests(), ["limit=2", "continue=2&limit=2", "continue=3&limit=2"]);
     let without = Numbers::expiring(5, &[1]);
     let list = without.pager().page_size(some(2)).on_expired(OnExpired::GoOn).list(ListRequest::default());
-    assert!(list.await.unwrap_err().status().unwrap().is_expired(), "the server gives no token");
+    assert!(list.await.unwrap_err().status().unwrap().is_expired(), "the server returned no token");
 }
 
 #[tokio::test]
-async fn no_more_pages_are_fetched_ahead_than_there_is_room_for() {
+async fn read_ahead_is_limited_by_the_buffer() {
     for buffer in [0, 1, 10] {
         let numbers = Numbers::new(100);
         let mut pages = numbers.pager().page_size(some(2)).buffer(buffer).pages(ListRequest::default());
         for read in 0..3 {
             let ahead = buffer + 1;
-            while numbers.asked().len() < read + ahead {
-                numbers.news.notified().await;
+            while numbers.requests().len() < read + ahead {
+                numbers.requested.notified().await;
             }
-            // Whoever could fetch more would do so now: the task is ready, and there is one thread.
+            // The task would fetch more now if it could: it is ready, and there is one thread.
             for _ in 0..10 {
                 tokio::task::yield_now().await;
             }
-            assert_eq!(numbers.asked().len(), read + ahead, "buffer {buffer}, {read} read");
+            assert_eq!(numbers.requests().len(), read + ahead, "buffer {buffer}, {read} read");
             pages.next().await.unwrap().unwrap();
         }
         drop(pages);
-        let asked = numbers.asked().len();
+        let requests = numbers.requests().len();
         for _ in 0..10 {
             tokio::task::yield_now().await;
         }
-        assert!(numbers.asked().len() <= asked + 1, "nobody reads any more");
+        assert!(numbers.requests().len() <= requests + 1, "fetching continues after the drop");
     }
 }
 
 #[tokio::test]
-async fn dropping_the_stream_drops_the_request_that_is_out() {
-    let (alive, begun) = (Arc::new(()), Arc::new(Notify::new()));
-    let (held, notify) = (alive.clone(), begun.clone());
+async fn dropping_the_stream_cancels_the_request_in_flight() {
+    let (alive, started) = (Arc::new(()), Arc::new(Notify::new()));
+    let (held, notify) = (alive.clone(), started.clone());
     let pager = Pager::new(move |_| {
         let (held, notify) = (held.clone(), notify.clone());
         async move {
@@ -213,30 +213,30 @@ async fn dropping_the_stream_drops_the_request_that_is_out() {
         }
     });
     let items = pager.items(ListRequest::default());
-    begun.notified().await;
+    started.notified().await;
     drop(items);
     while Arc::strong_count(&alive) > 1 {
         tokio::task::yield_now().await;
     }
 }
 
-/// Pages without an end: what the token of each is, and how many items it has.
+/// Endless pages with these tokens and this many items each.
 fn endless(
     token: impl Fn(usize) -> String + Send + 'static,
     items: usize,
-    asked: &Arc<Mutex<usize>>,
+    requests: &Arc<Mutex<usize>>,
 ) -> impl FnMut(ListRequest) -> std::future::Ready<Result<List<u32>, RequestError>> + Send + 'static {
-    let asked = asked.clone();
+    let requests = requests.clone();
     move |_| {
-        let mut asked = asked.lock();
-        *asked += 1;
-        let continue_token = Some(token(*asked));
+        let mut requests = requests.lock();
+        *requests += 1;
+        let continue_token = Some(token(*requests));
         ready(Ok(List { items: vec![7; items], version: 10.into(), continue_token, remaining: None }))
     }
 }
 
 #[tokio::test]
-async fn pages_that_do_not_end_are_an_error_after_few_requests() {
+async fn endless_pages_are_an_error_after_a_bounded_number_of_requests() {
     type Token = fn(usize) -> String;
     let cases: [(Token, usize, usize, &str); 4] = [
         (|_| "same".into(), 5, 2, "continue token repeated after 2 pages"),
@@ -244,21 +244,22 @@ async fn pages_that_do_not_end_are_an_error_after_few_requests() {
         (|page| page.to_string(), 0, 20, "20 pages in a row had no items"),
         (|page| page.to_string(), 1, 100_000, "list is longer than 100000 pages"),
     ];
-    for (token, items, requests, why) in cases {
-        let asked = Arc::new(Mutex::new(0));
-        let error = Pager::new(endless(token, items, &asked)).list(ListRequest::default()).await.unwrap_err();
+    for (token, items, expected, why) in cases {
+        let requests = Arc::new(Mutex::new(0));
+        let pager = Pager::new(endless(token, items, &requests));
+        let error = pager.list(ListRequest::default()).await.unwrap_err();
         assert!(
             matches!(error, RequestError::EndlessList { .. }) && error.to_string().contains(why),
             "{error}"
         );
-        assert_eq!(*asked.lock(), requests, "{why}");
+        assert_eq!(*requests.lock(), expected, "{why}");
 
-        *asked.lock() = 0;
-        let pages = Pager::new(endless(token, items, &asked)).pages(ListRequest::default());
+        *requests.lock() = 0;
+        let pages = Pager::new(endless(token, items, &requests)).pages(ListRequest::default());
         let pages: Vec<_> = pages.collect().await;
         let (last, before) = pages.split_last().unwrap();
         assert!(last.as_ref().unwrap_err().to_string().contains(why));
-        assert_eq!((before.len(), *asked.lock()), (requests, requests), "the pages come before the error");
+        assert_eq!((before.len(), *requests.lock()), (expected, expected), "the pages come before the error");
     }
 }
 
@@ -268,7 +269,7 @@ struct World {
 }
 
 impl World {
-    /// So many config maps.
+    /// Creates this many config maps.
     async fn start(count: usize) -> Self {
         let server = ApiServer::builder().start().await.unwrap();
         let client = Client::new(&support::config(&server)).unwrap();
@@ -304,7 +305,7 @@ fn names(items: &[DynamicObject]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_server_is_listed_page_by_page_also_at_a_version() {
+async fn the_embedded_server_is_listed_in_pages_also_at_a_version() {
     let world = World::start(5).await;
     let all = Pager::new(world.fetch()).page_size(some(2)).list(ListRequest::default()).await.unwrap();
     assert_eq!((names(&all.all.items), all.is_paged), (vec!["m0", "m1", "m2", "m3", "m4"], true));
@@ -314,10 +315,10 @@ async fn a_server_is_listed_page_by_page_also_at_a_version() {
 }
 
 #[tokio::test]
-async fn a_server_that_forgets_half_way_is_got_over() {
+async fn a_server_that_expires_a_token_is_recovered_from() {
     let world = World::start(5).await;
-    // Once the first page has come, the server answers the next with 410.
-    let fetch_once_forgotten = || {
+    // After the first page, the server responds with 410.
+    let fetch_with_expiry = || {
         let (mut fetch, faults) = (world.fetch(), world.server.faults().clone());
         let mut number = 0;
         move |request: ListRequest| {
@@ -328,7 +329,7 @@ async fn a_server_that_forgets_half_way_is_got_over() {
             fetch(request)
         }
     };
-    let pager = || Pager::new(fetch_once_forgotten()).page_size(some(2));
+    let pager = || Pager::new(fetch_with_expiry()).page_size(some(2));
     let listed = pager().list(ListRequest::default()).await.unwrap();
     assert_eq!((names(&listed.all.items), listed.is_paged), (vec!["m0", "m1", "m2", "m3", "m4"], true));
     let error = pager().on_expired(OnExpired::Fail).list(ListRequest::default()).await.unwrap_err();
@@ -339,7 +340,7 @@ async fn a_server_that_forgets_half_way_is_got_over() {
 }
 
 #[tokio::test]
-async fn a_compacted_server_gives_a_token_to_go_on_with() {
+async fn a_compacted_server_returns_a_token_to_continue_with() {
     let world = World::start(4).await;
     let (server, maps) = (world.server.clone(), world.maps.clone());
     let mut fetch = world.fetch();
@@ -350,7 +351,7 @@ async fn a_compacted_server_gives_a_token_to_go_on_with() {
         let (server, maps) = (server.clone(), maps.clone());
         async move {
             if is_second {
-                // Meanwhile there is a new one, and the version of the first page is forgotten.
+                // A new object appears, and the version of the first page is compacted away.
                 let map = DynamicObject::new("v1", "ConfigMap", "m9");
                 maps.create(&map, &WriteOptions::default()).await?;
                 server.compact().await.unwrap();

@@ -36,7 +36,7 @@ fn config_map(name: &str, value: &str) -> Value {
 }
 
 #[tokio::test]
-async fn an_object_is_created_read_changed_and_deleted_in_both_encodings() {
+async fn objects_are_created_read_updated_and_deleted_in_both_encodings() {
     let world = World::start().await;
     for (name, content) in [("json", Content::json()), ("protobuf", Content::protobuf())] {
         let core = world.core(content);
@@ -67,19 +67,22 @@ async fn an_object_is_created_read_changed_and_deleted_in_both_encodings() {
 }
 
 #[tokio::test]
-async fn a_mistake_is_told_before_anything_is_sent() {
+async fn an_invalid_request_is_rejected_before_anything_is_sent() {
     let world = World::start().await;
     let core = world.core(Content::json());
     for (request, expected) in [
-        (core.get().resource("pods").name("a/b"), "GET /api/v1/pods: name \"a/b\" may not contain '/'"),
-        (core.get().resource("pods").name(""), "GET /api/v1/pods: name \"\" is empty"),
+        (
+            core.get().resource("pods").name("a/b"),
+            "GET /api/v1/pods: invalid name \"a/b\": may not contain '/'",
+        ),
+        (core.get().resource("pods").name(""), "GET /api/v1/pods: invalid name \"\": may not be empty"),
         (
             core.get().resource("pods").resource("nodes"),
             "GET /api/v1/pods: resource set twice: \"pods\" and \"nodes\"",
         ),
         (
             core.post().namespace("").resource("pods"),
-            "POST /api/v1/pods: the namespace is empty: one is needed for a single object",
+            "POST /api/v1/pods: an empty namespace is not allowed for a single object",
         ),
     ] {
         let error = request.send().await.unwrap_err();
@@ -91,25 +94,25 @@ async fn a_mistake_is_told_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn a_request_is_tried_again_when_the_server_asks_for_it_and_only_then() {
+async fn a_request_is_retried_only_if_the_server_asks_for_it() {
     let world = World::start().await;
     let core = world.core(Content::json());
     let list = |core: &RestClient| core.get().namespace("default").resource("configmaps");
-    // 429 comes with Retry-After: 1.
+    // 429 has Retry-After: 1.
     let busy = world.server.faults().add(Fault::on(Verb::List).answer(429).times(1));
     list(&core).send().await.unwrap();
     assert_eq!(busy.hits(), 1);
-    // 500 comes without: it is no request to come back.
+    // 500 has none.
     let broken = world.server.faults().add(Fault::on(Verb::List).answer(500).times(1));
     let error = list(&core).send().await.unwrap_err();
     assert!(error.status().unwrap().is_internal_error());
     assert_eq!(broken.hits(), 1);
-    // A GET whose connection was lost is tried again, a POST is not.
+    // A GET is retried after a lost connection, a POST is not.
     let cut = world.server.faults().add(Fault::on(Verb::List).cut_connection().times(1));
     let outcome = list(&core).send().await;
     assert_eq!(cut.hits(), 1);
     assert!(matches!(outcome, Ok(_) | Err(RequestError::Body { .. })), "{outcome:?}");
-    // As often as it may be, and no more.
+    // The number of retries is limited.
     let always = world.server.faults().add(Fault::on(Verb::Create).answer(429));
     let create = core.post().namespace("default").resource("configmaps").object(&config_map("a", "1"));
     let error = create.retries(Retries { times: 1, backoff: None }).send().await.unwrap_err();
@@ -119,7 +122,7 @@ async fn a_request_is_tried_again_when_the_server_asks_for_it_and_only_then() {
 }
 
 #[tokio::test]
-async fn a_request_that_takes_too_long_ends_and_says_so() {
+async fn a_slow_request_times_out() {
     let world = World::start().await;
     world.server.faults().add(Fault::on(Verb::List).delay(Duration::from_secs(30)));
     let list = world.core(Content::json()).get().resource("pods").timeout(Duration::from_millis(50));
@@ -129,9 +132,9 @@ async fn a_request_that_takes_too_long_ends_and_says_so() {
 }
 
 #[derive(Debug, Default)]
-struct Kept(Mutex<Vec<String>>);
+struct RecordedWarnings(Mutex<Vec<String>>);
 
-impl Warnings for Kept {
+impl Warnings for RecordedWarnings {
     fn warn(&self, warning: &Warning) {
         self.0.lock().push(warning.text.clone());
     }
@@ -140,12 +143,12 @@ impl Warnings for Kept {
 #[tokio::test]
 async fn warnings_reach_their_handler() {
     let world = World::start().await;
-    let kept = Arc::new(Kept::default());
-    let core = world.core(Content::json()).warnings(kept.clone());
+    let warnings = Arc::new(RecordedWarnings::default());
+    let core = world.core(Content::json()).warnings(warnings.clone());
     let mut object = config_map("a", "1");
     object["bogus"] = 1.into();
     let create = core.post().namespace("default").resource("configmaps").object(&object);
     create.param("fieldValidation", "Warn").send().await.unwrap();
-    assert_eq!(*kept.0.lock(), ["unknown field \"bogus\""]);
+    assert_eq!(*warnings.0.lock(), ["unknown field \"bogus\""]);
     world.server.stop().await;
 }

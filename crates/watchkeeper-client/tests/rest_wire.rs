@@ -1,4 +1,4 @@
-//! Requests as they are on the wire, and what is made of answers: against a server that says what it is told.
+//! Requests and responses on the wire, against a scripted server.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::VecDeque;
@@ -16,32 +16,32 @@ use watchkeeper_client::rest::{Content, Limiter, Request, RequestError, Retries}
 use watchkeeper_client::transport::Body;
 use watchkeeper_client::{Config, RestClient, Transport};
 
-/// What is done to a request.
+/// The server's reaction to a request.
 #[derive(Clone)]
 enum Reply {
-    /// Code, headers and body.
-    Say(u16, String, Vec<u8>),
-    /// The head at once, the body later.
+    /// Responds with this code, headers and body.
+    Respond(u16, String, Vec<u8>),
+    /// Sends the head at once and the body later.
     Slow(Duration, &'static str),
-    /// The connection is closed.
+    /// Closes the connection.
     Close,
-    /// Nothing, until the client goes.
+    /// Never responds.
     Hang,
 }
 
-fn say(code: u16, headers: &str, body: impl Into<Vec<u8>>) -> Reply {
-    Reply::Say(code, headers.to_owned(), body.into())
+fn respond(code: u16, headers: &str, body: impl Into<Vec<u8>>) -> Reply {
+    Reply::Respond(code, headers.to_owned(), body.into())
 }
 
 fn json(code: u16, body: &str) -> Reply {
-    say(code, "content-type: application/json\r\n", body)
+    respond(code, "content-type: application/json\r\n", body)
 }
 
 fn ok() -> Reply {
     json(200, "{}")
 }
 
-/// Speaks HTTP/1.1, a request a connection. It says the last reply for ever.
+/// An HTTP/1.1 server with one request per connection. The last reply is repeated.
 struct Server {
     address: String,
     state: Arc<State>,
@@ -52,7 +52,7 @@ struct Server {
 struct State {
     replies: Mutex<VecDeque<Reply>>,
     /// Methods and targets.
-    asked: Mutex<Vec<String>>,
+    requests: Mutex<Vec<String>>,
     hangs: Notify,
     gone: Notify,
 }
@@ -64,11 +64,11 @@ impl Server {
         let state =
             Arc::new(State { replies: Mutex::new(replies.into_iter().collect()), ..State::default() });
         let mut serving = JoinSet::new();
-        let of = state.clone();
+        let shared = state.clone();
         serving.spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
-                connections.spawn(of.clone().serve(stream));
+                connections.spawn(shared.clone().serve(stream));
             }
         });
         Self { address, state, _serving: serving }
@@ -78,7 +78,7 @@ impl Server {
         self.below("", path)
     }
 
-    /// A client of a server whose address has a prefix.
+    /// A client of a server with a path prefix in its address.
     fn below(&self, prefix: &str, path: &str) -> RestClient {
         let mut config = Config::new(format!("http://{}{prefix}", self.address).parse().unwrap());
         config.proxy = Proxy::Direct;
@@ -89,12 +89,12 @@ impl Server {
         self.client("/api/v1")
     }
 
-    /// What has been asked since this was called last.
-    fn asked(&self) -> Vec<String> {
-        std::mem::take(&mut *self.state.asked.lock())
+    /// Returns the requests since the last call.
+    fn requests(&self) -> Vec<String> {
+        std::mem::take(&mut *self.state.requests.lock())
     }
 
-    fn will(&self, replies: impl IntoIterator<Item = Reply>) {
+    fn set_replies(&self, replies: impl IntoIterator<Item = Reply>) {
         *self.state.replies.lock() = replies.into_iter().collect();
     }
 }
@@ -112,13 +112,13 @@ impl State {
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
         let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
         stream.read_exact(&mut body).await.unwrap();
-        self.asked.lock().push(head.lines().next().unwrap().trim_end_matches(" http/1.1").to_owned());
+        self.requests.lock().push(head.lines().next().unwrap().trim_end_matches(" http/1.1").to_owned());
         let reply = {
             let mut replies = self.replies.lock();
             if replies.len() > 1 { replies.pop_front() } else { replies.front().cloned() }
         };
         let (text, later) = match reply.unwrap() {
-            Reply::Say(code, headers, body) => {
+            Reply::Respond(code, headers, body) => {
                 let length = body.len();
                 let head = format!(
                     "HTTP/1.1 {code} X\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n"
@@ -134,12 +134,12 @@ impl State {
             Reply::Hang => {
                 self.hangs.notify_one();
                 let ended = stream.read_u8().await;
-                assert!(ended.is_err(), "nothing more was to come");
+                assert!(ended.is_err(), "unexpected bytes after the request");
                 self.gone.notify_one();
                 return;
             }
         };
-        // The client may have gone.
+        // The client may be gone.
         let _ = stream.write_all(&text).await;
         if let Some((after, body)) = later {
             tokio::time::sleep(after).await;
@@ -149,7 +149,7 @@ impl State {
 }
 
 #[tokio::test]
-async fn parts_make_the_target_in_whatever_order_they_come() {
+async fn the_target_does_not_depend_on_the_order_of_the_parts() {
     let server = Server::start([ok()]).await;
     let core = server.core();
     let apps = server.client("/apis/apps/v1/");
@@ -187,12 +187,12 @@ async fn parts_make_the_target_in_whatever_order_they_come() {
     ] {
         let template = request.template();
         request.raw().await.unwrap();
-        assert_eq!(server.asked(), [format!("get {}", target.to_lowercase())], "{template}");
+        assert_eq!(server.requests(), [format!("get {}", target.to_lowercase())], "{template}");
     }
 }
 
 #[tokio::test]
-async fn every_part_comes_once_and_leads_nowhere_else() {
+async fn every_part_is_set_once_and_stays_one_segment() {
     let server = Server::start([ok()]).await;
     let core = server.core();
     type Set = fn(Request, &str) -> Request;
@@ -207,17 +207,17 @@ async fn every_part_comes_once_and_leads_nowhere_else() {
         assert!(error.to_string().ends_with(&format!("{part} set twice: \"a\" and \"b\"")), "{error}");
         for bad in [".", "..", "a/b", "a%2fb", "/"] {
             let error = set(core.get(), bad).send().await.unwrap_err();
-            assert!(error.to_string().contains(&format!("{part} {bad:?} ")), "{error}");
+            assert!(error.to_string().contains(&format!("invalid {part} {bad:?}: ")), "{error}");
             assert!(matches!(set(core.get(), bad).open_watch().await, Err(RequestError::Invalid { .. })));
         }
         for good in ["...", "a.b", ".a", "a..b"] {
             set(core.get(), good).send().await.unwrap();
         }
     }
-    server.asked();
+    server.requests();
     let first = core.get().name("a/b").name("c").resource("d/e").send().await.unwrap_err();
-    assert!(first.to_string().contains("name \"a/b\""), "the first mistake counts: {first}");
-    for (method, name, is_refused) in [
+    assert!(first.to_string().contains("name \"a/b\""), "the first mistake is reported: {first}");
+    for (method, name, is_invalid) in [
         (Method::POST, "", true),
         (Method::GET, "a", true),
         (Method::PUT, "a", true),
@@ -228,82 +228,83 @@ async fn every_part_comes_once_and_leads_nowhere_else() {
     ] {
         let request = core.request(method.clone()).namespace("").resource("pods");
         let request = if name.is_empty() { request } else { request.name(name) };
-        assert_eq!(request.send().await.is_err(), is_refused, "{method} {name:?}");
+        assert_eq!(request.send().await.is_err(), is_invalid, "{method} {name:?}");
     }
-    assert_eq!(server.asked().len(), 3);
+    assert_eq!(server.requests().len(), 3);
 }
 
 #[tokio::test]
-async fn what_is_tried_again_is_the_same_for_every_verb() {
+async fn error_responses_are_retried_alike_for_every_verb() {
     let server = Server::start([ok()]).await;
     let core = server.core();
-    let after = |code: u16| say(code, "retry-after: 0\r\n", "");
+    let after = |code: u16| respond(code, "retry-after: 0\r\n", "");
     for method in [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
         for (first, requests) in [
             (after(429), 2),
             (after(500), 2),
             (after(503), 2),
-            (say(429, "", ""), 1),
-            (say(503, "", ""), 1),
+            (respond(429, "", ""), 1),
+            (respond(503, "", ""), 1),
             (after(404), 1),
             (after(409), 1),
             (ok(), 1),
         ] {
             let request = || core.request(method.clone()).resource("pods").body("x");
-            server.will([first.clone(), ok()]);
-            assert_eq!(request().send().await.is_ok(), requests == 2 || matches!(first, Reply::Say(200, ..)));
-            assert_eq!(server.asked().len(), requests, "{method}");
-            server.will([first.clone(), ok()]);
+            server.set_replies([first.clone(), ok()]);
+            let is_ok = requests == 2 || matches!(first, Reply::Respond(200, ..));
+            assert_eq!(request().send().await.is_ok(), is_ok);
+            assert_eq!(server.requests().len(), requests, "{method}");
+            server.set_replies([first.clone(), ok()]);
             let _ = request().stream().await;
-            assert_eq!(server.asked().len(), requests, "{method}, as a stream");
-            server.will([first.clone(), ok()]);
+            assert_eq!(server.requests().len(), requests, "{method}, as a stream");
+            server.set_replies([first.clone(), ok()]);
             let _ = request().open_watch().await;
-            assert_eq!(server.asked().len(), requests, "{method}, as a watch");
-            server.will([first, ok()]);
+            assert_eq!(server.requests().len(), requests, "{method}, as a watch");
+            server.set_replies([first, ok()]);
             let _ = request().body_stream(Body::from("x")).send().await;
-            assert_eq!(server.asked().len(), 1, "{method}: the body is had only once");
+            assert_eq!(server.requests().len(), 1, "{method}: a streaming body is sent once");
         }
     }
-    server.will([after(503)]);
+    server.set_replies([after(503)]);
     let error = core.post().resource("pods").retries(Retries { times: 3, backoff: None }).send().await;
     assert!(error.unwrap_err().status().unwrap().is_service_unavailable());
-    assert_eq!(server.asked().len(), 4);
+    assert_eq!(server.requests().len(), 4);
 }
 
 #[tokio::test]
-async fn a_lost_connection_is_got_over_where_nothing_can_happen_twice() {
-    let ask = async |what: fn(RestClient) -> Asking, expected: usize| {
+async fn a_lost_connection_is_retried_only_if_nothing_can_happen_twice() {
+    let check = async |call: fn(RestClient) -> Call, expected: usize| {
         let server = Server::start([Reply::Close, ok()]).await;
-        let outcome = what(server.core()).await;
-        assert_eq!(server.asked().len(), expected);
+        let outcome = call(server.core()).await;
+        assert_eq!(server.requests().len(), expected);
         match expected {
             2 => outcome.unwrap(),
             _ => assert!(outcome.unwrap_err().may_have_happened()),
         }
     };
-    // Each waits for a second before it tries again: all at once.
+    // Concurrently, since each waits a second before its retry.
     tokio::join!(
-        ask(|core| Box::pin(async move { core.get().resource("pods").send().await.map(drop) }), 2),
-        ask(|core| Box::pin(async move { core.get().resource("pods").open_watch().await.map(drop) }), 2),
-        ask(|core| Box::pin(async move { core.get().resource("pods").stream().await.map(drop) }), 1),
-        ask(|core| Box::pin(async move { core.post().resource("pods").send().await.map(drop) }), 1),
-        ask(|core| Box::pin(async move { core.put().resource("pods").send().await.map(drop) }), 1),
-        ask(|core| Box::pin(async move { core.delete().resource("pods").send().await.map(drop) }), 1),
+        check(|core| Box::pin(async move { core.get().resource("pods").send().await.map(drop) }), 2),
+        check(|core| Box::pin(async move { core.get().resource("pods").open_watch().await.map(drop) }), 2),
+        check(|core| Box::pin(async move { core.get().resource("pods").stream().await.map(drop) }), 1),
+        check(|core| Box::pin(async move { core.post().resource("pods").send().await.map(drop) }), 1),
+        check(|core| Box::pin(async move { core.put().resource("pods").send().await.map(drop) }), 1),
+        check(|core| Box::pin(async move { core.delete().resource("pods").send().await.map(drop) }), 1),
     );
-    // client-go makes an empty watch of this. Here who watches hears why.
+    // client-go returns an empty watch here; we return the error.
     let server = Server::start([Reply::Close]).await;
     let watch = server.core().get().resource("pods").retries(Retries::NONE).open_watch();
     let error = watch.await.unwrap_err();
     assert!(matches!(&error, RequestError::Transport { source, .. } if source.was_sent()), "{error}");
 }
 
-type Asking = std::pin::Pin<Box<dyn Future<Output = Result<(), RequestError>>>>;
+type Call = std::pin::Pin<Box<dyn Future<Output = Result<(), RequestError>>>>;
 
 #[tokio::test]
-async fn a_status_counts_for_more_than_the_code_and_the_code_for_more_than_nothing() {
+async fn the_status_in_the_body_wins_over_the_code() {
     let server = Server::start([ok()]).await;
     let get = async |reply: Reply| {
-        server.will([reply]);
+        server.set_replies([reply]);
         let error = server.core().get().resource("pods").name("a").send().await.unwrap_err();
         let status = error.status().unwrap().clone();
         (status.code, status.reason.to_string(), status.message)
@@ -312,7 +313,7 @@ async fn a_status_counts_for_more_than_the_code_and_the_code_for_more_than_nothi
         "status":"Failure","message":"no","reason":"Expired","code":410,"apiVersion":"v1","kind":"Status"}"#;
     assert_eq!(get(json(500, failure)).await, (410, "Expired".into(), "no".into()));
     let untyped = r#"{"kind":"Status","status":"Failure","message":"no","reason":"Expired","code":410}"#;
-    assert_eq!(get(json(500, untyped)).await.0, 410, "v1 goes without saying");
+    assert_eq!(get(json(500, untyped)).await.0, 410, "apiVersion is optional");
     for ignored in [
         r#"{"kind":"Status","apiVersion":"v1","status":"Success","code":200}"#,
         r#"{"apiVersion":"v1","status":"Failure","message":"no","reason":"Expired","code":410}"#,
@@ -324,7 +325,7 @@ async fn a_status_counts_for_more_than_the_code_and_the_code_for_more_than_nothi
         assert_eq!((code, &*reason), (500, "InternalError"), "{ignored}");
         let expected =
             "an error on the server (\"unknown\") has prevented the request from succeeding (get pods a)";
-        assert_eq!(message, expected, "what is no text is not shown: {ignored}");
+        assert_eq!(message, expected, "JSON is not shown as text: {ignored}");
     }
     for (code, reason) in [
         (400, "BadRequest"),
@@ -341,54 +342,54 @@ async fn a_status_counts_for_more_than_the_code_and_the_code_for_more_than_nothi
         (503, "ServiceUnavailable"),
         (504, "Timeout"),
     ] {
-        assert_eq!(get(say(code, "", "")).await.1, reason, "{code}");
+        assert_eq!(get(respond(code, "", "")).await.1, reason, "{code}");
     }
-    server.will([say(409, "", "")]);
+    server.set_replies([respond(409, "", "")]);
     let error = server.core().post().resource("pods").send().await.unwrap_err();
-    assert!(error.is_already_exists(), "of what is created");
+    assert!(error.is_already_exists(), "409 to a POST");
 
     for headers in ["content-type: text/plain\r\n", ""] {
-        let (_, _, message) = get(say(502, headers, "x".repeat(5000))).await;
+        let (_, _, message) = get(respond(502, headers, "x".repeat(5000))).await;
         assert_eq!(message.matches('x').count(), 2048, "{headers}");
     }
-    // In what is no refusal too.
-    server.will([json(200, failure)]);
+    // A failure Status with code 200.
+    server.set_replies([json(200, failure)]);
     let raw = server.core().get().resource("pods").raw().await.unwrap();
-    assert_eq!(raw, failure, "raw is raw");
-    server.will([json(200, untyped)]);
-    let answer = server.core().get().resource("pods").send().await.unwrap();
-    assert_eq!(answer.into::<serde_json::Value>().unwrap_err().to_string(), "no");
-    server.will([say(200, "", "")]);
-    let answer = server.core().get().resource("pods").send().await.unwrap();
-    let error = answer.into::<serde_json::Value>().unwrap_err().to_string();
+    assert_eq!(raw, failure, "raw does not decode");
+    server.set_replies([json(200, untyped)]);
+    let response = server.core().get().resource("pods").send().await.unwrap();
+    assert_eq!(response.into::<serde_json::Value>().unwrap_err().to_string(), "no");
+    server.set_replies([respond(200, "", "")]);
+    let response = server.core().get().resource("pods").send().await.unwrap();
+    let error = response.into::<serde_json::Value>().unwrap_err().to_string();
     assert_eq!(error, "GET /api/v1/pods: failed to decode the response: empty body");
 }
 
 #[tokio::test]
-async fn a_timeout_is_for_all_attempts_and_not_for_the_limiter_before_them() {
-    let server = Server::start([say(429, "retry-after: 1\r\n", "")]).await;
-    let begun = Instant::now();
+async fn a_timeout_covers_all_attempts_but_not_the_wait_for_the_rate_limiter() {
+    let server = Server::start([respond(429, "retry-after: 1\r\n", "")]).await;
+    let started = Instant::now();
     let list = server.core().get().resource("pods").timeout(Duration::from_millis(200));
     let error = list.send().await.unwrap_err();
     assert!(matches!(error, RequestError::TimedOut { .. }), "{error}");
-    assert!(begun.elapsed() < Duration::from_secs(1), "it does not wait for another attempt");
-    assert_eq!(server.asked(), ["get /api/v1/pods?timeout=0.2s"]);
+    assert!(started.elapsed() < Duration::from_secs(1), "it does not wait for the retry");
+    assert_eq!(server.requests(), ["get /api/v1/pods?timeout=0.2s"]);
 
-    server.will([Reply::Slow(Duration::from_secs(600), "late")]);
+    server.set_replies([Reply::Slow(Duration::from_secs(600), "late")]);
     let list = server.core().get().resource("pods").timeout(Duration::from_millis(200));
-    assert!(matches!(list.send().await.unwrap_err(), RequestError::TimedOut { .. }), "the body counts too");
+    assert!(matches!(list.send().await.unwrap_err(), RequestError::TimedOut { .. }), "the body is included");
 
-    server.will([ok()]);
+    server.set_replies([ok()]);
     let limiter = Arc::new(Limiter::new(2.0, 1));
     limiter.wait().await;
-    let begun = Instant::now();
+    let started = Instant::now();
     let core = server.core().limited_by(limiter);
     core.get().resource("pods").timeout(Duration::from_millis(250)).send().await.unwrap();
-    assert!(begun.elapsed() > Duration::from_millis(250), "it has waited for longer than its timeout");
+    assert!(started.elapsed() > Duration::from_millis(250), "it waited longer than its timeout");
 }
 
 #[tokio::test]
-async fn a_watch_and_a_stream_are_not_cut_by_a_timeout() {
+async fn a_timeout_does_not_cut_off_watches_and_streams() {
     let server = Server::start([Reply::Slow(Duration::from_millis(200), "late")]).await;
     let request = || server.core().get().resource("pods").timeout(Duration::from_millis(50));
     let watch = request().open_watch().await.unwrap();
@@ -401,7 +402,7 @@ async fn a_watch_and_a_stream_are_not_cut_by_a_timeout() {
 async fn dropping_a_request_cancels_it_at_the_server() {
     let server = Server::start([Reply::Hang]).await;
     let request = || server.core().get().resource("pods");
-    let kinds: [Asking; 3] = [
+    let kinds: [Call; 3] = [
         Box::pin({
             let request = request();
             async { request.send().await.map(drop) }
@@ -415,9 +416,9 @@ async fn dropping_a_request_cancels_it_at_the_server() {
             async { request.open_watch().await.map(drop) }
         }),
     ];
-    for asking in kinds {
+    for call in kinds {
         tokio::select! {
-            outcome = asking => panic!("nobody answers: {outcome:?}"),
+            outcome = call => panic!("unexpected response: {outcome:?}"),
             () = server.state.hangs.notified() => {}
         }
         server.state.gone.notified().await;

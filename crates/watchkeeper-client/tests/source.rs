@@ -43,7 +43,7 @@ impl World {
     }
 }
 
-async fn all(source: &RestSource, request: ListRequest) -> Result<(Vec<Object>, ListEnd), ListError> {
+async fn list_all(source: &RestSource, request: ListRequest) -> Result<(Vec<Object>, ListEnd), ListError> {
     let parts: Vec<ListPart> = source.list(request).try_collect().await?;
     let mut items = Vec::new();
     for part in parts {
@@ -52,7 +52,7 @@ async fn all(source: &RestSource, request: ListRequest) -> Result<(Vec<Object>, 
             ListPart::End(end) => return Ok((items, end)),
         }
     }
-    panic!("a list without an end")
+    panic!("the list has no end")
 }
 
 fn names(items: &[Object]) -> Vec<String> {
@@ -70,21 +70,21 @@ async fn a_collection_is_listed_by_pages_and_selectors_in_both_encodings() {
             world.create(namespace, name, tier).await;
         }
         let source = world.config_maps();
-        let (items, end) = all(&source, ListRequest::default()).await.unwrap();
+        let (items, end) = list_all(&source, ListRequest::default()).await.unwrap();
         assert_eq!(names(&items), ["default/a", "default/b", "kube-system/c"]);
         assert!(items.iter().all(|object| object.encoded.encoding == encoding));
         assert!(!end.version.is_empty() && end.continue_token.is_none());
 
         let page = ListRequest { at: ListAt::MostRecent, limit: NonZeroU32::new(2) };
-        let (first, end) = all(&source, page).await.unwrap();
+        let (first, end) = list_all(&source, page).await.unwrap();
         assert_eq!((first.len(), end.remaining), (2, Some(1)));
         let rest = ListRequest { at: ListAt::Page(end.continue_token.unwrap()), limit: None };
-        assert_eq!(names(&all(&source, rest).await.unwrap().0), ["kube-system/c"]);
+        assert_eq!(names(&list_all(&source, rest).await.unwrap().0), ["kube-system/c"]);
 
         let some = source.clone().namespace("default").labels("tier=x".parse().unwrap());
-        assert_eq!(names(&all(&some, ListRequest::default()).await.unwrap().0), ["default/a"]);
+        assert_eq!(names(&list_all(&some, ListRequest::default()).await.unwrap().0), ["default/a"]);
         let one = source.fields("metadata.name=c".parse().unwrap());
-        assert_eq!(names(&all(&one, ListRequest::default()).await.unwrap().0), ["kube-system/c"]);
+        assert_eq!(names(&list_all(&one, ListRequest::default()).await.unwrap().0), ["kube-system/c"]);
         world.server.stop().await;
     }
 }
@@ -110,7 +110,7 @@ async fn a_collection_is_watched_from_its_list_in_both_encodings() {
         let WatchEvent::Deleted(gone) = watch.next().await.unwrap().unwrap() else { panic!() };
         assert!(gone.head.version().compare(new.head.version()).is_ok_and(std::cmp::Ordering::is_gt));
 
-        // What is forgotten is told as an event in the stream, and as what it means.
+        // An expired version is reported as an error event, or when the watch is opened.
         world.server.compact().await.unwrap();
         let after = WatchRequest::new(WatchFrom::After(old.head.version().clone()));
         let outcome = match source.watch(after).await {
@@ -123,7 +123,7 @@ async fn a_collection_is_watched_from_its_list_in_both_encodings() {
 }
 
 #[tokio::test]
-async fn what_breaks_off_is_told_as_such() {
+async fn interruptions_are_reported_as_such() {
     let world = World::start(Content::protobuf()).await;
     for number in 0..50 {
         world.create("default", &format!("m{number}"), "x").await;
@@ -132,14 +132,14 @@ async fn what_breaks_off_is_told_as_such() {
     let faults = world.server.faults();
 
     let cut = faults.add(Fault::on(Verb::List).resource("configmaps").cut().times(1));
-    let error = all(&source, ListRequest::default()).await.unwrap_err();
+    let error = list_all(&source, ListRequest::default()).await.unwrap_err();
     let ListError::Interrupted(why) = error else { panic!("{error:?}") };
     let request = "GET /api/v1/configmaps";
     assert_eq!(why.to_string(), format!("{request}: connection lost while reading the response"));
     assert_eq!(cut.hits(), 1);
 
     faults.add(Fault::on(Verb::List).resource("configmaps").answer(410).times(1));
-    assert!(matches!(all(&source, ListRequest::default()).await, Err(ListError::Expired(_))));
+    assert!(matches!(list_all(&source, ListRequest::default()).await, Err(ListError::Expired(_))));
 
     let mut watch = source.watch(WatchRequest::new(WatchFrom::After("0".into()))).await.unwrap();
     for _ in 0..50 {
@@ -156,7 +156,7 @@ async fn what_breaks_off_is_told_as_such() {
     assert_eq!(why.to_string(), format!("{request}: connection lost while reading the response"));
 
     world.server.stop().await;
-    let error = all(&source, ListRequest::default()).await.unwrap_err();
+    let error = list_all(&source, ListRequest::default()).await.unwrap_err();
     let ListError::ConnectionRefused(why) = error else { panic!("{error:?}") };
     assert!(why.to_string().starts_with(&format!("{request}: failed to connect to ")), "{why}");
 }

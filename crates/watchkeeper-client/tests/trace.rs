@@ -1,4 +1,4 @@
-//! What a client says in traces, and what it never says.
+//! Traces and logs of a client, and what they never contain.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod support;
@@ -20,34 +20,34 @@ use watchkeeper_client::config::{Authorization, Exec};
 use watchkeeper_client::rest::{Content, Limiter};
 use watchkeeper_client::{Config, RestClient, Transport};
 
-/// Keeps everything that is said, at every level and by every crate.
+/// Records all spans and events, at every level and from every crate.
 #[derive(Clone, Default)]
-struct Ear {
-    heard: Arc<Mutex<Vec<String>>>,
+struct Recorder {
+    lines: Arc<Mutex<Vec<String>>>,
     spans: Arc<AtomicU64>,
 }
 
-struct Line<'a>(&'a mut String);
+struct LineVisitor<'a>(&'a mut String);
 
-impl Visit for Line<'_> {
+impl Visit for LineVisitor<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
         write!(self.0, " {field}={value:?}").unwrap();
     }
 }
 
-impl Ear {
-    fn hear(&self, mut line: String, visit: impl FnOnce(&mut dyn Visit)) {
-        visit(&mut Line(&mut line));
-        self.heard.lock().push(line);
+impl Recorder {
+    fn push(&self, mut line: String, visit: impl FnOnce(&mut dyn Visit)) {
+        visit(&mut LineVisitor(&mut line));
+        self.lines.lock().push(line);
     }
 
-    /// The lines that begin so.
-    fn lines(&self, beginning: &str) -> Vec<String> {
-        self.heard.lock().iter().filter(|line| line.starts_with(beginning)).cloned().collect()
+    /// Returns the lines with this prefix.
+    fn lines(&self, prefix: &str) -> Vec<String> {
+        self.lines.lock().iter().filter(|line| line.starts_with(prefix)).cloned().collect()
     }
 }
 
-impl Subscriber for Ear {
+impl Subscriber for Recorder {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
@@ -56,19 +56,19 @@ impl Subscriber for Ear {
         let id = self.spans.fetch_add(1, Ordering::Relaxed) + 1;
         let metadata = span.metadata();
         let line = format!("span {id} {} {} {}", metadata.level(), metadata.target(), metadata.name());
-        self.hear(line, |visit| span.record(visit));
+        self.push(line, |visit| span.record(visit));
         Id::from_u64(id)
     }
 
     fn record(&self, span: &Id, values: &Record<'_>) {
-        self.hear(format!("record {}", span.into_u64()), |visit| values.record(visit));
+        self.push(format!("record {}", span.into_u64()), |visit| values.record(visit));
     }
 
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
         let line = format!("event {} {}", event.metadata().level(), event.metadata().target());
-        self.hear(line, |visit| event.record(visit));
+        self.push(line, |visit| event.record(visit));
     }
 
     fn enter(&self, _: &Id) {}
@@ -83,8 +83,8 @@ fn core(config: &Config) -> RestClient {
 
 #[tokio::test]
 async fn a_request_is_a_span_with_its_code_and_its_attempts() {
-    let ear = Ear::default();
-    let _hearing = tracing::subscriber::set_default(ear.clone());
+    let recorder = Recorder::default();
+    let _guard = tracing::subscriber::set_default(recorder.clone());
     let server = ApiServer::builder().start().await.unwrap();
     let core = core(&support::config(&server)).limited_by(Arc::new(Limiter::new(10.0, 1)));
     let host = core.transport().host().to_owned();
@@ -92,41 +92,41 @@ async fn a_request_is_a_span_with_its_code_and_its_attempts() {
     let get = core.get().namespace("default").resource("configmaps").name("a").param("pretty", "hunter5");
     get.send().await.unwrap_err();
 
-    let span = ear.lines("span").into_iter().find(|line| line.contains(" request ")).unwrap();
-    let (id, said) = span["span ".len()..].split_once(' ').unwrap();
+    let span = recorder.lines("span").into_iter().find(|line| line.contains(" request ")).unwrap();
+    let (id, text) = span["span ".len()..].split_once(' ').unwrap();
     assert_eq!(
-        said,
+        text,
         format!(
             "DEBUG watchkeeper_client::rest::call request method=GET host={host:?} \
              template=\"/api/v1/namespaces/{{namespace}}/configmaps/{{name}}?pretty={{value}}\""
         )
     );
-    let records = ear.lines(&format!("record {id} "));
+    let records = recorder.lines(&format!("record {id} "));
     assert_eq!(
         records,
         ["attempts=1", "code=\"429\"", "attempts=2", "code=\"404\""].map(|it| format!("record {id} {it}"))
     );
-    let again = ear.lines("event DEBUG watchkeeper_client::rest::send");
+    let retries = recorder.lines("event DEBUG watchkeeper_client::rest::send");
     assert_eq!(
-        again,
+        retries,
         ["event DEBUG watchkeeper_client::rest::send message=retrying request \
           request=GET /api/v1/namespaces/default/configmaps/a retries=1 wait=1s"]
     );
-    assert!(ear.lines("event DEBUG watchkeeper_client::rest::call").is_empty(), "no wait was long");
+    assert!(recorder.lines("event DEBUG watchkeeper_client::rest::call").is_empty(), "no wait was long");
     for _ in 0..2 {
         core.get().resource("pods").send().await.unwrap();
     }
-    let waited = ear.lines("event DEBUG watchkeeper_client::rest::call");
-    assert!(!waited.is_empty(), "there is one token in a tenth of a second");
-    assert!(waited.iter().all(|line| line.contains("has waited for the client's own limiter")), "{waited:?}");
+    let waited = recorder.lines("event DEBUG watchkeeper_client::rest::call");
+    assert!(!waited.is_empty(), "there are ten tokens per second");
+    assert!(waited.iter().all(|line| line.contains("delayed by the client-side rate limiter")), "{waited:?}");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn credentials_and_values_are_never_said_whoever_speaks() {
+async fn credentials_and_values_are_never_logged() {
     const TOKEN: &str = "t0ken-of-the-test";
-    let ear = Ear::default();
-    let _hearing = tracing::subscriber::set_default(ear.clone());
+    let recorder = Recorder::default();
+    let _guard = tracing::subscriber::set_default(recorder.clone());
     for is_plain in [false, true] {
         let mut builder = ApiServer::builder().token(TOKEN).anonymous(Anonymous::default());
         if is_plain {
@@ -155,13 +155,13 @@ async fn credentials_and_values_are_never_said_whoever_speaks() {
         }
         server.stop().await;
     }
-    let heard = ear.heard.lock().join("\n");
-    assert!(heard.contains("watchkeeper_client"), "somebody has spoken");
+    let lines = recorder.lines.lock().join("\n");
+    assert!(lines.contains("watchkeeper_client"), "nothing was logged");
     let encoded = base64::engine::general_purpose::STANDARD.encode("me:p4ssword-of-the-test");
     for secret in
         [TOKEN, "p4ssword-of-the-test", &encoded, "v4lue-of-the-plugin", "qu3ry-value", "Bearer", "Basic "]
     {
-        let said: Vec<&str> = heard.lines().filter(|line| line.contains(secret)).collect();
-        assert!(said.is_empty(), "{secret:?}: {said:#?}");
+        let leaks: Vec<&str> = lines.lines().filter(|line| line.contains(secret)).collect();
+        assert!(leaks.is_empty(), "{secret:?}: {leaks:#?}");
     }
 }

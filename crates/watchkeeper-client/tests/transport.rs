@@ -39,11 +39,11 @@ async fn create_config_map(transport: &Transport, name: &str) {
 async fn requests_share_one_http2_connection() {
     let server = ApiServer::builder().start().await.unwrap();
     let transport = transport(&server);
-    let asked = (0..20).map(|_| transport.send(get("/version")));
-    for answer in futures_util::future::join_all(asked).await {
-        let answer = answer.unwrap();
-        assert_eq!(answer.version(), http::Version::HTTP_2);
-        let body = answer.into_body().bytes().await.unwrap();
+    let requests = (0..20).map(|_| transport.send(get("/version")));
+    for response in futures_util::future::join_all(requests).await {
+        let response = response.unwrap();
+        assert_eq!(response.version(), http::Version::HTTP_2);
+        let body = response.into_body().bytes().await.unwrap();
         assert!(serde_json::from_slice::<Value>(&body).unwrap()["gitVersion"].is_string());
     }
     assert_eq!(transport.connections(), 1);
@@ -51,30 +51,30 @@ async fn requests_share_one_http2_connection() {
 }
 
 #[tokio::test]
-async fn credentials_do_not_go_over_plain_http_unless_told_so() {
+async fn credentials_are_not_sent_over_plain_http_unless_allowed() {
     let server = ApiServer::builder().plain_http().start().await.unwrap();
-    let ask = async |plain_credentials: bool| {
+    let status = async |plain_credentials: bool| {
         let mut config = config(&server);
         config.plain_credentials = plain_credentials;
         let credentials = Arc::new(Fixed::token(&server.token().into()).unwrap());
         let transport = Transport::new(&config, credentials).unwrap();
         transport.send(get("/api/v1/namespaces")).await.unwrap().status()
     };
-    assert_eq!(ask(false).await, StatusCode::UNAUTHORIZED);
-    assert_eq!(ask(true).await, StatusCode::OK);
+    assert_eq!(status(false).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(status(true).await, StatusCode::OK);
     server.stop().await;
 }
 
 #[tokio::test]
-async fn an_http1_connection_is_used_again() {
+async fn an_http1_connection_is_reused() {
     let server = ApiServer::builder().plain_http().start().await.unwrap();
     let transport = transport(&server);
     for _ in 0..10 {
-        let answer = transport.send(get("/version")).await.unwrap();
-        assert_eq!(answer.version(), http::Version::HTTP_11);
-        answer.into_body().bytes().await.unwrap();
+        let response = transport.send(get("/version")).await.unwrap();
+        assert_eq!(response.version(), http::Version::HTTP_11);
+        response.into_body().bytes().await.unwrap();
     }
-    assert!(transport.connections() <= 2, "{} connections for requests in turn", transport.connections());
+    assert!(transport.connections() <= 2, "{} connections for sequential requests", transport.connections());
     server.stop().await;
 }
 
@@ -85,9 +85,9 @@ async fn three_hundred_watches_are_opened_served_and_closed() {
     let mut watches = Vec::new();
     for _ in 0..300 {
         let path = "/api/v1/namespaces/default/configmaps?watch=true&resourceVersion=0";
-        let answer = transport.send(get(path)).await.unwrap();
-        assert_eq!(answer.status(), StatusCode::OK);
-        watches.push(answer.into_body());
+        let response = transport.send(get(path)).await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        watches.push(response.into_body());
     }
     let connections = transport.connections();
     assert!((1..=6).contains(&connections), "{connections} connections for 300 watches");
@@ -106,11 +106,11 @@ async fn three_hundred_watches_are_opened_served_and_closed() {
     drop(watches);
     until(|| transport.connections() == 1).await;
     drop(transport);
-    server.stop().await; // it waits for its connections
+    server.stop().await; // waits for its connections
 }
 
 #[tokio::test]
-async fn answers_are_decompressed() {
+async fn responses_are_decompressed() {
     let server = ApiServer::builder().start().await.unwrap();
     let transport = transport(&server);
     let big = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "big"},
@@ -120,33 +120,33 @@ async fn answers_are_decompressed() {
         .body(Body::from(big.to_string()))
         .unwrap();
     assert_eq!(transport.send(request).await.unwrap().status(), StatusCode::CREATED);
-    let answer = transport.send(get("/api/v1/namespaces/default/configmaps/big")).await.unwrap();
+    let response = transport.send(get("/api/v1/namespaces/default/configmaps/big")).await.unwrap();
     assert!(
-        !answer.headers().contains_key("content-encoding"),
-        "what is in the body is what the headers say"
+        !response.headers().contains_key("content-encoding"),
+        "the headers describe the decompressed body"
     );
-    let read: Value = serde_json::from_slice(&answer.into_body().bytes().await.unwrap()).unwrap();
+    let read: Value = serde_json::from_slice(&response.into_body().bytes().await.unwrap()).unwrap();
     assert_eq!(read["data"]["text"].as_str().unwrap().len(), 400_000);
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_or_not_believed_is_named() {
+async fn an_unreachable_or_untrusted_server_is_named() {
     let server = ApiServer::builder().start().await.unwrap();
-    let mut wary = config(&server);
-    wary.authorities = Authorities::System;
-    let address = wary.server.authority().unwrap().to_string();
-    let wary = Transport::new(&wary, Arc::new(Fixed::none())).unwrap();
-    let error = wary.send(get("/version")).await.unwrap_err();
-    assert!(error.to_string().starts_with(&format!("TLS with {address}: ")), "{error}");
+    let mut strict = config(&server);
+    strict.authorities = Authorities::System;
+    let address = strict.server.authority().unwrap().to_string();
+    let strict = Transport::new(&strict, Arc::new(Fixed::none())).unwrap();
+    let error = strict.send(get("/version")).await.unwrap_err();
+    assert!(error.to_string().starts_with(&format!("TLS handshake with {address} failed: ")), "{error}");
     assert!(!error.was_sent() && !error.is_refused());
 
-    let careless = {
+    let insecure = {
         let mut config = config(&server);
         config.authorities = Authorities::Anybody;
         Transport::new(&config, Arc::new(Fixed::none())).unwrap()
     };
-    assert_eq!(careless.send(get("/version")).await.unwrap().status(), StatusCode::OK);
+    assert_eq!(insecure.send(get("/version")).await.unwrap().status(), StatusCode::OK);
 
     let gone = transport(&server);
     server.stop().await;
@@ -155,7 +155,7 @@ async fn a_server_that_is_not_there_or_not_believed_is_named() {
     assert!(error.is_refused());
 }
 
-/// Returns once the condition holds.
+/// Waits until the condition holds.
 async fn until(condition: impl Fn() -> bool) {
     while !condition() {
         tokio::task::yield_now().await;
@@ -163,7 +163,7 @@ async fn until(condition: impl Fn() -> bool) {
 }
 
 #[tokio::test]
-async fn what_is_sent_on_stays_compressed_if_the_request_says_so() {
+async fn a_forwarded_response_stays_compressed_if_the_request_accepts_it() {
     let server = ApiServer::builder().start().await.unwrap();
     let transport = transport(&server);
     let data = json!({"a": "compressible ".repeat(20_000)});
@@ -178,9 +178,9 @@ async fn what_is_sent_on_stays_compressed_if_the_request_says_so() {
         if let Some(encoding) = encoding {
             request.headers_mut().insert("accept-encoding", encoding.parse().unwrap());
         }
-        let answer = transport.forward(request).await.unwrap();
-        let compressed = answer.headers().contains_key("content-encoding");
-        (compressed, answer.into_body().bytes().await.unwrap().starts_with(&[0x1f, 0x8b]))
+        let response = transport.forward(request).await.unwrap();
+        let compressed = response.headers().contains_key("content-encoding");
+        (compressed, response.into_body().bytes().await.unwrap().starts_with(&[0x1f, 0x8b]))
     };
     assert_eq!(list(Some("gzip")).await, (true, true));
     assert_eq!(list(None).await, (false, false));

@@ -1,4 +1,4 @@
-//! A server that ends an HTTP/2 connection, or refuses a request on it.
+//! HTTP/2 servers that close a connection or refuse a stream.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,45 +16,45 @@ use watchkeeper_client::rest::{Request, RequestError, Retries};
 
 use super::core;
 
-/// Frames of HTTP/2.
+/// HTTP/2 frame types.
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const GOAWAY: u8 = 7;
 
-/// What a server does when a request has come, on the stream of this number.
+/// The server's reaction to a request.
 #[derive(Debug, Clone, Copy)]
 enum Act {
-    /// 200, and `{}`.
-    Answer,
-    /// Goes away, and has looked at all requests up to this one: at none with 0.
+    /// Responds with 200 and `{}`.
+    Respond,
+    /// Sends GOAWAY with this last stream id; 0 if no request was processed.
     GoAway { after: u32, code: u32 },
-    /// Resets the request with this code.
+    /// Resets the stream with this code.
     Reset { code: u32 },
 }
 
 struct Server {
     address: SocketAddr,
     authority: Authority,
-    asked: Arc<AtomicUsize>,
+    requests: Arc<AtomicUsize>,
 }
 
 impl Server {
-    /// Does one act for each request, and the last one for all that come after.
+    /// Performs one act per request, and repeats the last one.
     async fn start(acts: &'static [Act]) -> Self {
         let authority = Authority::generate().unwrap();
         let tls = authority.serve(&authority.vouch_for_server(&[]).unwrap()).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let asked = Arc::new(AtomicUsize::new(0));
-        let count = asked.clone();
+        let requests = Arc::new(AtomicUsize::new(0));
+        let count = requests.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let stream = TlsAcceptor::from(tls.clone()).accept(stream).await.unwrap();
                 tokio::spawn(serve(stream, acts, count.clone()));
             }
         });
-        Self { address, authority, asked }
+        Self { address, authority, requests }
     }
 
     fn config(&self) -> Config {
@@ -64,8 +64,8 @@ impl Server {
         config
     }
 
-    fn asked(&self) -> usize {
-        self.asked.load(Ordering::SeqCst)
+    fn requests(&self) -> usize {
+        self.requests.load(Ordering::SeqCst)
     }
 }
 
@@ -94,8 +94,8 @@ async fn serve(
             HEADERS => {
                 let number = count.fetch_add(1, Ordering::SeqCst);
                 match acts[number.min(acts.len() - 1)] {
-                    Act::Answer => {
-                        // :status 200, and content-type by its place in the static table.
+                    Act::Respond => {
+                        // :status 200, and content-type by its index in the static table.
                         let json = b"application/json";
                         let headers = [&[0x88, 0x5f, json.len() as u8], json.as_slice()].concat();
                         stream.write_all(&frame(HEADERS, 4, id, &headers)).await.ok()?;
@@ -129,56 +129,55 @@ fn post(server: &Server) -> Request {
 }
 
 #[tokio::test]
-async fn what_the_server_has_not_looked_at_goes_over_another_connection_whatever_it_is() {
+async fn an_unprocessed_request_is_retried_on_another_connection_whatever_its_verb() {
     for acts in [
-        &[GONE, Act::Answer],
-        &[Act::GoAway { after: 0, code: ENHANCE_YOUR_CALM }, Act::Answer],
-        &[Act::Reset { code: REFUSED_STREAM }, Act::Answer],
+        &[GONE, Act::Respond],
+        &[Act::GoAway { after: 0, code: ENHANCE_YOUR_CALM }, Act::Respond],
+        &[Act::Reset { code: REFUSED_STREAM }, Act::Respond],
     ] {
         let server = Server::start(acts).await;
         let stored: Value = post(&server).retries(Retries::NONE).send().await.unwrap().into().unwrap();
-        assert_eq!((stored, server.asked()), (json!({}), 2), "{acts:?}");
+        assert_eq!((stored, server.requests()), (json!({}), 2), "{acts:?}");
     }
 }
 
 #[tokio::test]
-async fn a_server_that_always_goes_away_is_left_and_nothing_was_done() {
+async fn retries_of_unprocessed_requests_are_limited() {
     for acts in [&[GONE], &[Act::Reset { code: REFUSED_STREAM }]] {
         let server = Server::start(acts).await;
         let error = post(&server).send().await.unwrap_err();
         let expected = "POST /api/v1/namespaces/ns/configmaps: request was not processed by the server";
-        assert_eq!((error.to_string().as_str(), server.asked()), (expected, 4), "{acts:?}");
+        assert_eq!((error.to_string().as_str(), server.requests()), (expected, 4), "{acts:?}");
         assert!(!error.may_have_happened());
     }
 }
 
-/// Nobody can know what became of it.
+/// The request may have been processed.
 #[tokio::test]
-async fn what_the_server_may_have_looked_at_is_not_sent_twice() {
+async fn a_request_that_may_have_been_processed_is_not_sent_twice() {
     for acts in [
-        &[Act::GoAway { after: 1, code: NO_ERROR }, Act::Answer],
-        &[Act::Reset { code: INTERNAL_ERROR }, Act::Answer],
+        &[Act::GoAway { after: 1, code: NO_ERROR }, Act::Respond],
+        &[Act::Reset { code: INTERNAL_ERROR }, Act::Respond],
     ] {
         let server = Server::start(acts).await;
         let error = post(&server).send().await.unwrap_err();
-        let expected =
-            "POST /api/v1/namespaces/ns/configmaps: connection lost before the response";
-        assert_eq!((error.to_string().as_str(), server.asked()), (expected, 1), "{acts:?}");
+        let expected = "POST /api/v1/namespaces/ns/configmaps: connection lost before the response";
+        assert_eq!((error.to_string().as_str(), server.requests()), (expected, 1), "{acts:?}");
         assert!(error.may_have_happened());
 
-        // A GET is tried again by the REST client, after a second.
+        // The REST client retries a GET, after a second.
         let server = Server::start(acts).await;
         core(&server.config()).get().resource("pods").send().await.unwrap();
-        assert_eq!(server.asked(), 2, "{acts:?}");
+        assert_eq!(server.requests(), 2, "{acts:?}");
     }
 }
 
 #[tokio::test]
-async fn a_body_that_is_a_stream_is_not_sent_twice_but_it_is_known_that_nothing_was_done() {
+async fn a_streaming_body_is_not_sent_twice_but_known_to_be_unprocessed() {
     use watchkeeper_client::transport::Body;
-    let server = Server::start(&[GONE, Act::Answer]).await;
+    let server = Server::start(&[GONE, Act::Respond]).await;
     let put = core(&server.config()).put().resource("nodes").name("a");
     let error = put.body_stream(Body::stream(Body::from("{}"))).send().await.unwrap_err();
     assert!(matches!(error, RequestError::Transport { .. }) && !error.may_have_happened(), "{error:?}");
-    assert_eq!(server.asked(), 1);
+    assert_eq!(server.requests(), 1);
 }

@@ -1,12 +1,11 @@
-//! What a client does when the network or the server fails: how each failure ends, within which time, and
-//! what it is called.
+//! Network and server failures: how each one ends, within which time, and with which error.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 #[path = "../support/mod.rs"]
 mod support;
 
-mod answers;
 mod goaway;
+mod responses;
 mod retries;
 mod scripted;
 mod tls;

@@ -1,4 +1,4 @@
-//! A server that does what it is told, whatever it is asked.
+//! A server with scripted reactions.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,56 +9,56 @@ use tokio::net::{TcpListener, TcpStream};
 use watchkeeper_client::Config;
 use watchkeeper_client::config::Proxy;
 
-/// What it does once it has read a request.
+/// The server's reaction to a request.
 #[derive(Clone)]
 pub(crate) enum Act {
-    /// Sends these bytes, and ends the connection.
-    Say(Vec<u8>),
-    /// Ends the connection with RST.
+    /// Sends these bytes and closes the connection.
+    Send(Vec<u8>),
+    /// Resets the connection.
     Reset,
-    /// Sends these bytes, and then the others again and again, for as long as the client takes them.
+    /// Sends the first bytes, then repeats the second until the client stops reading.
     Repeat(Vec<u8>, Vec<u8>),
-    /// Nothing, and never.
+    /// Never responds.
     Hang,
 }
 
-/// An answer with a length, after which the connection is closed.
-pub(crate) fn answer(code: u16, headers: &str, body: impl AsRef<[u8]>) -> Act {
+/// A response with a content length, after which the connection is closed.
+pub(crate) fn response(code: u16, headers: &str, body: impl AsRef<[u8]>) -> Act {
     let body = body.as_ref();
     let length = body.len();
     let head = format!("HTTP/1.1 {code} X\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n");
-    Act::Say([head.as_bytes(), body].concat())
+    Act::Send([head.as_bytes(), body].concat())
 }
 
-/// A server of plain HTTP/1.1.
+/// A plain HTTP/1.1 server.
 pub(crate) struct Scripted {
     pub(crate) address: SocketAddr,
-    asked: Arc<AtomicUsize>,
+    requests: Arc<AtomicUsize>,
     sent: Arc<AtomicUsize>,
 }
 
 impl Scripted {
-    /// Does one act for each request, and the last one for all that come after.
+    /// Performs one act per request, and repeats the last one.
     pub(crate) async fn start(acts: Vec<Act>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (asked, sent) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let (count, bytes) = (asked.clone(), sent.clone());
+        let (requests, sent) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (count, bytes) = (requests.clone(), sent.clone());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (acts, count, bytes) = (acts.clone(), count.clone(), bytes.clone());
                 tokio::spawn(serve(stream, acts, count, bytes));
             }
         });
-        Self { address, asked, sent }
+        Self { address, requests, sent }
     }
 
-    /// How many requests there were.
-    pub(crate) fn asked(&self) -> usize {
-        self.asked.load(Ordering::SeqCst)
+    /// Returns the number of requests received.
+    pub(crate) fn requests(&self) -> usize {
+        self.requests.load(Ordering::SeqCst)
     }
 
-    /// How many bytes were taken of what is sent again and again.
+    /// Returns the number of repeated bytes sent.
     pub(crate) fn sent(&self) -> usize {
         self.sent.load(Ordering::SeqCst)
     }
@@ -68,7 +68,7 @@ impl Scripted {
     }
 }
 
-/// The config of a server of plain HTTP.
+/// A config for a plain HTTP server.
 pub(crate) fn plain(address: SocketAddr) -> Config {
     let mut config = Config::new(format!("http://{address}").parse().unwrap());
     config.proxy = Proxy::Direct;
@@ -81,8 +81,8 @@ async fn serve(mut stream: TcpStream, acts: Vec<Act>, count: Arc<AtomicUsize>, s
     }
     let number = count.fetch_add(1, Ordering::SeqCst);
     match &acts[number.min(acts.len() - 1)] {
-        Act::Say(bytes) => {
-            let _ = stream.write_all(bytes).await; // the client may have had enough
+        Act::Send(bytes) => {
+            let _ = stream.write_all(bytes).await; // the client may be gone
             let _ = stream.shutdown().await;
             while stream.read(&mut [0; 1024]).await.is_ok_and(|count| count > 0) {}
         }
@@ -97,7 +97,7 @@ async fn serve(mut stream: TcpStream, acts: Vec<Act>, count: Arc<AtomicUsize>, s
     }
 }
 
-/// Reads a request and its body; false if there is none.
+/// Reads a request and its body; returns false if there is none.
 pub(crate) async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> bool {
     let mut text = Vec::new();
     loop {

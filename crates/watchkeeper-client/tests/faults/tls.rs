@@ -1,4 +1,4 @@
-//! Servers that are not believed.
+//! Untrusted servers and TLS failures.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,46 +16,46 @@ use watchkeeper_client::config::{Authorities, Proxy};
 use watchkeeper_client::rest::RequestError;
 use watchkeeper_testkit::{FaultProxy, Trouble, Way};
 
-use super::scripted::{Act, answer, plain, read_request};
+use super::scripted::{Act, plain, read_request, response};
 use super::{core, support};
 
-/// Why `GET /version` is not even asked, at once.
-async fn refusal(config: &Config) -> String {
-    let begun = Instant::now();
+/// Returns the TLS error of `GET /version`, which must fail without a retry.
+async fn tls_error(config: &Config) -> String {
+    let started = Instant::now();
     let error = core(config).get().abs_path("/version").send().await.unwrap_err();
-    assert!(begun.elapsed() < Duration::from_millis(900), "{error} was tried again");
+    assert!(started.elapsed() < Duration::from_millis(900), "{error} was retried");
     assert!(matches!(error, RequestError::Transport { .. }) && !error.may_have_happened(), "{error:?}");
-    let start = format!("GET /version: TLS with {}: ", config.server.authority().unwrap());
+    let start = format!("GET /version: TLS handshake with {} failed: ", config.server.authority().unwrap());
     let text = error.to_string();
     text.strip_prefix(&start).unwrap_or_else(|| panic!("{text}")).to_owned()
 }
 
 #[tokio::test]
-async fn a_server_of_another_authority_is_not_asked() {
+async fn a_server_of_another_authority_is_rejected() {
     let server = ApiServer::builder().start().await.unwrap();
     let other = ApiServer::builder().start().await.unwrap();
     let mut config = support::config(&server);
     config.authorities = Authorities::Pem(other.ca_pem().unwrap().to_owned());
-    let why = refusal(&config).await;
+    let why = tls_error(&config).await;
     assert!(why.contains("BadSignature") || why.contains("UnknownIssuer"), "{why}");
     other.stop().await;
     server.stop().await;
 }
 
 #[tokio::test]
-async fn the_name_that_a_certificate_must_have_can_be_another_than_that_of_the_address() {
+async fn the_expected_server_name_can_differ_from_the_address() {
     let server = ApiServer::builder().start().await.unwrap();
     let mut config = support::config(&server);
     config.tls_server_name = Some("kubernetes.default.svc".to_owned());
     core(&config).get().abs_path("/version").send().await.unwrap();
     config.tls_server_name = Some("elsewhere.example".to_owned());
-    let why = refusal(&config).await;
+    let why = tls_error(&config).await;
     assert!(why.contains("elsewhere.example"), "{why}");
     server.stop().await;
 }
 
-/// A server whose certificate, for 127.0.0.1, holds within these years; and who vouches for it.
-async fn server_of_years(from: i32, to: i32) -> (SocketAddr, String) {
+/// A server whose certificate for 127.0.0.1 is valid in these years; returns its address and authority.
+async fn server_valid_in(from: i32, to: i32) -> (SocketAddr, String) {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let key = KeyPair::generate().unwrap();
@@ -81,7 +81,7 @@ async fn server_of_years(from: i32, to: i32) -> (SocketAddr, String) {
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             let Ok(mut stream) = acceptor.accept(stream).await else { continue };
-            if let Act::Say(bytes) = answer(200, "", "{}")
+            if let Act::Send(bytes) = response(200, "", "{}")
                 && read_request(&mut stream).await
             {
                 let _ = stream.write_all(&bytes).await; // the client may be gone
@@ -92,18 +92,18 @@ async fn server_of_years(from: i32, to: i32) -> (SocketAddr, String) {
 }
 
 #[tokio::test]
-async fn a_certificate_holds_in_its_time_only() {
+async fn a_certificate_is_rejected_outside_its_validity_period() {
     for (from, to, expected) in [(2000, 2001, "Expired"), (2900, 2901, "NotValidYet"), (2000, 2900, "")] {
-        let (address, authority) = server_of_years(from, to).await;
+        let (address, authority) = server_valid_in(from, to).await;
         let mut config = Config::new(format!("https://{address}").parse().unwrap());
         config.proxy = Proxy::Direct;
         config.authorities = Authorities::Pem(authority);
         match expected {
             "" => drop(core(&config).get().abs_path("/version").send().await.unwrap()),
             _ => {
-                let why = refusal(&config).await.to_lowercase().replace(' ', "");
+                let why = tls_error(&config).await.to_lowercase().replace(' ', "");
                 assert!(why.contains(&expected.to_lowercase()), "{why}");
-                config.authorities = Authorities::Anybody; // insecure-skip-tls-verify: it does not matter
+                config.authorities = Authorities::Anybody; // insecure-skip-tls-verify ignores the dates
                 core(&config).get().abs_path("/version").send().await.unwrap();
             }
         }
@@ -111,7 +111,7 @@ async fn a_certificate_holds_in_its_time_only() {
 }
 
 #[tokio::test]
-async fn a_server_that_speaks_plain_http_is_found_out() {
+async fn plain_http_instead_of_tls_is_an_error() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -122,24 +122,24 @@ async fn a_server_that_speaks_plain_http_is_found_out() {
     });
     let mut config = Config::new(format!("https://{address}").parse().unwrap());
     config.proxy = Proxy::Direct;
-    let why = refusal(&config).await;
+    let why = tls_error(&config).await;
     assert!(why.contains("InvalidContentType"), "{why}");
 }
 
-/// As in client-go, TLS has a time of its own; from the moment on in which nothing comes the clock is ours.
+/// As in client-go, the TLS handshake has its own timeout. The clock is paused once nothing arrives.
 #[tokio::test]
-async fn a_server_that_says_nothing_to_tls_is_left_after_ten_seconds() {
+async fn a_silent_tls_server_times_out_after_ten_seconds() {
     let server = ApiServer::builder().start().await.unwrap();
     let proxy = FaultProxy::start(server.address()).await.unwrap();
     proxy.to_come(Trouble::stall(Way::Both));
     let mut config = support::config(&server);
     config.server = proxy.url(server.url()).parse().unwrap();
-    let asking = tokio::spawn(core(&config).get().abs_path("/version").send());
+    let request = tokio::spawn(core(&config).get().abs_path("/version").send());
     proxy.stalled(1).await;
     tokio::time::pause();
-    let begun = tokio::time::Instant::now();
-    let error = asking.await.unwrap().unwrap_err();
-    let after = begun.elapsed();
+    let started = tokio::time::Instant::now();
+    let error = request.await.unwrap().unwrap_err();
+    let after = started.elapsed();
     tokio::time::resume();
     let expected = format!("GET /version: connecting to {} timed out after 10s", proxy.address());
     assert_eq!(error.to_string(), expected);
@@ -149,7 +149,7 @@ async fn a_server_that_says_nothing_to_tls_is_left_after_ten_seconds() {
 }
 
 #[tokio::test]
-async fn a_connection_may_take_no_longer_than_the_config_says() {
+async fn the_connect_timeout_is_configurable() {
     let server = ApiServer::builder().start().await.unwrap();
     let proxy = FaultProxy::start(server.address()).await.unwrap();
     proxy.to_come(Trouble::stall(Way::Both));
@@ -164,12 +164,12 @@ async fn a_connection_may_take_no_longer_than_the_config_says() {
     server.stop().await;
 }
 
-/// And the other way round: what a TLS server says to plain HTTP is no HTTP, and not worth a second try.
+/// A TLS alert in response to plain HTTP is not retried.
 #[tokio::test]
-async fn a_server_that_speaks_tls_is_found_out() {
-    let (address, _) = server_of_years(2000, 2900).await;
-    let begun = Instant::now();
+async fn tls_instead_of_plain_http_is_an_error() {
+    let (address, _) = server_valid_in(2000, 2900).await;
+    let started = Instant::now();
     let error = core(&plain(address)).get().abs_path("/version").send().await.unwrap_err();
     assert_eq!(error.to_string(), "GET /version: invalid HTTP response");
-    assert!(begun.elapsed() < Duration::from_millis(900));
+    assert!(started.elapsed() < Duration::from_millis(900));
 }

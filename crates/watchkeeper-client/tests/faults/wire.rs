@@ -1,4 +1,4 @@
-//! What breaks between the client and the server.
+//! Network failures between client and server.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use watchkeeper_testkit::{Fault, FaultProxy, Requests, TestCluster, Trouble, Ver
 
 use super::{core, support};
 
-/// Each of tokio's timers may be late by a millisecond.
+/// Tokio's timers have a resolution of a millisecond.
 const TICK: Duration = Duration::from_millis(10);
 
 struct World {
@@ -25,7 +25,7 @@ impl World {
         Self::of(TestCluster::start().await.unwrap()).await
     }
 
-    /// Of HTTP/1.1.
+    /// With HTTP/1.1.
     async fn plain() -> Self {
         Self::of(TestCluster::of(ApiServer::builder().plain_http()).await.unwrap()).await
     }
@@ -50,7 +50,7 @@ impl World {
         self.cluster.create(object).await.unwrap();
     }
 
-    /// A watch that has told of one object.
+    /// Opens a watch and receives one event.
     async fn watch(&self) -> watchkeeper_client::transport::Body {
         self.create("seen", 10).await;
         let watch = self.list().param("watch", "true").open_watch().await.unwrap();
@@ -73,7 +73,7 @@ fn config(cluster: &TestCluster, proxy: &FaultProxy) -> Config {
     config
 }
 
-/// A text that gzip does not make much smaller.
+/// Text that gzip cannot compress well.
 fn noise(size: usize) -> String {
     let mut state = 1u64;
     let mut next = || {
@@ -84,7 +84,7 @@ fn noise(size: usize) -> String {
 }
 
 #[tokio::test]
-async fn a_server_that_is_away_is_named_and_found_again_when_it_is_back() {
+async fn an_unreachable_server_is_named_and_used_again_when_it_is_back() {
     let world = World::start().await;
     world.proxy.refuse().await.unwrap();
     let error = world.list().send().await.unwrap_err();
@@ -97,7 +97,7 @@ async fn a_server_that_is_away_is_named_and_found_again_when_it_is_back() {
 }
 
 #[tokio::test]
-async fn a_list_whose_connection_is_reset_half_way_has_failed_and_says_so() {
+async fn a_list_interrupted_half_way_is_an_error() {
     for trouble in [Trouble::reset(), Trouble::cut()] {
         for world in [World::start().await, World::plain().await] {
             world.create("big", 400_000).await;
@@ -115,10 +115,10 @@ async fn a_list_whose_connection_is_reset_half_way_has_failed_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_get_whose_connection_is_lost_before_the_answer_is_tried_again_and_a_post_is_not() {
+async fn a_get_is_retried_after_a_lost_connection_and_a_post_is_not() {
     let world = World::start().await;
     world.list().send().await.unwrap();
-    world.proxy.now(Trouble::reset().after(1)); // the first byte of any answer
+    world.proxy.now(Trouble::reset().after(1)); // at the first byte of any response
     world.list().send().await.unwrap();
     assert_eq!(world.proxy.counts().connections, 2);
 
@@ -130,38 +130,37 @@ async fn a_get_whose_connection_is_lost_before_the_answer_is_tried_again_and_a_p
     let expected = format!("POST {}: connection lost before the response", world.path());
     assert_eq!(error.to_string(), expected);
     assert!(error.may_have_happened());
-    assert_eq!(world.proxy.counts().connections, 2, "nobody has tried again");
+    assert_eq!(world.proxy.counts().connections, 2, "not retried");
     world.stop().await;
 }
 
-/// T2, of HTTP/2. From the moment on in which nothing comes any more the clock is ours: what happens then is
-/// the work of timers alone.
+/// `transport.T2` for HTTP/2. The clock is paused once nothing arrives: from then on only timers run.
 #[tokio::test]
-async fn a_watch_whose_connection_is_silently_dead_ends_within_its_time() {
+async fn a_watch_on_a_silent_connection_ends_in_time() {
     let world = World::start().await;
     let mut watch = world.watch().await;
     world.proxy.now(Trouble::stall(Way::Both));
     world.proxy.stalled(1).await;
 
     tokio::time::pause();
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let error = watch.chunk().await.unwrap_err();
-    let after = begun.elapsed();
+    let after = started.elapsed();
     tokio::time::resume();
     assert!(matches!(error, BodyError::Lost(_)), "{error:?}");
     assert!(after <= DEAD_AFTER + TICK, "{after:?}");
-    assert!(after >= DEAD_AFTER - Duration::from_secs(5), "{after:?}: a live one must have time to say so");
+    assert!(after >= DEAD_AFTER - Duration::from_secs(5), "{after:?}: too early for a slow but live connection");
 
-    // The connection is given up: what comes next has another.
+    // The connection is discarded and the next request opens another.
     world.proxy.hung_up(1).await;
     world.list().send().await.unwrap();
     assert_eq!(world.proxy.counts().connections, 2);
     world.stop().await;
 }
 
-/// T2: half of the connection is dead. What we say arrives, and no answer ever does.
+/// `transport.T2` on a half-open connection: requests arrive, responses do not.
 #[tokio::test]
-async fn a_request_on_a_half_open_connection_ends_within_its_time_too() {
+async fn a_request_on_a_half_open_connection_ends_in_time() {
     let world = World::start().await;
     world.list().send().await.unwrap();
     world.proxy.now(Trouble::stall(Way::Answers));
@@ -169,48 +168,47 @@ async fn a_request_on_a_half_open_connection_ends_within_its_time_too() {
     let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
     let post = world.core.post().namespace(world.cluster.namespace()).resource("configmaps");
     tokio::time::pause();
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let error = post.object(&object).send().await.unwrap_err();
-    let after = begun.elapsed();
+    let after = started.elapsed();
     tokio::time::resume();
     let expected = format!("POST {}: connection lost before the response", world.path());
     assert_eq!(error.to_string(), expected);
     assert!(after <= DEAD_AFTER + TICK && error.may_have_happened(), "{after:?}");
-    assert!(world.cluster.object("v1", "ConfigMap", "a").await.unwrap().is_some(), "and it has");
+    assert!(world.cluster.object("v1", "ConfigMap", "a").await.unwrap().is_some(), "it was processed");
     world.stop().await;
 }
 
-/// HTTP/1.1 has no pings. Where the other end still has its power and only says nothing, it is the time
-/// limit of the request that counts.
+/// HTTP/1.1 has no pings: while the other end's kernel is alive, only the request's timeout applies.
 #[tokio::test]
-async fn a_silent_http1_connection_is_left_when_the_time_of_the_request_is_up() {
+async fn a_request_on_a_silent_http1_connection_times_out() {
     let world = World::plain().await;
     world.proxy.to_come(Trouble::stall(Way::Both).times(1));
     let error = world.list().timeout(Duration::from_millis(300)).send().await.unwrap_err();
     assert_eq!(error.to_string(), format!("GET {}: timed out after 0.3s", world.path()));
-    world.proxy.hung_up(1).await; // T5
+    world.proxy.hung_up(1).await; // transport.T5
     world.list().send().await.unwrap();
     assert_eq!(world.proxy.counts().connections, 2);
     world.stop().await;
 }
 
 #[tokio::test]
-async fn an_answer_that_trickles_ends_when_the_time_of_the_request_is_up() {
+async fn a_trickling_response_times_out() {
     for world in [World::start().await, World::plain().await] {
         world.create("big", 100_000).await;
         world.proxy.to_come(Trouble::trickle(16, Duration::from_millis(20)).after(10_000));
-        let begun = Instant::now();
+        let started = Instant::now();
         let error = world.list().timeout(Duration::from_millis(500)).send().await.unwrap_err();
         assert_eq!(error.to_string(), format!("GET {}: timed out after 0.5s", world.path()));
-        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
         assert!(world.proxy.counts().struck == 1 && error.may_have_happened());
         world.stop().await;
     }
 }
 
-/// A server that is slow, but comes to an end, is waited for: nothing but the caller's limit counts.
+/// Only the caller's timeout limits a slow response.
 #[tokio::test]
-async fn an_answer_that_trickles_and_comes_whole_is_an_answer() {
+async fn a_slow_response_is_read_to_its_end() {
     let world = World::start().await;
     world.list().send().await.unwrap();
     world.proxy.now(Trouble::trickle(64, Duration::from_millis(5)));
@@ -220,22 +218,22 @@ async fn an_answer_that_trickles_and_comes_whole_is_an_answer() {
 }
 
 #[tokio::test]
-async fn a_watch_that_the_server_stalls_is_alive_as_long_as_its_connection_is() {
+async fn a_stalled_watch_stays_open_while_its_connection_is_alive() {
     let world = World::start().await;
     let mut watch = world.watch().await;
     world.cluster.faults().stall_watches(&Requests::any());
     world.create("unseen", 10).await;
-    // The connection answers pings: a paused clock would take them for lost, so this is in real time.
+    // Real time: with a paused clock the pings would time out.
     let silent = tokio::time::timeout(Duration::from_millis(500), watch.chunk()).await;
     assert!(silent.is_err(), "{silent:?}");
     world.list().send().await.unwrap();
-    assert_eq!(world.proxy.counts().connections, 1, "the others on the connection do not suffer");
+    assert_eq!(world.proxy.counts().connections, 1, "other requests on the connection are not affected");
     drop(watch);
     world.stop().await;
 }
 
 #[tokio::test]
-async fn a_watch_that_cannot_be_opened_is_tried_again() {
+async fn opening_a_watch_is_retried() {
     let world = World::start().await;
     let cut = world.cluster.faults().add(Fault::on(Verb::Watch).answer(429).times(1));
     let watch = world.list().param("watch", "true").open_watch().await.unwrap();

@@ -1,4 +1,4 @@
-//! Proxies of HTTP and of SOCKS5, which tell what they were asked for.
+//! HTTP and SOCKS5 proxies that record their requests.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,32 +13,32 @@ pub(crate) struct Server {
     seen: Arc<Mutex<Vec<String>>>,
 }
 
-/// What a proxy speaks, and whom it lets through: everybody without a name and password.
+/// The protocol of a proxy, and the credentials that it requires.
 #[derive(Clone)]
-pub(crate) enum Speaks {
-    /// With the value that `Proxy-Authorization` must have.
+pub(crate) enum Protocol {
+    /// With the required `Proxy-Authorization`.
     Http(Option<&'static str>),
     Https(TlsAcceptor, Option<&'static str>),
     Socks(Option<(&'static str, &'static str)>),
 }
 
 impl Server {
-    pub(crate) async fn start(speaks: Speaks) -> Self {
+    pub(crate) async fn start(protocol: Protocol) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let notes = seen.clone();
+        let recorded = seen.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (speaks, notes) = (speaks.clone(), notes.clone());
+                let (protocol, recorded) = (protocol.clone(), recorded.clone());
                 tokio::spawn(async move {
-                    match speaks {
-                        Speaks::Http(must) => http(stream, must, &notes).await,
-                        Speaks::Https(tls, must) => match tls.accept(stream).await {
-                            Ok(stream) => http(stream, must, &notes).await,
+                    match protocol {
+                        Protocol::Http(required) => http(stream, required, &recorded).await,
+                        Protocol::Https(tls, required) => match tls.accept(stream).await {
+                            Ok(stream) => http(stream, required, &recorded).await,
                             Err(_) => None,
                         },
-                        Speaks::Socks(must) => socks(stream, must, &notes).await,
+                        Protocol::Socks(required) => socks(stream, required, &recorded).await,
                     }
                 });
             }
@@ -46,7 +46,7 @@ impl Server {
         Self { address, seen }
     }
 
-    /// What it was asked for, in turn.
+    /// Returns the requests in order.
     pub(crate) fn seen(&self) -> Vec<String> {
         self.seen.lock().clone()
     }
@@ -54,7 +54,7 @@ impl Server {
 
 async fn http(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
-    must: Option<&str>,
+    required: Option<&str>,
     seen: &Mutex<Vec<String>>,
 ) -> Option<()> {
     let mut head = Vec::new();
@@ -63,18 +63,18 @@ async fn http(
     }
     let head = String::from_utf8(head).unwrap();
     let (line, headers) = head.split_once("\r\n").unwrap();
-    let given = headers.lines().find_map(|line| {
+    let authorization = headers.lines().find_map(|line| {
         let (name, value) = line.split_once(": ")?;
         name.eq_ignore_ascii_case("proxy-authorization").then(|| value.to_owned())
     });
     seen.lock().push(line.to_owned());
-    if given.as_deref() != must {
-        let refusal = b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n";
-        stream.write_all(refusal).await.ok()?;
+    if authorization.as_deref() != required {
+        let response = b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n";
+        stream.write_all(response).await.ok()?;
         return stream.shutdown().await.ok();
     }
-    let mut words = line.split(' ');
-    let (method, target) = (words.next()?, words.next()?);
+    let mut parts = line.split(' ');
+    let (method, target) = (parts.next()?, parts.next()?);
     let mut server = match method {
         "CONNECT" => {
             let server = TcpStream::connect(target).await.ok()?;
@@ -82,9 +82,9 @@ async fn http(
             server
         }
         _ => {
-            let place = target.strip_prefix("http://")?;
-            let mut server = TcpStream::connect(&place[..place.find('/')?]).await.ok()?;
-            let path = &place[place.find('/')?..];
+            let rest = target.strip_prefix("http://")?;
+            let mut server = TcpStream::connect(&rest[..rest.find('/')?]).await.ok()?;
+            let path = &rest[rest.find('/')?..];
             server.write_all(head.replacen(target, path, 1).as_bytes()).await.ok()?;
             server
         }
@@ -92,7 +92,11 @@ async fn http(
     copy_bidirectional(&mut stream, &mut server).await.ok().map(drop)
 }
 
-async fn socks(mut stream: TcpStream, must: Option<(&str, &str)>, seen: &Mutex<Vec<String>>) -> Option<()> {
+async fn socks(
+    mut stream: TcpStream,
+    required: Option<(&str, &str)>,
+    seen: &Mutex<Vec<String>>,
+) -> Option<()> {
     async fn text(stream: &mut TcpStream) -> Option<Vec<u8>> {
         let length = stream.read_u8().await.ok()?;
         let mut text = vec![0; length.into()];
@@ -101,18 +105,18 @@ async fn socks(mut stream: TcpStream, must: Option<(&str, &str)>, seen: &Mutex<V
     }
     assert_eq!(stream.read_u8().await.ok()?, 5);
     let methods = text(&mut stream).await?;
-    let method = if must.is_some() { 2 } else { 0 };
+    let method = if required.is_some() { 2 } else { 0 };
     if !methods.contains(&method) {
         return stream.write_all(&[5, 0xff]).await.ok();
     }
     stream.write_all(&[5, method]).await.ok()?;
-    if let Some((user, password)) = must {
+    if let Some((user, password)) = required {
         assert_eq!(stream.read_u8().await.ok()?, 1);
-        let given = (text(&mut stream).await?, text(&mut stream).await?);
-        let is_known = given == (user.as_bytes().to_vec(), password.as_bytes().to_vec());
+        let credentials = (text(&mut stream).await?, text(&mut stream).await?);
+        let is_known = credentials == (user.as_bytes().to_vec(), password.as_bytes().to_vec());
         stream.write_all(&[1, u8::from(!is_known)]).await.ok()?;
         if !is_known {
-            seen.lock().push("a stranger".to_owned());
+            seen.lock().push("rejected".to_owned());
             return None;
         }
     }
@@ -125,7 +129,7 @@ async fn socks(mut stream: TcpStream, must: Option<(&str, &str)>, seen: &Mutex<V
             std::net::Ipv4Addr::from(address).to_string()
         }
         3 => String::from_utf8(text(&mut stream).await?).unwrap(),
-        kind => panic!("an address of kind {kind}"),
+        kind => panic!("address type {kind}"),
     };
     let target = format!("{host}:{}", stream.read_u16().await.ok()?);
     seen.lock().push(format!("SOCKS {target}"));

@@ -1,4 +1,4 @@
-//! Requests that ask for another protocol.
+//! Protocol upgrades.
 
 use http::header::{CONNECTION, UPGRADE};
 use http::{Request, StatusCode, Version};
@@ -9,7 +9,7 @@ use watchkeeper_client::config::Proxy;
 use watchkeeper_client::transport::{Body, TransportError, Upgrade};
 use watchkeeper_client::{Config, Transport};
 
-use super::servers::{Server, Speaks};
+use super::servers::{Protocol, Server};
 use super::{support::config, through};
 
 fn request(path: &str) -> Request<Body> {
@@ -17,7 +17,7 @@ fn request(path: &str) -> Request<Body> {
     request.body(Body::empty()).unwrap()
 }
 
-/// A server that switches, says something at once, and sends back what it gets.
+/// A server that switches protocols, sends a greeting, and echoes what it receives.
 async fn echo() -> Config {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -34,7 +34,7 @@ async fn echo() -> Config {
                     upgrade: echo/1\r\nx-chosen: v5\r\n\r\nhello";
                 stream.write_all(switch.as_bytes()).await.unwrap();
                 let (mut read, mut write) = stream.split();
-                let _ = tokio::io::copy(&mut read, &mut write).await; // until the client has had enough
+                let _ = tokio::io::copy(&mut read, &mut write).await; // until the client disconnects
             });
         }
     });
@@ -44,20 +44,20 @@ async fn echo() -> Config {
 }
 
 #[tokio::test]
-async fn a_server_that_switches_gives_the_connection_to_the_caller() {
+async fn an_upgraded_connection_is_handed_to_the_caller() {
     let mut config = echo().await;
-    let proxy = Server::start(Speaks::Http(None)).await;
-    for way in [Proxy::Direct, through(&format!("http://{}", proxy.address))] {
-        config.proxy = way;
+    let proxy = Server::start(Protocol::Http(None)).await;
+    for route in [Proxy::Direct, through(&format!("http://{}", proxy.address))] {
+        config.proxy = route;
         let transport = Transport::from_config(&config).unwrap();
-        let Upgrade::Switched(answer) = transport.upgrade(request("/exec")).await.unwrap() else {
-            panic!("it was refused")
+        let Upgrade::Switched(response) = transport.upgrade(request("/exec")).await.unwrap() else {
+            panic!("the server did not switch protocols")
         };
-        assert_eq!(answer.headers()["x-chosen"], "v5");
-        let mut stream = answer.into_body();
+        assert_eq!(response.headers()["x-chosen"], "v5");
+        let mut stream = response.into_body();
         let mut text = [0; 5];
         stream.read_exact(&mut text).await.unwrap();
-        assert_eq!(&text, b"hello", "what came with the answer is not lost");
+        assert_eq!(&text, b"hello", "bytes sent with the response are not lost");
         stream.write_all(b"world").await.unwrap();
         stream.read_exact(&mut text).await.unwrap();
         assert_eq!(&text, b"world");
@@ -65,22 +65,22 @@ async fn a_server_that_switches_gives_the_connection_to_the_caller() {
         assert_eq!(stream.read(&mut text).await.unwrap(), 0);
     }
     let address = config.server.authority().unwrap();
-    assert_eq!(proxy.seen(), [format!("CONNECT {address} HTTP/1.1")], "another protocol needs a tunnel");
+    assert_eq!(proxy.seen(), [format!("CONNECT {address} HTTP/1.1")], "an upgrade needs a tunnel");
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_switch_is_heard_and_has_a_connection_of_its_own() {
+async fn without_a_switch_the_response_is_returned_and_the_connection_not_shared() {
     let server = ApiServer::builder().start().await.unwrap();
     let transport = Transport::from_config(&config(&server)).unwrap();
     let shared = transport.send(Request::get("/version").body(Body::empty()).unwrap()).await.unwrap();
     assert_eq!(shared.version(), Version::HTTP_2);
     let path = "/api/v1/namespaces/default/pods/none/exec";
-    let Upgrade::Refused(answer) = transport.upgrade(request(path)).await.unwrap() else {
-        panic!("there is no such pod")
+    let Upgrade::Refused(response) = transport.upgrade(request(path)).await.unwrap() else {
+        panic!("expected an error response")
     };
-    assert_eq!(answer.version(), Version::HTTP_11);
-    assert!(answer.status().is_client_error(), "{}", answer.status());
-    let body = answer.into_body().bytes().await.unwrap();
+    assert_eq!(response.version(), Version::HTTP_11);
+    assert!(response.status().is_client_error(), "{}", response.status());
+    let body = response.into_body().bytes().await.unwrap();
     assert!(body.starts_with(b"{\"kind\":\"Status\""), "{body:?}");
     let again = transport.send(Request::get("/version").body(Body::empty()).unwrap()).await.unwrap();
     assert_eq!((again.version(), again.status()), (Version::HTTP_2, StatusCode::OK));
@@ -89,7 +89,7 @@ async fn a_server_that_does_not_switch_is_heard_and_has_a_connection_of_its_own(
 }
 
 #[tokio::test]
-async fn a_server_that_is_lost_before_it_switches_is_an_error() {
+async fn a_connection_lost_before_the_switch_is_an_error() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut config = Config::new(format!("http://{}", listener.local_addr().unwrap()).parse().unwrap());
     config.proxy = Proxy::Direct;

@@ -1,4 +1,4 @@
-//! What goes wrong.
+//! Broken streams and rejected requests.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use watchkeeper_client::streams::{ExecOptions, StreamError};
 use crate::world::{World, some, until};
 
 #[tokio::test]
-async fn a_connection_that_is_lost_is_an_error_and_no_end() {
+async fn a_lost_connection_is_an_error_not_an_end() {
     let world = World::start().await;
     let options = ExecOptions { stdin: true, ..Default::default() };
     let mut process = world.pod.exec(["cat"], &options).await.unwrap();
@@ -29,7 +29,7 @@ async fn a_connection_that_is_lost_is_an_error_and_no_end() {
 }
 
 #[tokio::test]
-async fn a_forward_that_is_lost_is_an_error_for_each_port() {
+async fn a_lost_forward_is_an_error_for_each_port() {
     let world = World::start().await;
     let mut forward = world.pod.port_forward(&[80]).await.unwrap();
     let mut port = forward.port(80).unwrap();
@@ -41,7 +41,7 @@ async fn a_forward_that_is_lost_is_an_error_for_each_port() {
 }
 
 #[tokio::test]
-async fn a_refusal_says_what_the_server_said() {
+async fn a_rejection_carries_the_servers_status() {
     let world = World::start().await;
     let exec = async |pod: &str, options: &ExecOptions| {
         let pod = world.client.pod(world.cluster.namespace(), pod);
@@ -54,7 +54,7 @@ async fn a_refusal_says_what_the_server_said() {
     let side = ExecOptions { container: Some("side".into()), ..Default::default() };
     assert_eq!(exec("web", &side).await.to_string(), "container side is not valid for pod web");
 
-    // What the kubelet refuses is handed on as it is.
+    // The kubelet's error is passed on unchanged.
     let nothing = ExecOptions { stdout: false, stderr: false, ..Default::default() };
     let error = exec("web", &nothing).await;
     assert_eq!(error.status().unwrap().code, 400, "{error}");
@@ -69,7 +69,7 @@ async fn a_refusal_says_what_the_server_said() {
 }
 
 #[tokio::test]
-async fn a_kubelet_that_is_gone_is_named() {
+async fn an_unreachable_kubelet_is_named() {
     let world = World::start().await;
     let World { cluster, kubelet, client, pod } = world;
     let node = cluster.object("v1", "Node", "node-1").await.unwrap().unwrap();
@@ -87,13 +87,14 @@ async fn a_kubelet_that_is_gone_is_named() {
 }
 
 #[tokio::test]
-async fn a_server_that_stops_while_a_program_runs_ends_it() {
+async fn a_stopping_server_ends_a_running_process() {
     let world = World::start().await;
     let mut process = world.pod.exec(["hang"], &ExecOptions::default()).await.unwrap();
     let mut stdout = process.stdout().unwrap();
     until(|| world.kubelet.open_streams() == 1).await;
     let World { cluster, kubelet, client, pod } = world;
-    tokio::time::timeout(Duration::from_secs(5), cluster.stop()).await.expect("a stream does not hold it up");
+    let stopped = tokio::time::timeout(Duration::from_secs(5), cluster.stop()).await;
+    stopped.expect("a stream does not block the shutdown");
     assert!(stdout.read_u8().await.is_err());
     assert!(process.wait().await.is_err());
     until(|| kubelet.open_streams() == 0).await;

@@ -26,7 +26,7 @@ async fn a_log_is_read_to_its_end() {
 }
 
 #[tokio::test]
-async fn a_log_that_is_followed_goes_on_until_the_container_ends() {
+async fn a_followed_log_continues_until_the_container_ends() {
     let world = World::start().await;
     let namespace = world.cluster.namespace();
     world.kubelet.write_log(namespace, "web", "main", "one\n");
@@ -42,22 +42,22 @@ async fn a_log_that_is_followed_goes_on_until_the_container_ends() {
 }
 
 #[tokio::test]
-async fn who_drops_a_log_that_is_followed_leaves_nobody_waiting() {
+async fn dropping_a_followed_log_closes_the_stream() {
     let world = World::start().await;
     let mut log = world.pod.log(&LogOptions { follow: true, ..Default::default() }).await.unwrap();
     world.kubelet.write_log(world.cluster.namespace(), "web", "main", "one\n");
     assert_eq!(log.chunk().await.unwrap().unwrap(), "one\n");
     drop(log);
-    world.stop().await; // it would wait for the stream
+    world.stop().await; // would wait for an open stream
 }
 
 #[tokio::test]
-async fn what_a_log_cannot_be_asked_for_is_refused() {
+async fn invalid_log_options_are_rejected() {
     let world = World::start().await;
-    let refused = async |options: LogOptions| world.pod.log(&options).await.unwrap_err();
-    let error = refused(LogOptions { container: Some("side".into()), ..Default::default() }).await;
+    let error_for = async |options: LogOptions| world.pod.log(&options).await.unwrap_err();
+    let error = error_for(LogOptions { container: Some("side".into()), ..Default::default() }).await;
     assert_eq!(error.to_string(), "container side is not valid for pod web");
-    let error = refused(LogOptions { limit_bytes: Some(0), ..Default::default() }).await;
+    let error = error_for(LogOptions { limit_bytes: Some(0), ..Default::default() }).await;
     assert_eq!(error.status().unwrap().code, 422);
     let missing = world.client.pod(world.cluster.namespace(), "api");
     assert!(missing.log(&LogOptions::default()).await.unwrap_err().is_not_found());

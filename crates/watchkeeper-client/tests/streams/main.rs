@@ -1,4 +1,4 @@
-//! Logs, programs and ports of pods, through the embedded server and a kubelet of the testkit.
+//! Logs, exec, attach and port-forward through the embedded server and the testkit's kubelet.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,4 +1,4 @@
-//! Programs: exec and attach.
+//! Exec and attach.
 
 use std::time::Duration;
 
@@ -17,10 +17,10 @@ fn with_terminal() -> ExecOptions {
 }
 
 #[tokio::test]
-async fn outputs_come_apart_and_then_the_exit() {
+async fn stdout_and_stderr_are_separate() {
     let world = World::start().await;
     let mut process = world.pod.exec(["echo", "hello", "w\u{f6}rld"], &ExecOptions::default()).await.unwrap();
-    assert!(process.stdin().is_none(), "nobody asked for one");
+    assert!(process.stdin().is_none(), "not requested");
     let (stdout, stderr) = (process.stdout().unwrap(), process.stderr().unwrap());
     let (out, err, exit) = tokio::join!(all(stdout), all(stderr), process.wait());
     assert_eq!((out.as_str(), err.as_str(), exit.unwrap()), ("hello w\u{f6}rld\n", "", Exit::Success));
@@ -34,7 +34,7 @@ async fn outputs_come_apart_and_then_the_exit() {
 }
 
 #[tokio::test]
-async fn the_exit_is_known_even_if_nobody_reads() {
+async fn the_exit_status_is_known_without_reading_the_outputs() {
     let world = World::start().await;
     let exit = async |command: &[&str]| {
         let process = world.pod.exec(command.iter().copied(), &ExecOptions::default()).await.unwrap();
@@ -42,13 +42,13 @@ async fn the_exit_is_known_even_if_nobody_reads() {
     };
     assert_eq!(exit(&["exit", "0"]).await, Exit::Success);
     assert_eq!(exit(&["exit", "3"]).await, Exit::Code(3));
-    let Exit::Failed(status) = exit(&["rm", "-rf"]).await else { panic!("there is no such program") };
+    let Exit::Failed(status) = exit(&["rm", "-rf"]).await else { panic!("expected a failure") };
     assert_eq!(status.message, "Internal error occurred: there is no program \"rm\"");
     world.stop().await;
 }
 
 #[tokio::test]
-async fn an_input_ends_while_the_output_goes_on() {
+async fn stdin_can_be_closed_while_the_output_continues() {
     let world = World::start().await;
     let mut process = world.pod.exec(["cat"], &with_stdin()).await.unwrap();
     assert_eq!(process.protocol(), Protocol::V5);
@@ -63,16 +63,16 @@ async fn an_input_ends_while_the_output_goes_on() {
 }
 
 #[tokio::test]
-async fn who_waits_without_an_input_has_ended_it() {
+async fn wait_closes_an_unused_stdin() {
     let world = World::start().await;
     let process = world.pod.exec(["cat"], &with_stdin()).await.unwrap();
     assert_eq!(process.wait().await.unwrap(), Exit::Success);
     world.stop().await;
 }
 
-/// Many times what all buffers hold: nobody may wait for the other.
+/// Many times the size of all buffers: reading and writing must not block each other.
 #[tokio::test]
-async fn a_lot_goes_through_in_both_directions_at_once() {
+async fn much_data_is_sent_in_both_directions_at_once() {
     let world = World::start().await;
     let mut process = world.pod.exec(["cat"], &with_stdin()).await.unwrap();
     let (mut stdin, mut stdout) = (process.stdin().unwrap(), process.stdout().unwrap());
@@ -84,22 +84,22 @@ async fn a_lot_goes_through_in_both_directions_at_once() {
     let mut read = Vec::new();
     let (_, read_bytes) = tokio::join!(writing, stdout.read_to_end(&mut read));
     assert_eq!(read_bytes.unwrap(), sent.len());
-    assert!(read == sent, "other bytes came back");
+    assert!(read == sent, "the echo differs");
     assert_eq!(process.wait().await.unwrap(), Exit::Success);
     world.stop().await;
 }
 
-/// What is written waits once nobody takes it: nothing grows.
+/// Backpressure: writes block when nothing is read.
 #[tokio::test]
-async fn an_output_that_is_not_read_holds_up_the_input() {
+async fn an_unread_output_blocks_the_input() {
     let world = World::start().await;
     let mut process = world.pod.exec(["cat"], &with_stdin()).await.unwrap();
     let (mut stdin, mut stdout) = (process.stdin().unwrap(), process.stdout().unwrap());
     let (mut written, block) = (0, vec![0; PIPE_BYTES]);
-    // The buffers of two sockets and of four programs are on the way, some megabytes each at most.
+    // The buffers in between, of two sockets and four tasks, hold a few megabytes each at most.
     while tokio::time::timeout(Duration::from_secs(1), stdin.write_all(&block)).await.is_ok() {
         written += block.len();
-        assert!(written < 64 << 20, "{written} bytes went somewhere");
+        assert!(written < 64 << 20, "{written} bytes were buffered");
     }
     assert_eq!(stdout.read_u8().await.unwrap(), 0);
     drop(process);
@@ -109,7 +109,7 @@ async fn an_output_that_is_not_read_holds_up_the_input() {
 }
 
 #[tokio::test]
-async fn an_older_server_is_spoken_to_as_it_can() {
+async fn an_older_server_gets_the_older_protocol() {
     let world = World::speaking(Channels::V4).await;
     let mut process = world.pod.exec(["cat"], &with_stdin()).await.unwrap();
     assert_eq!(process.protocol(), Protocol::V4);
@@ -118,7 +118,7 @@ async fn an_older_server_is_spoken_to_as_it_can() {
     assert_eq!(some(&mut stdout, 5).await, "hello");
     let error = stdin.shutdown().await.unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
-    assert_eq!(world.kubelet.open_streams(), 1, "the program waits for more");
+    assert_eq!(world.kubelet.open_streams(), 1, "the process waits for more input");
     drop(process);
     world.nothing_is_open().await;
 
@@ -131,7 +131,7 @@ async fn an_older_server_is_spoken_to_as_it_can() {
 }
 
 #[tokio::test]
-async fn a_terminal_has_a_size_and_one_output() {
+async fn a_terminal_has_a_size_and_a_single_output() {
     let world = World::start().await;
     let mut process = world.pod.exec(["size"], &with_terminal()).await.unwrap();
     assert!(process.stderr().is_none());
@@ -148,7 +148,7 @@ async fn a_terminal_has_a_size_and_one_output() {
 }
 
 #[tokio::test]
-async fn what_runs_already_is_joined() {
+async fn attach_joins_a_running_process() {
     let world = World::start().await;
     let mut process = world.pod.attach(&with_stdin()).await.unwrap();
     let (mut stdin, stdout) = (process.stdin().unwrap(), process.stdout().unwrap());
@@ -160,7 +160,7 @@ async fn what_runs_already_is_joined() {
 }
 
 #[tokio::test]
-async fn who_drops_a_program_cuts_it_off() {
+async fn dropping_a_process_closes_its_streams() {
     let world = World::start().await;
     let mut process = world.pod.exec(["hang"], &ExecOptions::default()).await.unwrap();
     let mut stdout = process.stdout().unwrap();
@@ -168,7 +168,7 @@ async fn who_drops_a_program_cuts_it_off() {
     assert!(world.client.transport().connections() >= 1);
     drop(process);
     let error = stdout.read_u8().await.unwrap_err();
-    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionAborted, "it is not the end of the output");
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionAborted, "not the end of the output");
     world.nothing_is_open().await;
     world.stop().await;
 }

@@ -1,4 +1,4 @@
-//! Servers that say what no good server says, or nothing.
+//! Misbehaving and silent servers.
 
 use std::future::Future;
 
@@ -20,7 +20,7 @@ use watchkeeper_client::{Client, Config};
 
 const MAGIC: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// The head of an answer by a server that speaks the newer protocol.
+/// The response head of a server with the newer protocol.
 const V5: &str = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
     sec-websocket-accept: {accept}\r\nsec-websocket-protocol: v5.channel.k8s.io\r\n\r\n";
 
@@ -29,8 +29,8 @@ const V4: &str = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupg
 
 type Socket = WebSocketStream<TcpStream>;
 
-/// A pod behind a server that answers one request with this head, and then does as the script says. The head
-/// has `{accept}` where the answer to the client's key belongs.
+/// A pod behind a server that sends this response head, with `{accept}` replaced by the value for the client's key, and
+/// then runs the script.
 async fn server<S, F>(head: &'static str, script: S) -> (PodStreams, JoinHandle<()>)
 where
     S: FnOnce(Socket) -> F + Send + 'static,
@@ -62,17 +62,17 @@ fn normal_close() -> Message {
     Message::Close(Some(CloseFrame { code: CloseCode::Normal, reason: "".into() }))
 }
 
-/// Sends these messages, and waits until the client has gone.
-async fn say(mut socket: Socket, messages: Vec<Message>) {
+/// Sends these messages and waits until the client disconnects.
+async fn send_all(mut socket: Socket, messages: Vec<Message>) {
     for message in messages {
         socket.send(message).await.unwrap();
     }
     while let Some(Ok(_)) = socket.next().await {}
 }
 
-/// What becomes of a program whose server says this.
+/// Runs a process whose server sends these messages; returns its stdout and its exit status.
 async fn outcome(messages: Vec<Message>) -> (std::io::Result<String>, Result<Exit, StreamError>) {
-    let (pod, server) = server(V5, |socket| say(socket, messages)).await;
+    let (pod, server) = server(V5, |socket| send_all(socket, messages)).await;
     let mut process = pod.exec(["cat"], &ExecOptions::default()).await.unwrap();
     let mut stdout = process.stdout().unwrap();
     let mut text = String::new();
@@ -84,7 +84,7 @@ async fn outcome(messages: Vec<Message>) -> (std::io::Result<String>, Result<Exi
 }
 
 #[tokio::test]
-async fn a_status_may_come_in_pieces_and_with_messages_of_unknown_channels() {
+async fn a_status_may_be_split_and_unknown_channels_are_ignored() {
     let messages = vec![
         binary(b"\x01"),
         binary(b"\x01out"),
@@ -98,21 +98,21 @@ async fn a_status_may_come_in_pieces_and_with_messages_of_unknown_channels() {
 }
 
 #[tokio::test]
-async fn an_end_without_a_status_is_no_exit() {
+async fn an_end_without_a_status_is_an_error() {
     let (stdout, exit) = outcome(vec![binary(b"\x01out"), normal_close()]).await;
-    assert_eq!(stdout.unwrap(), "out", "the server has closed it, and lost nothing");
+    assert_eq!(stdout.unwrap(), "out", "closed cleanly, nothing was lost");
     assert!(matches!(exit.unwrap_err(), StreamError::NoStatus { .. }));
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_breaks_the_stream() {
+async fn invalid_messages_break_the_stream() {
     let going_away = Message::Close(Some(CloseFrame { code: CloseCode::Away, reason: "tired".into() }));
     for (message, why) in [
-        (Message::Text("hello".into()), "a message is text"),
-        (binary(b""), "a message has no channel"),
-        (binary(b"\xff"), "a message does not say which channel has ended"),
-        (binary(b"\x03{]"), "what is said of the end makes no sense: "),
-        (going_away, "the server has closed it with code 1001: \"tired\""),
+        (Message::Text("hello".into()), "unexpected text message"),
+        (binary(b""), "message has no channel"),
+        (binary(b"\xff"), "invalid close message"),
+        (binary(b"\x03{]"), "invalid exit status: "),
+        (going_away, "server closed the stream with code 1001: \"tired\""),
     ] {
         let (stdout, exit) = outcome(vec![binary(b"\x01out"), message]).await;
         assert_eq!(stdout.unwrap_err().kind(), std::io::ErrorKind::InvalidData, "{why}");
@@ -123,8 +123,9 @@ async fn what_makes_no_sense_breaks_the_stream() {
 }
 
 #[tokio::test]
-async fn an_output_that_the_server_closes_ends_before_the_program() {
-    let (pod, server) = server(V5, |socket| say(socket, vec![binary(b"\x01out"), binary(b"\xff\x01")])).await;
+async fn an_output_closed_by_the_server_ends_before_the_process() {
+    let messages = vec![binary(b"\x01out"), binary(b"\xff\x01")];
+    let (pod, server) = server(V5, |socket| send_all(socket, messages)).await;
     let mut process = pod.exec(["daemon"], &ExecOptions::default()).await.unwrap();
     let mut text = String::new();
     let error = process.stdout().unwrap().read_to_string(&mut text).await;
@@ -134,21 +135,21 @@ async fn an_output_that_the_server_closes_ends_before_the_program() {
 }
 
 #[tokio::test]
-async fn another_port_than_was_asked_for_breaks_the_forward() {
-    let (pod, server) = server(V4, |socket| say(socket, vec![binary(b"\x00\x51\x00")])).await;
+async fn an_unrequested_port_breaks_the_forward() {
+    let (pod, server) = server(V4, |socket| send_all(socket, vec![binary(b"\x00\x51\x00")])).await;
     let mut forward = pod.port_forward(&[80]).await.unwrap();
     let mut port = forward.port(80).unwrap();
     assert_eq!(port.read_u8().await.unwrap_err().kind(), std::io::ErrorKind::InvalidData);
     let error = forward.wait().await.unwrap_err().to_string();
-    assert!(error.ends_with("the server has opened another port than 80"), "{error}");
+    assert!(error.ends_with("server opened a port other than 80"), "{error}");
     server.await.unwrap();
 }
 
 #[tokio::test]
-async fn a_server_from_which_nothing_comes_is_asked_and_then_given_up() {
-    let (pings, mut asked) = tokio::sync::mpsc::unbounded_channel();
+async fn a_silent_server_is_pinged_and_then_given_up() {
+    let (pings, mut received) = tokio::sync::mpsc::unbounded_channel();
     let (pod, server) = server(V5, |socket| async move {
-        // Reads what comes and answers nothing, which a WebSocket would do by itself.
+        // Reads without responding; a WebSocket would respond to pings by itself.
         let mut stream = socket.into_inner();
         let mut bytes = [0; 6];
         while stream.read_exact(&mut bytes).await.is_ok() {
@@ -159,21 +160,21 @@ async fn a_server_from_which_nothing_comes_is_asked_and_then_given_up() {
     .await;
     let process = pod.exec(["hang"], &ExecOptions::default()).await.unwrap();
     assert_eq!(process.protocol(), Protocol::V5);
-    tokio::time::pause(); // from here on time runs as fast as nothing happens
+    tokio::time::pause(); // from here on only timers run
     let error = process.wait().await.unwrap_err();
     assert!(matches!(error, StreamError::Silent { after: SILENT_AFTER, .. }), "{error}");
     server.await.unwrap();
     let mut count = 0;
-    while asked.recv().await.is_some() {
+    while received.recv().await.is_some() {
         count += 1;
     }
     assert_eq!(count, SILENT_AFTER.as_secs() / PING_EVERY.as_secs());
 }
 
 #[tokio::test]
-async fn a_server_that_has_said_all_and_does_not_close_is_not_waited_for() {
+async fn a_server_that_does_not_close_after_the_status_is_not_waited_for() {
     let status = binary(b"\x03{\"metadata\":{},\"status\":\"Success\"}");
-    let (pod, server) = server(V5, |socket| say(socket, vec![status])).await;
+    let (pod, server) = server(V5, |socket| send_all(socket, vec![status])).await;
     let process = pod.exec(["true"], &ExecOptions::default()).await.unwrap();
     tokio::time::pause();
     assert_eq!(process.wait().await.unwrap(), Exit::Success);
@@ -181,7 +182,7 @@ async fn a_server_that_has_said_all_and_does_not_close_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn what_is_no_websocket_is_not_taken_for_one() {
+async fn an_invalid_websocket_handshake_is_an_error() {
     let fails = async |head: &'static str, why: &str| {
         let (pod, server) = server(head, |socket| async move { drop(socket) }).await;
         let error = pod.exec(["cat"], &ExecOptions::default()).await.unwrap_err();
@@ -192,11 +193,11 @@ async fn what_is_no_websocket_is_not_taken_for_one() {
     let ok = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
     fails(ok, "failed to decode the response: expected 101 Switching Protocols, got 200 OK").await;
     let head = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: SPDY/3.1\r\n\r\n";
-    fails(head, "the server has switched to something that is no WebSocket").await;
+    fails(head, "server did not switch to the WebSocket protocol").await;
     let head = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
         sec-websocket-accept: x\r\n\r\n";
-    fails(head, "the server does not know what a WebSocket is").await;
+    fails(head, "server sent an invalid Sec-WebSocket-Accept").await;
     let head = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
         sec-websocket-accept: {accept}\r\n\r\n";
-    fails(head, "the server has chosen the protocol \"\", which nobody offered").await;
+    fails(head, "server chose the protocol \"\", which was not offered").await;
 }

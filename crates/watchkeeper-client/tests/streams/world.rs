@@ -32,12 +32,12 @@ impl World {
         Self { cluster, kubelet, client, pod }
     }
 
-    /// Returns once nothing is open any more: no connection of the client, no stream of the kubelet.
-    pub(crate) async fn nothing_is_open(&self) {
+    /// Waits until the client has no open connection and the kubelet no open stream.
+    pub(crate) async fn wait_until_idle(&self) {
         until(|| self.client.transport().connections() == 0 && self.kubelet.open_streams() == 0).await;
     }
 
-    /// Stops both, which wait for all that runs in them.
+    /// Stops both; each waits for its tasks.
     pub(crate) async fn stop(self) {
         drop((self.client, self.pod));
         self.cluster.stop().await;
@@ -45,21 +45,21 @@ impl World {
     }
 }
 
-/// Returns once the condition holds.
+/// Waits until the condition holds.
 pub(crate) async fn until(condition: impl Fn() -> bool) {
     while !condition() {
         tokio::task::yield_now().await;
     }
 }
 
-/// All that there is to read.
+/// Reads to the end.
 pub(crate) async fn all(mut output: impl AsyncRead + Unpin) -> String {
     let mut text = String::new();
     output.read_to_string(&mut text).await.unwrap();
     text
 }
 
-/// So much of it.
+/// Reads exactly this many bytes.
 pub(crate) async fn some(output: &mut (impl AsyncRead + Unpin), bytes: usize) -> String {
     let mut text = vec![0; bytes];
     output.read_exact(&mut text).await.unwrap();

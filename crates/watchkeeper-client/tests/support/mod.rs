@@ -1,10 +1,10 @@
-//! The way to a server of this process.
+//! Client configuration for the embedded server.
 
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::Config;
 use watchkeeper_client::config::{Authorities, Authorization, Proxy};
 
-/// What a client of the server must know.
+/// Returns a config for the server.
 pub(crate) fn config(server: &ApiServer) -> Config {
     let mut config = Config::new(server.url().parse().unwrap());
     config.authorization = Authorization::Token(server.token().into());
