@@ -4,19 +4,19 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A text that is not for logs: it shows as `[secret]`.
 /// A string that prints as `[secret]`.
+#[derive(Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
-    /// The text itself.
     /// Returns the string.
+    pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether there is no text.
     /// Returns whether the string is empty.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }

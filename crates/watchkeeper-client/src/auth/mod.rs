@@ -176,6 +176,9 @@ mod tests {
         let basic = Fixed::basic("me", &"pass".into()).unwrap();
         assert_eq!(basic.authorization().await.unwrap().header.unwrap(), "Basic bWU6cGFzcw==");
         let error = Fixed::token(&"a\nb".into()).unwrap_err();
-        assert_eq!(error.to_string(), "failed to get credentials: credentials contain characters not allowed in a header");
+        assert_eq!(
+            error.to_string(),
+            "failed to get credentials: credentials contain characters not allowed in a header"
+        );
     }
 }

@@ -131,6 +131,9 @@ mod tests {
         assert!(std::error::Error::source(&error).is_some());
         fs::write(&file, "\n").unwrap();
         let error = tokens.authorization().await.unwrap_err();
-        assert_eq!(error.to_string(), format!("failed to get credentials: token file {} is empty", file.display()));
+        assert_eq!(
+            error.to_string(),
+            format!("failed to get credentials: token file {} is empty", file.display())
+        );
     }
 }

@@ -12,8 +12,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use watchkeeper_core::GroupVersion;
 
-use super::legacy::{GroupList, ResourceList};
 use super::format::{read_groups, read_resources};
+use super::legacy::{GroupList, ResourceList};
 use super::{ApiGroup, ApiVersion, Awaited, Discovered, Discovery, DiscoveryError, MemoryCache, files};
 
 /// The time after which kubectl's cache entries expire.

@@ -214,7 +214,8 @@ mod tests {
 
     #[test]
     fn responses_that_kubectl_would_have_received_are_stored_for_kubectl() {
-        let written = |content_type: &str| serialize(ACCEPT, &headers(content_type), &Bytes::from_static(b"x"));
+        let written =
+            |content_type: &str| serialize(ACCEPT, &headers(content_type), &Bytes::from_static(b"x"));
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         let line = format!("\r\nx-varied-accept: {ACCEPT_OF_KUBECTL}\r\n");
         assert!(text(written(V2)).contains(&line));

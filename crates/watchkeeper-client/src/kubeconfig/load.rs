@@ -114,11 +114,7 @@ impl Sources {
                 Err(error) => failures.push((file.clone(), error)),
             }
         }
-        if failures.is_empty() {
-            Ok(loaded)
-        } else {
-            Err(LoadError { failures, rest: Box::new(loaded) })
-        }
+        if failures.is_empty() { Ok(loaded) } else { Err(LoadError { failures, rest: Box::new(loaded) }) }
     }
 }
 

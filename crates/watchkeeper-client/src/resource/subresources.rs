@@ -63,7 +63,8 @@ impl<T> ResourceClient<T> {
         patch: &impl Serialize,
         options: &WriteOptions,
     ) -> Result<S, RequestError> {
-        send_patch(self.object_request(Method::PATCH, name).subresource(subresource), kind, patch, options).await
+        send_patch(self.object_request(Method::PATCH, name).subresource(subresource), kind, patch, options)
+            .await
     }
 
     /// Applies a subresource of an object (server-side apply).

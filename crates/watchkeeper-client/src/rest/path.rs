@@ -235,9 +235,6 @@ mod tests {
         }
         let mut slot = None;
         set(&mut slot, "name", "a").unwrap();
-        assert_eq!(
-            set(&mut slot, "name", "b").unwrap_err().to_string(),
-            "name set twice: \"a\" and \"b\""
-        );
+        assert_eq!(set(&mut slot, "name", "b").unwrap_err().to_string(), "name set twice: \"a\" and \"b\"");
     }
 }

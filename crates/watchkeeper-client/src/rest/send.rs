@@ -225,7 +225,8 @@ impl Request {
             })?;
             self.report_warnings(response.headers());
             let code = response.status();
-            let is_not_modified = code == StatusCode::NOT_MODIFIED && self.headers.contains_key(IF_NONE_MATCH);
+            let is_not_modified =
+                code == StatusCode::NOT_MODIFIED && self.headers.contains_key(IF_NONE_MATCH);
             if code.is_success() || is_not_modified {
                 return Ok(response);
             }
@@ -249,7 +250,12 @@ impl Request {
     }
 
     /// Reads the Status of an error response.
-    async fn read_status(&mut self, response: http::Response<Body>, used_for: Use, call: &Call) -> Box<Status> {
+    async fn read_status(
+        &mut self,
+        response: http::Response<Body>,
+        used_for: Use,
+        call: &Call,
+    ) -> Box<Status> {
         let (head, mut body) = response.into_parts();
         let mut text = Vec::new();
         while let Ok(Some(chunk)) = body.chunk().await {

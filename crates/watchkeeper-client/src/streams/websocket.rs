@@ -88,9 +88,7 @@ fn check(headers: &HeaderMap, key: &str, offered: &[Protocol]) -> Result<Protoco
     }
     let chosen = text(SEC_WEBSOCKET_PROTOCOL).unwrap_or_default();
     let known = offered.iter().find(|protocol| protocol.name() == chosen);
-    known
-        .copied()
-        .ok_or_else(|| format!("server chose the protocol {chosen:?}, which was not offered"))
+    known.copied().ok_or_else(|| format!("server chose the protocol {chosen:?}, which was not offered"))
 }
 
 /// Returns the expected `Sec-WebSocket-Accept` for a key.

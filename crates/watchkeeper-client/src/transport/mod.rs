@@ -90,7 +90,12 @@ impl Transport {
                 pool: Pool::new(dialer),
                 credentials,
                 may_authorize: config.is_secure() || config.plain_credentials,
-                impersonate: config.impersonate.as_ref().map(impersonation_headers).transpose()?.unwrap_or_default(),
+                impersonate: config
+                    .impersonate
+                    .as_ref()
+                    .map(impersonation_headers)
+                    .transpose()?
+                    .unwrap_or_default(),
                 compression: config.compression,
                 user_agent,
                 host,

@@ -183,8 +183,7 @@ async fn a_connection_busy_during_a_certificate_change_is_not_reused() {
 #[tokio::test]
 async fn a_plugin_receives_exec_info_and_not_our_stdin() {
     let world = World::start().await;
-    let script =
-        r#"printf %s "$KUBERNETES_EXEC_INFO" > info; echo "$1 $GREETING" > arguments; cat > input; cat output"#;
+    let script = r#"printf %s "$KUBERNETES_EXEC_INFO" > info; echo "$1 $GREETING" > arguments; cat > input; cat output"#;
     let user = world.plugin(script);
     let settings = "env: [{name: GREETING, value: hello}], provideClusterInfo: true, command:";
     world.set_output(&json!({"token": "jane"}));

@@ -290,7 +290,10 @@ async fn invalid_settings_are_reported() {
     assert_eq!(error(&oidc("idp-issuer-url: 'https://x'")), format!("{prefix}client-id is required"));
     let plain = oidc("client-id: c, idp-issuer-url: 'http://127.0.0.1:1', refresh-token: r");
     let transport = world.transport(&plain);
-    assert!(username(&transport).await.ends_with("must begin with https://"), "config.F1 holds for providers too");
+    assert!(
+        username(&transport).await.ends_with("must begin with https://"),
+        "config.F1 holds for providers too"
+    );
     let Authorization::Oidc(oidc) = world.config(&plain).authorization else { panic!() };
     assert!(!format!("{oidc:?}").contains("127.0.0.1"), "all settings are secrets");
     world.stop().await;

@@ -70,7 +70,11 @@ fn outcomes() -> Vec<(&'static str, Act, Retried)> {
         ("200", response(200, "", "{}"), Retried::None),
         ("429 with Retry-After", response(429, BUSY, ""), Retried::All),
         ("429 without", response(429, "", ""), Retried::None),
-        ("429 with a date", response(429, "retry-after: Wed, 21 Oct 2015 07:28:00 GMT\r\n", ""), Retried::None),
+        (
+            "429 with a date",
+            response(429, "retry-after: Wed, 21 Oct 2015 07:28:00 GMT\r\n", ""),
+            Retried::None,
+        ),
         ("503 with Retry-After", response(503, BUSY, ""), Retried::All),
         ("503 without", response(503, "", ""), Retried::None),
         ("500 with Retry-After", response(500, BUSY, ""), Retried::All),
@@ -131,7 +135,10 @@ async fn a_refused_connection_is_never_retried_and_a_connect_timeout_only_for_a_
         let prefix = format!("{} /api/v1/pods: ", call.method());
         let text = error.to_string();
         let message = text.strip_prefix(&prefix).unwrap_or_else(|| panic!("{text}"));
-        assert!(message.starts_with("connecting to ") || message.starts_with("failed to connect to "), "{text}");
+        assert!(
+            message.starts_with("connecting to ") || message.starts_with("failed to connect to "),
+            "{text}"
+        );
         assert!(matches!(&error, RequestError::Transport { source, .. } if source.is_connect_timeout()));
     }))
     .await;
@@ -155,7 +162,8 @@ async fn deaf() -> ((std::net::SocketAddr, TcpListener), Vec<tokio::net::TcpStre
 
 #[tokio::test]
 async fn retry_after_is_honoured() {
-    let server = Scripted::start(vec![response(429, "retry-after: 2\r\n", ""), response(200, "", "{}")]).await;
+    let server =
+        Scripted::start(vec![response(429, "retry-after: 2\r\n", ""), response(200, "", "{}")]).await;
     let started = Instant::now();
     core(&server.config()).get().resource("pods").send().await.unwrap();
     assert!(started.elapsed() >= Duration::from_secs(2), "{:?}", started.elapsed());
@@ -174,8 +182,7 @@ async fn an_excessive_retry_after_is_an_error_without_a_retry() {
         assert!(started.elapsed() < Duration::from_secs(60), "waited");
         assert!(matches!(error, RequestError::RetryAfter { .. }), "{error:?}");
         assert!(error.status().unwrap().is_too_many_requests() && !error.may_have_happened());
-        let expected =
-            format!("not retried because Retry-After of {seconds}s exceeds the limit of 300s");
+        let expected = format!("not retried because Retry-After of {seconds}s exceeds the limit of 300s");
         assert!(error.to_string().contains(&expected), "{error}");
         assert_eq!(server.requests(), 1);
     }

@@ -149,7 +149,10 @@ async fn a_watch_on_a_silent_connection_ends_in_time() {
     tokio::time::resume();
     assert!(matches!(error, BodyError::Lost(_)), "{error:?}");
     assert!(after <= DEAD_AFTER + TICK, "{after:?}");
-    assert!(after >= DEAD_AFTER - Duration::from_secs(5), "{after:?}: too early for a slow but live connection");
+    assert!(
+        after >= DEAD_AFTER - Duration::from_secs(5),
+        "{after:?}: too early for a slow but live connection"
+    );
 
     // The connection is discarded and the next request opens another.
     world.proxy.hung_up(1).await;

@@ -75,7 +75,8 @@ impl ExecPlugin {
     }
 
     async fn issued(&self) -> Result<(Arc<Issued>, u64), AuthError> {
-        let is_valid = |issued: &Arc<Issued>| issued.expires.is_none_or(|expires| SystemTime::now() <= expires);
+        let is_valid =
+            |issued: &Arc<Issued>| issued.expires.is_none_or(|expires| SystemTime::now() <= expires);
         let (program, metrics) = (self.plugin.program.clone(), self.metrics.clone());
         let issue = |old: Option<Arc<Issued>>| async move {
             let issued = program.issue(&*metrics).await?;
@@ -120,7 +121,8 @@ impl Program {
     /// Records the expiry of the new certificate and the age of the replaced one.
     fn record(&self, metrics: &dyn Metrics, old: Option<&Issued>, new: &Issued) {
         let validity = |identity: &PemIdentity| Validity::of(&identity.certificate);
-        let replaced = old.and_then(|old| old.identity.as_ref()).filter(|old| Some(*old) != new.identity.as_ref());
+        let replaced =
+            old.and_then(|old| old.identity.as_ref()).filter(|old| Some(*old) != new.identity.as_ref());
         if let Some(replaced) = replaced.and_then(validity) {
             let age = SystemTime::now().duration_since(replaced.not_before).unwrap_or_default();
             metrics.exec_plugin_rotation_age(age);

@@ -128,8 +128,7 @@ mod tests {
             ("bin/", "bin"),
             ("a/..", "."),
         ] {
-            let expected =
-                format!("plugin allowlist entry {entry:?} is not a clean path; use {clean:?}");
+            let expected = format!("plugin allowlist entry {entry:?} is not a clean path; use {clean:?}");
             assert_eq!(check(&[entry]), Err(expected));
         }
     }

@@ -181,9 +181,7 @@ impl Client {
 
     async fn refresh(&self, refresh_token: &Secret) -> Result<Tokens, AuthError> {
         if refresh_token.is_empty() {
-            return Err(AuthError::new(
-                "id-token has expired and there is no refresh-token: log in again",
-            ));
+            return Err(AuthError::new("id-token has expired and there is no refresh-token: log in again"));
         }
         let new = self.request_tokens(refresh_token).await?;
         let next = new.refresh_token.filter(|it| !it.is_empty()).unwrap_or_else(|| refresh_token.clone());

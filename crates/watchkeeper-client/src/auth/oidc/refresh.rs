@@ -66,7 +66,8 @@ impl Client {
         let address = format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'));
         let address = self.parse_url("idp-issuer-url", &address)?;
         let request = Request::get("/").header(ACCEPT, "application/json");
-        let request = request.body(Body::empty()).map_err(|error| AuthError::because("invalid URL", error))?;
+        let request =
+            request.body(Body::empty()).map_err(|error| AuthError::because("invalid URL", error))?;
         let (status, body) = self.send(&address, request).await?;
         if status != StatusCode::OK {
             return Err(AuthError::new(format!("{address} responded with {status}")));
@@ -91,7 +92,8 @@ impl Client {
     }
 
     fn grant(&self, refresh_token: &Secret, style: AuthStyle) -> Request<Body> {
-        let mut form = format!("grant_type=refresh_token&refresh_token={}", form_escape(refresh_token.reveal()));
+        let mut form =
+            format!("grant_type=refresh_token&refresh_token={}", form_escape(refresh_token.reveal()));
         let mut authorization = None;
         match style {
             AuthStyle::Header => {
@@ -133,8 +135,10 @@ impl Client {
         let response = transport.send(request).await.map_err(failed)?;
         let status = response.status();
         let (mut body, mut read) = (response.into_body(), Vec::new());
-        while let Some(chunk) =
-            body.chunk().await.map_err(|error| AuthError::because(format!("failed to read the response of {to}"), error))?
+        while let Some(chunk) = body
+            .chunk()
+            .await
+            .map_err(|error| AuthError::because(format!("failed to read the response of {to}"), error))?
         {
             read.extend_from_slice(&chunk);
             if read.len() > RESPONSE_LIMIT {
@@ -180,10 +184,7 @@ fn rejection_for(status: StatusCode, body: &[u8]) -> AuthError {
 /// Percent-encodes for `application/x-www-form-urlencoded`.
 fn form_escape(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._*".contains(&byte);
-    let escape = |byte: u8| match plain(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
-    };
+    let escape = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
     text.bytes().map(escape).collect()
 }
 

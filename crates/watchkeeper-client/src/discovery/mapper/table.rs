@@ -121,8 +121,12 @@ impl Table {
             }
             versions.iter().position(|version| *version == entry.mapping.kind.version)
         };
-        let mut found: Vec<(usize, &Entry)> =
-            self.entries.iter().filter(has_kind).filter_map(|entry| Some((position(entry)?, entry))).collect();
+        let mut found: Vec<(usize, &Entry)> = self
+            .entries
+            .iter()
+            .filter(has_kind)
+            .filter_map(|entry| Some((position(entry)?, entry)))
+            .collect();
         found.sort_by_key(|(position, _)| *position);
         if found.is_empty() {
             let versions = versions.iter().map(|version| (*version).to_owned()).collect();
