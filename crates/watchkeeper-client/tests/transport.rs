@@ -9,14 +9,14 @@ use http::{Method, Request, StatusCode};
 use serde_json::{Value, json};
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::Transport;
-use watchkeeper_client::auth::Fixed;
+use watchkeeper_client::auth::StaticCredentials;
 use watchkeeper_client::config::Authorities;
 use watchkeeper_client::transport::Body;
 
 use support::config;
 
 fn transport(server: &ApiServer) -> Transport {
-    let credentials = Fixed::token(&server.token().into()).unwrap();
+    let credentials = StaticCredentials::token(&server.token().into()).unwrap();
     Transport::new(&config(server), Arc::new(credentials)).unwrap()
 }
 
@@ -56,7 +56,7 @@ async fn credentials_are_not_sent_over_plain_http_unless_allowed() {
     let status = async |plain_credentials: bool| {
         let mut config = config(&server);
         config.plain_credentials = plain_credentials;
-        let credentials = Arc::new(Fixed::token(&server.token().into()).unwrap());
+        let credentials = Arc::new(StaticCredentials::token(&server.token().into()).unwrap());
         let transport = Transport::new(&config, credentials).unwrap();
         transport.send(get("/api/v1/namespaces")).await.unwrap().status()
     };
@@ -136,7 +136,7 @@ async fn an_unreachable_or_untrusted_server_is_named() {
     let mut strict = config(&server);
     strict.authorities = Authorities::System;
     let address = strict.server.authority().unwrap().to_string();
-    let strict = Transport::new(&strict, Arc::new(Fixed::none())).unwrap();
+    let strict = Transport::new(&strict, Arc::new(StaticCredentials::none())).unwrap();
     let error = strict.send(get("/version")).await.unwrap_err();
     assert!(error.to_string().starts_with(&format!("TLS handshake with {address} failed: ")), "{error}");
     assert!(!error.was_sent() && !error.is_refused());
@@ -144,7 +144,7 @@ async fn an_unreachable_or_untrusted_server_is_named() {
     let insecure = {
         let mut config = config(&server);
         config.authorities = Authorities::Anybody;
-        Transport::new(&config, Arc::new(Fixed::none())).unwrap()
+        Transport::new(&config, Arc::new(StaticCredentials::none())).unwrap()
     };
     assert_eq!(insecure.send(get("/version")).await.unwrap().status(), StatusCode::OK);
 

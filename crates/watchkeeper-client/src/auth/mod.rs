@@ -10,7 +10,7 @@
 
 mod exec;
 mod instances;
-mod kept;
+mod cached;
 mod oidc;
 mod token_file;
 
@@ -26,34 +26,34 @@ use http::HeaderValue;
 use crate::config::Authorization;
 use crate::{Config, Secret};
 
-pub use exec::{HINTS_AN_HOUR, OUTPUT_LIMIT, PLUGIN_TIMEOUT, PluginPolicy};
+pub use exec::{MAX_HINTS_PER_HOUR, OUTPUT_LIMIT, PLUGIN_TIMEOUT, PluginPolicy};
 pub use oidc::{EXPIRY_LEEWAY, PROVIDER_TIMEOUT};
-pub use token_file::READ_AGAIN_AFTER;
+pub use token_file::TOKEN_RELOAD_INTERVAL;
 
 /// The future returned by the methods of [`Credentials`].
-pub type Awaited<'a, T> = Pin<Box<dyn Future<Output = Result<T, AuthError>> + Send + 'a>>;
+pub type AuthFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, AuthError>> + Send + 'a>>;
 
 /// A source of credentials, shared by the requests on all connections.
 pub trait Credentials: fmt::Debug + Send + Sync {
     /// Returns the credential for the next request.
-    fn authorization(&self) -> Awaited<'_, Given>;
+    fn authorization(&self) -> AuthFuture<'_, Credential>;
 
     /// Returns the client certificate for the next connection, if any. Connections made with another certificate
-    /// are not used for requests of a newer [generation](Given::generation).
-    fn certificate(&self) -> Awaited<'_, Option<PemIdentity>> {
+    /// are not used for requests of a newer [generation](Credential::generation).
+    fn certificate(&self) -> AuthFuture<'_, Option<PemIdentity>> {
         Box::pin(std::future::ready(Ok(None)))
     }
 
     /// Called when the server has responded with 401 to a request with credentials of this generation: they
     /// must not be returned again if there can be others.
-    fn refused(&self, generation: u64) {
+    fn invalidate(&self, generation: u64) {
         let _ = generation;
     }
 }
 
 /// The credential that a request is sent with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Given {
+pub struct Credential {
     /// The `Authorization` header, if any.
     pub header: Option<HeaderValue>,
     /// Number of times that credentials have been fetched; a new number may mean a new certificate.
@@ -67,9 +67,9 @@ pub struct Given {
 /// If the settings are invalid.
 pub fn from_config(config: &Config) -> Result<Arc<dyn Credentials>, AuthError> {
     Ok(match &config.authorization {
-        Authorization::None => Arc::new(Fixed::none()),
-        Authorization::Token(token) => Arc::new(Fixed::token(token)?),
-        Authorization::Basic { username, password } => Arc::new(Fixed::basic(username, password)?),
+        Authorization::None => Arc::new(StaticCredentials::none()),
+        Authorization::Token(token) => Arc::new(StaticCredentials::token(token)?),
+        Authorization::Basic { username, password } => Arc::new(StaticCredentials::basic(username, password)?),
         Authorization::TokenFile(file) => Arc::new(token_file::TokenFile::new(file.clone())),
         Authorization::Exec(exec) => Arc::new(exec::Asked::new(exec, config)?),
         Authorization::Oidc(oidc) => oidc::Provider::shared(oidc, config)?,
@@ -87,36 +87,36 @@ pub struct PemIdentity {
 
 /// An error getting credentials. The request was not sent.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("failed to get credentials: {what}")]
+#[error("failed to get credentials: {message}")]
 pub struct AuthError {
     /// The message. Contains no secrets.
-    pub what: String,
+    pub message: String,
     /// The cause.
     pub source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 impl AuthError {
     /// Creates an error without a cause.
-    pub fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), source: None }
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), source: None }
     }
 
     /// Creates an error with a cause.
-    pub fn because(
-        what: impl Into<String>,
+    pub fn with_source(
+        message: impl Into<String>,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
-        Self { what: what.into(), source: Some(Arc::from(source.into())) }
+        Self { message: message.into(), source: Some(Arc::from(source.into())) }
     }
 }
 
 /// Credentials that never change.
 #[derive(Clone, Default)]
-pub struct Fixed {
+pub struct StaticCredentials {
     header: Option<HeaderValue>,
 }
 
-impl Fixed {
+impl StaticCredentials {
     /// Creates anonymous credentials.
     pub fn none() -> Self {
         Self::default()
@@ -140,15 +140,15 @@ impl Fixed {
     }
 }
 
-impl fmt::Debug for Fixed {
+impl fmt::Debug for StaticCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.header.is_some() { "Fixed([secret])" } else { "Fixed(none)" })
+        f.write_str(if self.header.is_some() { "StaticCredentials([secret])" } else { "StaticCredentials(none)" })
     }
 }
 
-impl Credentials for Fixed {
-    fn authorization(&self) -> Awaited<'_, Given> {
-        Box::pin(std::future::ready(Ok(Given { header: self.header.clone(), generation: 0 })))
+impl Credentials for StaticCredentials {
+    fn authorization(&self) -> AuthFuture<'_, Credential> {
+        Box::pin(std::future::ready(Ok(Credential { header: self.header.clone(), generation: 0 })))
     }
 }
 
@@ -170,12 +170,12 @@ mod tests {
 
     #[tokio::test]
     async fn static_credentials_are_sent_but_never_printed() {
-        let token = Fixed::token(&"hunter2".into()).unwrap();
+        let token = StaticCredentials::token(&"hunter2".into()).unwrap();
         assert_eq!(token.authorization().await.unwrap().header.unwrap(), "Bearer hunter2");
         assert!(!format!("{token:?} {:?}", token.header).contains("hunter2"));
-        let basic = Fixed::basic("me", &"pass".into()).unwrap();
+        let basic = StaticCredentials::basic("me", &"pass".into()).unwrap();
         assert_eq!(basic.authorization().await.unwrap().header.unwrap(), "Basic bWU6cGFzcw==");
-        let error = Fixed::token(&"a\nb".into()).unwrap_err();
+        let error = StaticCredentials::token(&"a\nb".into()).unwrap_err();
         assert_eq!(
             error.to_string(),
             "failed to get credentials: credentials contain characters not allowed in a header"

@@ -1,6 +1,6 @@
 //! Token file: a bearer token that another process rotates.
 //!
-//! The file is reread at most every [`READ_AGAIN_AFTER`], and immediately after the server has rejected the token.
+//! The file is reread at most every [`TOKEN_RELOAD_INTERVAL`], and immediately after the server has rejected the token.
 //! If it cannot be read, the last token stays in use.
 
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use std::time::Duration;
 use http::HeaderValue;
 use tokio::time::Instant;
 
-use super::kept::Kept;
-use super::{AuthError, Awaited, Credentials, Given, bearer};
+use super::cached::CachedCredential;
+use super::{AuthError, AuthFuture, Credentials, Credential, bearer};
 
 /// Age at which a token is reread: a minute, less ten seconds so that a token that is rotated every minute
 /// never expires in use.
-pub const READ_AGAIN_AFTER: Duration = Duration::from_secs(50);
+pub const TOKEN_RELOAD_INTERVAL: Duration = Duration::from_secs(50);
 
 #[derive(Debug)]
 pub(super) struct TokenFile {
     file: Arc<Path>,
-    kept: Kept<Token>,
+    cached: CachedCredential<Token>,
 }
 
 #[derive(Clone)]
@@ -31,23 +31,23 @@ struct Token {
 
 impl TokenFile {
     pub(super) fn new(file: PathBuf) -> Self {
-        Self { file: file.into(), kept: Kept::default() }
+        Self { file: file.into(), cached: CachedCredential::default() }
     }
 }
 
 impl Credentials for TokenFile {
-    fn authorization(&self) -> Awaited<'_, Given> {
+    fn authorization(&self) -> AuthFuture<'_, Credential> {
         Box::pin(async move {
-            let is_fresh = |token: &Token| token.read.elapsed() < READ_AGAIN_AFTER;
+            let is_fresh = |token: &Token| token.read.elapsed() < TOKEN_RELOAD_INTERVAL;
             let file = self.file.clone();
             let reload = |old| async move { reload_token(&file, old).await };
-            let (token, generation) = self.kept.get(is_fresh, reload).await?;
-            Ok(Given { header: Some(token.header), generation })
+            let (token, generation) = self.cached.get(is_fresh, reload).await?;
+            Ok(Credential { header: Some(token.header), generation })
         })
     }
 
-    fn refused(&self, generation: u64) {
-        self.kept.invalidate(generation);
+    fn invalidate(&self, generation: u64) {
+        self.cached.invalidate(generation);
     }
 }
 
@@ -65,10 +65,10 @@ async fn reload_token(file: &Path, old: Option<Token>) -> Result<Token, AuthErro
 
 async fn read(file: &Path) -> Result<HeaderValue, AuthError> {
     let context = || format!("token file {}", file.display());
-    let text = tokio::fs::read_to_string(file).await.map_err(|error| AuthError::because(context(), error))?;
+    let text = tokio::fs::read_to_string(file).await.map_err(|error| AuthError::with_source(context(), error))?;
     match text.trim() {
         "" => Err(AuthError::new(format!("{} is empty", context()))),
-        token => bearer(&token.into()).map_err(|error| AuthError::because(context(), error)),
+        token => bearer(&token.into()).map_err(|error| AuthError::with_source(context(), error)),
     }
 }
 
@@ -90,19 +90,19 @@ mod tests {
         let tokens = TokenFile::new(file.clone());
         assert_eq!(header(&tokens).await, "Bearer one");
         fs::write(&file, "two").unwrap();
-        tokio::time::advance(READ_AGAIN_AFTER - Duration::from_millis(1)).await;
+        tokio::time::advance(TOKEN_RELOAD_INTERVAL - Duration::from_millis(1)).await;
         assert_eq!(header(&tokens).await, "Bearer one");
         tokio::time::advance(Duration::from_millis(1)).await;
         assert_eq!(header(&tokens).await, "Bearer two");
         fs::write(&file, " ").unwrap();
-        tokio::time::advance(READ_AGAIN_AFTER).await;
+        tokio::time::advance(TOKEN_RELOAD_INTERVAL).await;
         assert_eq!(header(&tokens).await, "Bearer two", "an empty file is ignored");
         fs::remove_file(&file).unwrap();
-        tokio::time::advance(READ_AGAIN_AFTER).await;
+        tokio::time::advance(TOKEN_RELOAD_INTERVAL).await;
         assert_eq!(header(&tokens).await, "Bearer two");
         fs::write(&file, "three").unwrap();
         assert_eq!(header(&tokens).await, "Bearer two", "a failed read restarts the interval");
-        tokio::time::advance(READ_AGAIN_AFTER).await;
+        tokio::time::advance(TOKEN_RELOAD_INTERVAL).await;
         assert_eq!(header(&tokens).await, "Bearer three");
     }
 
@@ -114,10 +114,10 @@ mod tests {
         let tokens = TokenFile::new(file.clone());
         let first = tokens.authorization().await.unwrap();
         fs::write(&file, "two").unwrap();
-        tokens.refused(first.generation);
+        tokens.invalidate(first.generation);
         assert_eq!(header(&tokens).await, "Bearer two");
         fs::write(&file, "three").unwrap();
-        tokens.refused(first.generation);
+        tokens.invalidate(first.generation);
         assert_eq!(header(&tokens).await, "Bearer two", "a late rejection concerns the first token");
     }
 

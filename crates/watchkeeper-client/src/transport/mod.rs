@@ -29,7 +29,7 @@ use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LEN
 use http::{HeaderValue, Request, Response, StatusCode};
 
 use crate::Config;
-use crate::auth::{self, Credentials, Fixed};
+use crate::auth::{self, Credentials, StaticCredentials};
 use crate::config::{Authorization, Impersonate};
 use crate::metrics::Metrics;
 use dial::Dialer;
@@ -146,7 +146,7 @@ impl Transport {
             impersonate: None,
             ..self.shared.config.clone()
         };
-        Self::new(&config, Arc::new(Fixed::none()))
+        Self::new(&config, Arc::new(StaticCredentials::none()))
     }
 
     /// Sends a request over a new HTTP/1.1 connection, as a protocol upgrade requires. After a 101,
@@ -229,7 +229,7 @@ impl Transport {
 
     fn check_unauthorized(&self, status: StatusCode, generation: Option<u64>) {
         if let (StatusCode::UNAUTHORIZED, Some(generation)) = (status, generation) {
-            self.shared.credentials.refused(generation);
+            self.shared.credentials.invalidate(generation);
         }
     }
 }

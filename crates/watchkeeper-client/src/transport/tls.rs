@@ -13,7 +13,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme
 
 use super::ConnectError;
 use crate::Config;
-use crate::auth::{Credentials, Fixed, PemIdentity};
+use crate::auth::{Credentials, StaticCredentials, PemIdentity};
 use crate::config::{Authorities, ClientCertificate};
 use crate::metrics::{CaReload, Metrics, NoMetrics};
 use crate::renewed::Renewed;
@@ -69,7 +69,7 @@ impl Tls {
         Self {
             authorities,
             certificate: None,
-            credentials: Arc::new(Fixed::none()),
+            credentials: Arc::new(StaticCredentials::none()),
             metrics: Arc::new(NoMetrics),
             include_system_roots: true,
             built: Renewed::default(),

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::task::AbortOnDropHandle;
-use watchkeeper_client::auth::Fixed;
+use watchkeeper_client::auth::StaticCredentials;
 use watchkeeper_client::config::Proxy;
 use watchkeeper_client::rest::Content;
 use watchkeeper_client::{Config, DiscoveryClient, RestClient, Transport};
@@ -121,7 +121,7 @@ impl Served {
     }
 
     pub(crate) fn client(&self) -> DiscoveryClient {
-        let transport = Transport::new(&self.config, Arc::new(Fixed::none())).unwrap();
+        let transport = Transport::new(&self.config, Arc::new(StaticCredentials::none())).unwrap();
         DiscoveryClient::new(RestClient::new(transport, "/", Content::json()))
     }
 }

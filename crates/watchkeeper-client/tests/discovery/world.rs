@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use watchkeeper_apiserver::server::ApiServer;
-use watchkeeper_client::auth::Fixed;
+use watchkeeper_client::auth::StaticCredentials;
 use watchkeeper_client::config::{Authorities, Proxy};
 use watchkeeper_client::rest::Content;
 use watchkeeper_client::{Config, DiscoveryClient, RestClient, Transport};
@@ -19,7 +19,7 @@ impl World {
         let mut config = Config::new(server.url().parse().unwrap());
         config.proxy = Proxy::Direct;
         config.authorities = Authorities::Pem(server.ca_pem().unwrap().to_owned());
-        let credentials = Fixed::token(&server.token().into()).unwrap();
+        let credentials = StaticCredentials::token(&server.token().into()).unwrap();
         let transport = Transport::new(&config, Arc::new(credentials)).unwrap();
         Self { server, transport }
     }

@@ -52,7 +52,7 @@ pub(super) fn read(output: &[u8], version: &str) -> Result<Issued, AuthError> {
         (Some(certificate), Some(key)) => {
             let identity = PemIdentity { certificate: certificate.to_owned(), key: key.into() };
             check_identity(&identity)
-                .map_err(|error| AuthError::because("invalid client certificate or key", error))?;
+                .map_err(|error| AuthError::with_source("invalid client certificate or key", error))?;
             Some(identity)
         }
         (Some(_), None) => return Err(AuthError::new("status has a client certificate without a key")),
@@ -103,7 +103,7 @@ mod tests {
 
     fn error_for(status: &Value) -> String {
         let output = json!({"apiVersion": V1, "kind": "ExecCredential", "status": status});
-        read(output.to_string().as_bytes(), V1).unwrap_err().what
+        read(output.to_string().as_bytes(), V1).unwrap_err().message
     }
 
     fn pair() -> (String, String) {
@@ -161,11 +161,11 @@ mod tests {
         }
         let beta = r#"{"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","status":{"token":"t"}}"#;
         assert_eq!(
-            read(beta.as_bytes(), V1).unwrap_err().what,
+            read(beta.as_bytes(), V1).unwrap_err().message,
             "configured for client.authentication.k8s.io/v1, but printed client.authentication.k8s.io/v1beta1"
         );
         for output in ["", "hunter2", "[]", r#"{"apiVersion": "hunter2"}"#] {
-            let error = read(output.as_bytes(), V1).unwrap_err().what;
+            let error = read(output.as_bytes(), V1).unwrap_err().message;
             assert!(!error.contains("hunter2"), "{error}");
         }
     }
@@ -182,7 +182,7 @@ mod tests {
         fn no_output_panics_or_leaks_into_the_error(output in any::<Vec<u8>>()) {
             if let Err(error) = read(&output, V1) {
                 let text = String::from_utf8_lossy(&output);
-                prop_assert!(text.len() < 40 || !error.what.contains(&*text));
+                prop_assert!(text.len() < 40 || !error.message.contains(&*text));
             }
         }
 

@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use super::instances::Instances;
-use super::kept::Kept;
-use super::{AuthError, Awaited, Credentials, Given, PemIdentity};
+use super::cached::CachedCredential;
+use super::{AuthError, AuthFuture, Credentials, Credential, PemIdentity};
 use crate::Config;
 use crate::config::Exec;
 use crate::metrics::Metrics;
@@ -27,7 +27,7 @@ use run::Hints;
 use validity::Validity;
 
 pub use policy::PluginPolicy;
-pub use run::{HINTS_AN_HOUR, OUTPUT_LIMIT, PLUGIN_TIMEOUT};
+pub use run::{MAX_HINTS_PER_HOUR, OUTPUT_LIMIT, PLUGIN_TIMEOUT};
 
 static PLUGINS: Instances<Plugin> = Instances::new();
 
@@ -41,7 +41,7 @@ pub(super) struct ExecPlugin {
 #[derive(Debug)]
 struct Plugin {
     program: Arc<Program>,
-    kept: Kept<Arc<Issued>>,
+    cached: CachedCredential<Arc<Issued>>,
 }
 
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Plugin {
             let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
             let (exec, policy) = (exec.clone(), policy.clone());
             let program = Program { number, exec, policy, hints: Hints::default() };
-            Ok(Self { program: Arc::new(program), kept: Kept::default() })
+            Ok(Self { program: Arc::new(program), cached: CachedCredential::default() })
         })
     }
 }
@@ -83,24 +83,24 @@ impl ExecPlugin {
             program.record(&*metrics, old.as_deref(), &issued);
             Ok(Arc::new(issued))
         };
-        self.plugin.kept.get(is_valid, issue).await
+        self.plugin.cached.get(is_valid, issue).await
     }
 }
 
 impl Credentials for ExecPlugin {
-    fn authorization(&self) -> Awaited<'_, Given> {
+    fn authorization(&self) -> AuthFuture<'_, Credential> {
         Box::pin(async move {
             let (issued, generation) = self.issued().await?;
-            Ok(Given { header: issued.header.clone(), generation })
+            Ok(Credential { header: issued.header.clone(), generation })
         })
     }
 
-    fn certificate(&self) -> Awaited<'_, Option<PemIdentity>> {
+    fn certificate(&self) -> AuthFuture<'_, Option<PemIdentity>> {
         Box::pin(async move { Ok(self.issued().await?.0.identity.clone()) })
     }
 
-    fn refused(&self, generation: u64) {
-        self.plugin.kept.invalidate(generation);
+    fn invalidate(&self, generation: u64) {
+        self.plugin.cached.invalidate(generation);
     }
 }
 
@@ -113,7 +113,7 @@ impl Program {
             credential::read(&output, &command.api_version)
         };
         issued.await.map_err(|error: AuthError| AuthError {
-            what: format!("exec plugin {:?}: {}", command.command, error.what),
+            message: format!("exec plugin {:?}: {}", command.command, error.message),
             source: error.source,
         })
     }

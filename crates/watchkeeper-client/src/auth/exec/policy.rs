@@ -46,7 +46,7 @@ impl PluginPolicy {
             Self::Allowlist(entries) => {
                 let (entries, command) = (entries.clone(), command.to_owned());
                 let found = tokio::task::spawn_blocking(move || find(&entries, &command)).await;
-                found.map_err(|error| AuthError::because("lookup failed", error))?
+                found.map_err(|error| AuthError::with_source("lookup failed", error))?
             }
         }
     }
@@ -115,7 +115,7 @@ mod tests {
     fn allowlist_entries_must_be_clean_paths() {
         let check = |entries: &[&str]| {
             let entries = entries.iter().map(|it| (*it).to_owned()).collect();
-            PluginPolicy::Allowlist(entries).check().map_err(|error| error.what)
+            PluginPolicy::Allowlist(entries).check().map_err(|error| error.message)
         };
         assert_eq!(check(&["aws", "/usr/bin/gke", "../x"]), Ok(()));
         assert!(check(&[]).unwrap_err().contains("is empty"));
@@ -137,7 +137,7 @@ mod tests {
     async fn a_plugin_is_allowed_by_name_or_by_resolved_path() {
         let sh = look_up(Path::new("sh")).unwrap();
         let allowed = async |entry: &str, command: &str| {
-            PluginPolicy::Allowlist(vec![entry.to_owned()]).admit(command).await.map_err(|error| error.what)
+            PluginPolicy::Allowlist(vec![entry.to_owned()]).admit(command).await.map_err(|error| error.message)
         };
         let path = sh.to_str().unwrap();
         for (entry, command) in [("sh", "sh"), (path, "sh"), ("sh", path), (path, path)] {

@@ -24,7 +24,7 @@ pub const PLUGIN_TIMEOUT: Duration = Duration::from_secs(60);
 pub const OUTPUT_LIMIT: usize = 1 << 20;
 
 /// Number of times per hour that an install hint is added to the error for a missing plugin.
-pub const HINTS_AN_HOUR: u32 = 10;
+pub const MAX_HINTS_PER_HOUR: u32 = 10;
 
 /// The environment variable that carries the request to the plugin.
 const EXEC_INFO: &str = "KUBERNETES_EXEC_INFO";
@@ -78,19 +78,19 @@ async fn output(mut command: Command, exec: &Exec, hints: &Hints) -> Result<Vec<
     let mut child = command.spawn().map_err(|error| {
         let error = match error.kind() {
             io::ErrorKind::NotFound => AuthError::new(format!("executable not found{}", hints.next(exec))),
-            _ => AuthError::because("failed to start", error),
+            _ => AuthError::with_source("failed to start", error),
         };
         Failure { call: PluginCall::NotFound, exit_code: 1, error }
     })?;
     let mut stdout_bytes = Vec::new();
     if let Some(stdout) = child.stdout.take() {
         let read = stdout.take(OUTPUT_LIMIT as u64 + 1).read_to_end(&mut stdout_bytes).await;
-        read.map_err(|error| AuthError::because("failed to read output", error))?;
+        read.map_err(|error| AuthError::with_source("failed to read output", error))?;
     }
     if stdout_bytes.len() > OUTPUT_LIMIT {
         return Err(AuthError::new(format!("output exceeds {OUTPUT_LIMIT} bytes")).into());
     }
-    let status = child.wait().await.map_err(|error| AuthError::because("failed to wait for exit", error))?;
+    let status = child.wait().await.map_err(|error| AuthError::with_source("failed to wait for exit", error))?;
     if status.success() {
         return Ok(stdout_bytes);
     }
@@ -154,7 +154,7 @@ impl HintWindow {
             *self = Self { started: Some(now), shown: 0 };
         }
         self.shown += 1;
-        self.shown <= HINTS_AN_HOUR
+        self.shown <= MAX_HINTS_PER_HOUR
     }
 }
 

@@ -28,8 +28,8 @@ use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
 
 use super::instances::Instances;
-use super::kept::Kept;
-use super::{AuthError, Awaited, Credentials, Given, bearer};
+use super::cached::CachedCredential;
+use super::{AuthError, AuthFuture, Credentials, Credential, bearer};
 use crate::config::{Authorities, Oidc, Proxy};
 use crate::{Config, Secret};
 
@@ -46,7 +46,7 @@ static PROVIDERS: Instances<Provider> = Instances::new();
 pub(super) struct Provider {
     server: String,
     client: Arc<Client>,
-    kept: Kept<Tokens>,
+    cached: CachedCredential<Tokens>,
 }
 
 /// A client of an identity provider.
@@ -130,18 +130,18 @@ impl Provider {
                 kept_in: oidc.kept_in.clone(),
                 newest: tokio::sync::Mutex::default(),
             };
-            Ok(Self { server: server.clone(), client: Arc::new(client), kept: Kept::default() })
+            Ok(Self { server: server.clone(), client: Arc::new(client), cached: CachedCredential::default() })
         })
     }
 }
 
 impl Credentials for Provider {
-    fn authorization(&self) -> Awaited<'_, Given> {
+    fn authorization(&self) -> AuthFuture<'_, Credential> {
         Box::pin(async move {
             let client = self.client.clone();
             let renew = |old: Option<Tokens>| client.renew(old.is_none());
-            let (tokens, generation) = self.kept.get(Tokens::is_valid, renew).await?;
-            Ok(Given { header: Some(tokens.header), generation })
+            let (tokens, generation) = self.cached.get(Tokens::is_valid, renew).await?;
+            Ok(Credential { header: Some(tokens.header), generation })
         })
     }
 }
@@ -161,8 +161,8 @@ impl Client {
             newest.clone().ok_or_else(|| AuthError::new("no tokens"))
         });
         let renewed =
-            renewing.await.unwrap_or_else(|error| Err(AuthError::because("refresh task failed", error)));
-        renewed.map_err(|error| AuthError { what: format!("auth-provider oidc: {}", error.what), ..error })
+            renewing.await.unwrap_or_else(|error| Err(AuthError::with_source("refresh task failed", error)));
+        renewed.map_err(|error| AuthError { message: format!("auth-provider oidc: {}", error.message), ..error })
     }
 
     /// Uses the tokens in the kubeconfig if they are valid, and refreshes them otherwise. `last` is the refresh
@@ -171,7 +171,7 @@ impl Client {
         let Some((file, user)) = self.kept_in.clone() else { return self.refresh(last).await };
         let settings = blocking(move || keep::read(&file, &user)).await?;
         match tokens(&settings).ok().flatten().filter(Tokens::is_valid) {
-            Some(kept) => Ok(kept), // oidc.O3
+            Some(saved) => Ok(saved), // oidc.O3
             None => match setting(&settings, "refresh-token") {
                 newer if newer.is_empty() => self.refresh(last).await,
                 newer => self.refresh(&newer).await,

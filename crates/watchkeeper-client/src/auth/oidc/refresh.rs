@@ -9,7 +9,7 @@ use http::{HeaderValue, Request, StatusCode, Uri};
 use serde::Deserialize;
 use std::sync::Arc;
 
-use super::super::{AuthError, Fixed};
+use super::super::{AuthError, StaticCredentials};
 use super::{Client, PROVIDER_TIMEOUT};
 use crate::transport::Body;
 use crate::{Config, Secret, Transport};
@@ -67,7 +67,7 @@ impl Client {
         let address = self.parse_url("idp-issuer-url", &address)?;
         let request = Request::get("/").header(ACCEPT, "application/json");
         let request =
-            request.body(Body::empty()).map_err(|error| AuthError::because("invalid URL", error))?;
+            request.body(Body::empty()).map_err(|error| AuthError::with_source("invalid URL", error))?;
         let (status, body) = self.send(&address, request).await?;
         if status != StatusCode::OK {
             return Err(AuthError::new(format!("{address} responded with {status}")));
@@ -122,23 +122,23 @@ impl Client {
     /// Sends over a new connection, since refreshes are about an hour apart. Redirects are not followed.
     async fn send(&self, to: &Uri, mut request: Request<Body>) -> Result<(StatusCode, Bytes), AuthError> {
         let failed =
-            |error: crate::transport::TransportError| AuthError::because(format!("{to}: {error}"), error);
+            |error: crate::transport::TransportError| AuthError::with_source(format!("{to}: {error}"), error);
         let mut parts = to.clone().into_parts();
         let path = parts.path_and_query.replace(http::uri::PathAndQuery::from_static("/"));
-        let origin = Uri::from_parts(parts).map_err(|error| AuthError::because("invalid URL", error))?;
+        let origin = Uri::from_parts(parts).map_err(|error| AuthError::with_source("invalid URL", error))?;
         *request.uri_mut() = path.map(Uri::from).unwrap_or_default();
         let mut config = Config::new(origin);
         config.authorities = self.authorities.clone();
         config.proxy = self.proxy.clone();
-        let transport = Transport::new(&config, Arc::new(Fixed::none()))
-            .map_err(|error| AuthError::because(format!("invalid transport for {to}"), error))?;
+        let transport = Transport::new(&config, Arc::new(StaticCredentials::none()))
+            .map_err(|error| AuthError::with_source(format!("invalid transport for {to}"), error))?;
         let response = transport.send(request).await.map_err(failed)?;
         let status = response.status();
         let (mut body, mut read) = (response.into_body(), Vec::new());
         while let Some(chunk) = body
             .chunk()
             .await
-            .map_err(|error| AuthError::because(format!("failed to read the response of {to}"), error))?
+            .map_err(|error| AuthError::with_source(format!("failed to read the response of {to}"), error))?
         {
             read.extend_from_slice(&chunk);
             if read.len() > RESPONSE_LIMIT {
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn provider_errors_are_shown_only_as_rfc_6749_codes() {
-        let rejection = |body: &str| rejection_for(StatusCode::BAD_REQUEST, body.as_bytes()).what;
+        let rejection = |body: &str| rejection_for(StatusCode::BAD_REQUEST, body.as_bytes()).message;
         let plainly = "provider rejected the refresh-token: 400 Bad Request";
         assert_eq!(rejection(r#"{"error":"invalid_grant"}"#), format!("{plainly}: invalid_grant"));
         assert_eq!(rejection(r#"{"error":"Bad token hunter2"}"#), plainly);

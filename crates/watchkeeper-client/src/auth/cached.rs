@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::AuthError;
 
-pub(super) struct Kept<T> {
+pub(super) struct CachedCredential<T> {
     state: Arc<Mutex<State<T>>>,
 }
 
@@ -26,7 +26,7 @@ struct State<T> {
 
 type Fetching<T> = BoxFuture<'static, Result<(T, u64), AuthError>>;
 
-impl<T> Default for Kept<T> {
+impl<T> Default for CachedCredential<T> {
     fn default() -> Self {
         let state = State { value: None, generation: 0, is_rejected: false, fetching: None };
         Self { state: Arc::new(Mutex::new(state)) }
@@ -34,13 +34,13 @@ impl<T> Default for Kept<T> {
 }
 
 /// Omits the value (`auth.A2`).
-impl<T> std::fmt::Debug for Kept<T> {
+impl<T> std::fmt::Debug for CachedCredential<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Kept").field("generation", &self.state.lock().generation).finish_non_exhaustive()
+        f.debug_struct("CachedCredential").field("generation", &self.state.lock().generation).finish_non_exhaustive()
     }
 }
 
-impl<T: Clone + Send + Sync + 'static> Kept<T> {
+impl<T: Clone + Send + Sync + 'static> CachedCredential<T> {
     /// Returns the value and its generation. Calls `fetch` with the old value when there is none, when it was
     /// rejected, or when `is_valid` returns false.
     ///
@@ -106,8 +106,8 @@ mod tests {
 
     #[tokio::test]
     async fn concurrent_callers_share_one_fetch() {
-        let (kept, fetches, go) =
-            (Kept::<u32>::default(), Arc::new(AtomicU32::new(0)), Arc::new(Notify::new()));
+        let (cached, fetches, go) =
+            (CachedCredential::<u32>::default(), Arc::new(AtomicU32::new(0)), Arc::new(Notify::new()));
         let fetch = |old: Option<u32>| {
             let (fetches, go) = (fetches.clone(), go.clone());
             async move {
@@ -119,18 +119,18 @@ mod tests {
                 }
             }
         };
-        let ask = || kept.get(|_| true, fetch);
+        let ask = || cached.get(|_| true, fetch);
         let wake = async || go.notify_one();
         let (a, b, c, ()) = tokio::join!(ask(), ask(), ask(), wake());
         for failure in [a, b, c] {
-            assert_eq!(failure.unwrap_err().what, "the first fails");
+            assert_eq!(failure.unwrap_err().message, "the first fails");
         }
         let (a, b, ()) = tokio::join!(ask(), ask(), wake());
         assert_eq!((a.unwrap(), b.unwrap()), ((11, 1), (11, 1)));
         assert_eq!(ask().await.unwrap(), (11, 1));
-        kept.invalidate(0);
+        cached.invalidate(0);
         assert_eq!(ask().await.unwrap(), (11, 1), "a different generation was rejected");
-        kept.invalidate(1);
+        cached.invalidate(1);
         let (a, ()) = tokio::join!(ask(), wake());
         assert_eq!(a.unwrap(), (13, 2));
         assert_eq!(fetches.load(Ordering::Relaxed), 3);
@@ -138,7 +138,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_fetch_outlives_a_dropped_waiter_and_ends_with_the_last() {
-        let kept = Kept::<u32>::default();
+        let cached = CachedCredential::<u32>::default();
         let (go, alive) = (Arc::new(Notify::new()), Arc::new(()));
         let fetch = |_| {
             let (go, alive) = (go.clone(), alive.clone());
@@ -148,16 +148,16 @@ mod tests {
                 Ok(1)
             }
         };
-        let mut first = Box::pin(kept.get(|_| true, fetch));
-        let mut second = Box::pin(kept.get(|_| true, fetch));
+        let mut first = Box::pin(cached.get(|_| true, fetch));
+        let mut second = Box::pin(cached.get(|_| true, fetch));
         assert!(futures_util::poll!(&mut first).is_pending());
         assert!(futures_util::poll!(&mut second).is_pending());
         drop(first);
         go.notify_one();
         assert_eq!(second.await.unwrap(), (1, 1));
 
-        kept.invalidate(1);
-        let mut last = Box::pin(kept.get(|_| true, fetch));
+        cached.invalidate(1);
+        let mut last = Box::pin(cached.get(|_| true, fetch));
         assert!(futures_util::poll!(&mut last).is_pending());
         assert_eq!(Arc::strong_count(&alive), 2);
         drop(last);
