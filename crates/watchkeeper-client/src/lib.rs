@@ -12,7 +12,7 @@ pub mod dynamic;
 pub mod kubeconfig;
 pub mod metrics;
 pub mod pager;
-pub mod renewed;
+pub mod reload;
 pub mod resource;
 pub mod rest;
 mod secret;

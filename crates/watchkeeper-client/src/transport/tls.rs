@@ -16,7 +16,7 @@ use crate::Config;
 use crate::auth::{Credentials, StaticCredentials, PemIdentity};
 use crate::config::{Authorities, ClientCertificate};
 use crate::metrics::{CaReload, Metrics, NoMetrics};
-use crate::renewed::Renewed;
+use crate::reload::CertReloader;
 
 /// Builds TLS configurations. Certificate files are reread for every connection.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) struct Tls {
     metrics: Arc<dyn Metrics>,
     /// Whether the system's root certificates are trusted too.
     include_system_roots: bool,
-    built: Renewed<Materials, Built>,
+    built: CertReloader<Materials, Built>,
 }
 
 /// A TLS configuration.
@@ -59,7 +59,7 @@ impl Tls {
             credentials,
             metrics: config.metrics.clone(),
             include_system_roots: false,
-            built: Renewed::default(),
+            built: CertReloader::default(),
         }
     }
 
@@ -72,7 +72,7 @@ impl Tls {
             credentials: Arc::new(StaticCredentials::none()),
             metrics: Arc::new(NoMetrics),
             include_system_roots: true,
-            built: Renewed::default(),
+            built: CertReloader::default(),
         }
     }
 

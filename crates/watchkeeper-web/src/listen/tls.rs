@@ -14,7 +14,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::sync::Mutex;
 use watchkeeper_client::auth::PemIdentity;
-use watchkeeper_client::renewed::Renewed;
+use watchkeeper_client::reload::CertReloader;
 use watchkeeper_listen::{Certificates, CurrentConfig, Security};
 
 use super::options::{ServeError, Tls};
@@ -29,7 +29,7 @@ pub(super) async fn security(tls: Tls) -> Result<Security, ServeError> {
             Ok(Security::Tls(Arc::new(config(&PemIdentity { certificate, key })?)))
         }
         Tls::Files { certificate, key } => {
-            let pair = Pair { certificate, key, reading: Mutex::default(), served: Renewed::default() };
+            let pair = Pair { certificate, key, reading: Mutex::default(), served: CertReloader::default() };
             pair.read_again().await?;
             Ok(Security::Renewed(Arc::new(pair)))
         }
@@ -42,7 +42,7 @@ struct Pair {
     certificate: PathBuf,
     key: PathBuf,
     reading: Mutex<()>,
-    served: Renewed<PemIdentity, ServerConfig>,
+    served: CertReloader<PemIdentity, ServerConfig>,
 }
 
 impl Pair {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 /// Keeps the value built from the last valid input `M`, usually certificates, and rebuilds it when the input changes.
-pub struct Renewed<M, T> {
+pub struct CertReloader<M, T> {
     state: Mutex<State<M, T>>,
 }
 
@@ -26,20 +26,20 @@ struct State<M, T> {
     error: Option<String>,
 }
 
-impl<M, T> Default for Renewed<M, T> {
+impl<M, T> Default for CertReloader<M, T> {
     fn default() -> Self {
         Self { state: Mutex::new(State { current: None, error: None }) }
     }
 }
 
 /// Omits the input and the value.
-impl<M, T> fmt::Debug for Renewed<M, T> {
+impl<M, T> fmt::Debug for CertReloader<M, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Renewed").field("error", &self.state.lock().error).finish_non_exhaustive()
+        f.debug_struct("CertReloader").field("error", &self.state.lock().error).finish_non_exhaustive()
     }
 }
 
-impl<M: PartialEq, T> Renewed<M, T> {
+impl<M: PartialEq, T> CertReloader<M, T> {
     /// Returns the last valid input and its value; `None` before the first one.
     pub fn last(&self) -> Option<(Arc<M>, Arc<T>)> {
         self.state.lock().current.clone()
@@ -122,42 +122,42 @@ mod tests {
     use std::io;
 
     /// Builds a string from a number; only even numbers are valid.
-    async fn reload(renewed: &Renewed<u32, String>, input: Result<u32, &str>) -> Result<Arc<String>, String> {
+    async fn reload(reloader: &CertReloader<u32, String>, input: Result<u32, &str>) -> Result<Arc<String>, String> {
         let input = input.map_err(io::Error::other);
         let build = |number: Arc<u32>| async move {
             let odd = || io::Error::other(format!("{number} is odd"));
             number.is_multiple_of(2).then(|| number.to_string()).ok_or_else(odd)
         };
-        renewed.current(input, build).await.map_err(|error| error.to_string())
+        reloader.current(input, build).await.map_err(|error| error.to_string())
     }
 
     #[tokio::test]
     async fn invalid_input_never_replaces_a_valid_value() {
-        let renewed = Renewed::default();
-        assert_eq!(reload(&renewed, Err("no file")).await, Err("no file".to_owned()));
-        assert_eq!(reload(&renewed, Ok(1)).await, Err("1 is odd".to_owned()));
-        let first = reload(&renewed, Ok(2)).await.unwrap();
+        let reloader = CertReloader::default();
+        assert_eq!(reload(&reloader, Err("no file")).await, Err("no file".to_owned()));
+        assert_eq!(reload(&reloader, Ok(1)).await, Err("1 is odd".to_owned()));
+        let first = reload(&reloader, Ok(2)).await.unwrap();
         for broken in [Ok(3), Err("no file"), Ok(3)] {
-            assert!(Arc::ptr_eq(&reload(&renewed, broken).await.unwrap(), &first), "reload.N1");
+            assert!(Arc::ptr_eq(&reload(&reloader, broken).await.unwrap(), &first), "reload.N1");
         }
-        assert!(Arc::ptr_eq(&reload(&renewed, Ok(2)).await.unwrap(), &first), "reload.N2");
-        assert_eq!(*reload(&renewed, Ok(4)).await.unwrap(), "4");
-        assert_eq!(*reload(&renewed, Err("no file")).await.unwrap(), "4");
+        assert!(Arc::ptr_eq(&reload(&reloader, Ok(2)).await.unwrap(), &first), "reload.N2");
+        assert_eq!(*reload(&reloader, Ok(4)).await.unwrap(), "4");
+        assert_eq!(*reload(&reloader, Err("no file")).await.unwrap(), "4");
     }
 
     #[tokio::test]
     async fn an_error_is_reported_once_until_the_input_changes() {
-        let renewed = Renewed::default();
-        reload(&renewed, Ok(2)).await.unwrap();
+        let reloader = CertReloader::default();
+        reload(&reloader, Ok(2)).await.unwrap();
         let mut reported = Vec::new();
         for input in [Ok(3), Ok(3), Err("no file"), Err("no file"), Ok(2), Ok(3)] {
-            let before = renewed.state.lock().error.clone();
-            reload(&renewed, input).await.unwrap();
-            let after = renewed.state.lock().error.clone();
+            let before = reloader.state.lock().error.clone();
+            reload(&reloader, input).await.unwrap();
+            let after = reloader.state.lock().error.clone();
             reported.extend(after.filter(|after| before.as_ref() != Some(after)));
         }
         assert_eq!(reported, ["3 is odd", "no file", "3 is odd"]);
-        let mut state = renewed.state.lock();
+        let mut state = reloader.state.lock();
         let new = ["no file", "no file", "no right", "no file"].map(|error| state.record_error(error));
         assert_eq!(new, [true, false, true, true]);
     }
@@ -174,14 +174,14 @@ mod tests {
 
     #[tokio::test]
     async fn concurrent_callers_with_the_same_input_get_the_same_value() {
-        let (renewed, go) = (Renewed::<u32, ()>::default(), tokio::sync::Notify::new());
+        let (reloader, go) = (CertReloader::<u32, ()>::default(), tokio::sync::Notify::new());
         let slow = async |_| {
             go.notified().await;
             Ok::<_, io::Error>(())
         };
-        let first = renewed.current(Ok(1), slow);
+        let first = reloader.current(Ok(1), slow);
         let second = async {
-            let value = renewed.current(Ok(1), async |_| Ok::<_, io::Error>(())).await;
+            let value = reloader.current(Ok(1), async |_| Ok::<_, io::Error>(())).await;
             go.notify_one();
             value
         };
