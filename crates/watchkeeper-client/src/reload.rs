@@ -122,7 +122,10 @@ mod tests {
     use std::io;
 
     /// Builds a string from a number; only even numbers are valid.
-    async fn reload(reloader: &CertReloader<u32, String>, input: Result<u32, &str>) -> Result<Arc<String>, String> {
+    async fn reload(
+        reloader: &CertReloader<u32, String>,
+        input: Result<u32, &str>,
+    ) -> Result<Arc<String>, String> {
         let input = input.map_err(io::Error::other);
         let build = |number: Arc<u32>| async move {
             let odd = || io::Error::other(format!("{number} is odd"));

@@ -36,7 +36,9 @@ impl<T> Default for CachedCredential<T> {
 /// Omits the value (`auth.A2`).
 impl<T> std::fmt::Debug for CachedCredential<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CachedCredential").field("generation", &self.state.lock().generation).finish_non_exhaustive()
+        f.debug_struct("CachedCredential")
+            .field("generation", &self.state.lock().generation)
+            .finish_non_exhaustive()
     }
 }
 

@@ -8,9 +8,9 @@
 //! - `auth.A2`: credentials appear neither in debug output nor in errors.
 //! - `auth.A3`: concurrent requests that need new credentials share one fetch and its result.
 
+mod cached;
 mod exec;
 mod instances;
-mod cached;
 mod oidc;
 mod token_file;
 
@@ -69,7 +69,9 @@ pub fn from_config(config: &Config) -> Result<Arc<dyn Credentials>, AuthError> {
     Ok(match &config.authorization {
         Authorization::None => Arc::new(StaticCredentials::none()),
         Authorization::Token(token) => Arc::new(StaticCredentials::token(token)?),
-        Authorization::Basic { username, password } => Arc::new(StaticCredentials::basic(username, password)?),
+        Authorization::Basic { username, password } => {
+            Arc::new(StaticCredentials::basic(username, password)?)
+        }
         Authorization::TokenFile(file) => Arc::new(token_file::TokenFile::new(file.clone())),
         Authorization::Exec(exec) => Arc::new(exec::Asked::new(exec, config)?),
         Authorization::Oidc(oidc) => oidc::Provider::shared(oidc, config)?,
@@ -142,7 +144,11 @@ impl StaticCredentials {
 
 impl fmt::Debug for StaticCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.header.is_some() { "StaticCredentials([secret])" } else { "StaticCredentials(none)" })
+        f.write_str(if self.header.is_some() {
+            "StaticCredentials([secret])"
+        } else {
+            "StaticCredentials(none)"
+        })
     }
 }
 

@@ -11,7 +11,7 @@ use http::HeaderValue;
 use tokio::time::Instant;
 
 use super::cached::CachedCredential;
-use super::{AuthError, AuthFuture, Credentials, Credential, bearer};
+use super::{AuthError, AuthFuture, Credential, Credentials, bearer};
 
 /// Age at which a token is reread: a minute, less ten seconds so that a token that is rotated every minute
 /// never expires in use.
@@ -65,7 +65,8 @@ async fn reload_token(file: &Path, old: Option<Token>) -> Result<Token, AuthErro
 
 async fn read(file: &Path) -> Result<HeaderValue, AuthError> {
     let context = || format!("token file {}", file.display());
-    let text = tokio::fs::read_to_string(file).await.map_err(|error| AuthError::with_source(context(), error))?;
+    let text =
+        tokio::fs::read_to_string(file).await.map_err(|error| AuthError::with_source(context(), error))?;
     match text.trim() {
         "" => Err(AuthError::new(format!("{} is empty", context()))),
         token => bearer(&token.into()).map_err(|error| AuthError::with_source(context(), error)),

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use watchkeeper_core::Status;
 
-use crate::rest::{Answer, RequestError};
+use crate::rest::{RequestError, Response};
 
 /// The result of a deletion.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,10 +15,10 @@ pub enum Deleted<T> {
 }
 
 impl<T: DeserializeOwned> Deleted<T> {
-    pub(super) fn read(answer: Answer) -> Result<Self, RequestError> {
-        match answer.object_type() {
-            Some((_, kind)) if kind == "Status" => Ok(Self::Gone(Box::new(answer.into()?))),
-            _ => Ok(Self::Going(Box::new(answer.into()?))),
+    pub(super) fn read(response: Response) -> Result<Self, RequestError> {
+        match response.object_type() {
+            Some((_, kind)) if kind == "Status" => Ok(Self::Gone(Box::new(response.into()?))),
+            _ => Ok(Self::Going(Box::new(response.into()?))),
         }
     }
 }

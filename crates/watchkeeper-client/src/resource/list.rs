@@ -6,7 +6,7 @@ use watchkeeper_core::{Encoding, GroupVersion, ResourceVersion};
 use watchkeeper_wire::protobuf::peek_type;
 use watchkeeper_wire::{Kind, Limits, ListSplitter, decode_bytes, json};
 
-use crate::rest::{Answer, MediaType, Receive, RequestError};
+use crate::rest::{MediaType, Receive, RequestError, Response};
 use crate::transport::BodyBuffer;
 
 /// A list of objects, or a page of one.
@@ -24,21 +24,22 @@ pub struct List<T> {
 
 impl<T: DeserializeOwned> List<T> {
     /// Decodes a list that was read whole.
-    pub(super) fn read(answer: &Answer) -> Result<Self, RequestError> {
-        match answer.failure_status() {
-            Some(status) => Err(answer.api_error(status)),
-            None => Self::decode(answer).map_err(|why| answer.undecodable(why)),
+    pub(super) fn read(response: &Response) -> Result<Self, RequestError> {
+        match response.failure_status() {
+            Some(status) => Err(response.api_error(status)),
+            None => Self::decode(response).map_err(|why| response.undecodable(why)),
         }
     }
 
-    fn decode(answer: &Answer) -> Result<Self, String> {
-        let (api_version, kind) = answer.object_type().ok_or("not a list: apiVersion or kind is missing")?;
-        let encoding = match answer.media_type() {
+    fn decode(response: &Response) -> Result<Self, String> {
+        let (api_version, kind) =
+            response.object_type().ok_or("not a list: apiVersion or kind is missing")?;
+        let encoding = match response.media_type() {
             Some(MediaType::Protobuf) => Encoding::Protobuf,
             _ => Encoding::Json,
         };
         let mut items = Items::new(encoding, item_kind(&api_version, &kind)?);
-        items.push(answer.body.clone())?;
+        items.push(response.body.clone())?;
         items.finish()
     }
 }
@@ -125,13 +126,13 @@ impl<T> Default for ListReceiver<T> {
 impl<T: DeserializeOwned> Receive for ListReceiver<T> {
     type Output = List<T>;
 
-    fn push(&mut self, answer: &Answer, chunk: Bytes) -> Result<(), String> {
+    fn push(&mut self, response: &Response, chunk: Bytes) -> Result<(), String> {
         let buffer = match self {
             Self::Items(items) => return items.push(chunk),
             Self::Buffering(buffer) => buffer,
         };
         buffer.push(chunk);
-        if answer.media_type() != Some(MediaType::Protobuf) {
+        if response.media_type() != Some(MediaType::Protobuf) {
             return Ok(());
         }
         let Some((api_version, kind)) = peek_type(buffer.as_slice()) else { return Ok(()) };
@@ -142,12 +143,12 @@ impl<T: DeserializeOwned> Receive for ListReceiver<T> {
         Ok(())
     }
 
-    fn finish(self, mut answer: Answer) -> Result<List<T>, RequestError> {
+    fn finish(self, mut response: Response) -> Result<List<T>, RequestError> {
         match self {
-            Self::Items(items) => items.finish().map_err(|why| answer.undecodable(why)),
+            Self::Items(items) => items.finish().map_err(|why| response.undecodable(why)),
             Self::Buffering(buffer) => {
-                answer.body = buffer.finish();
-                List::read(&answer)
+                response.body = buffer.finish();
+                List::read(&response)
             }
         }
     }
@@ -163,10 +164,10 @@ mod tests {
     use watchkeeper_wire::protobuf::wrap;
     use watchkeeper_wire::transcode::to_protobuf;
 
-    fn response(media_type: MediaType) -> Answer {
+    fn response(media_type: MediaType) -> Response {
         let value = HeaderValue::from_static(media_type.as_str());
         let headers = HeaderMap::from_iter([(CONTENT_TYPE, value)]);
-        Answer::new(StatusCode::OK, headers, Bytes::new(), "GET /api/v1/pods".to_owned())
+        Response::new(StatusCode::OK, headers, Bytes::new(), "GET /api/v1/pods".to_owned())
     }
 
     fn protobuf(object: &Value) -> Vec<u8> {
@@ -179,12 +180,12 @@ mod tests {
 
     /// Receives a body in chunks of this length.
     fn receive(media_type: MediaType, body: &[u8], length: usize) -> Result<List<Value>, RequestError> {
-        let (answer, mut receiver) = (response(media_type), ListReceiver::default());
+        let (response, mut receiver) = (response(media_type), ListReceiver::default());
         for chunk in body.chunks(length) {
-            let pushed = receiver.push(&answer, Bytes::copy_from_slice(chunk));
-            pushed.map_err(|why| answer.undecodable(why))?;
+            let pushed = receiver.push(&response, Bytes::copy_from_slice(chunk));
+            pushed.map_err(|why| response.undecodable(why))?;
         }
-        receiver.finish(answer)
+        receiver.finish(response)
     }
 
     #[test]

@@ -100,10 +100,10 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
         list: &ListOptions,
         options: &DeleteOptions,
     ) -> Result<DeletedMany<T>, RequestError> {
-        let answer = self.list_request(Method::DELETE, list).object(&options.body()).send().await?;
-        match answer.object_type() {
-            Some((_, kind)) if kind == "Status" => Ok(DeletedMany::Gone(Box::new(answer.into()?))),
-            _ => Ok(DeletedMany::Going(List::read(&answer)?)),
+        let response = self.list_request(Method::DELETE, list).object(&options.body()).send().await?;
+        match response.object_type() {
+            Some((_, kind)) if kind == "Status" => Ok(DeletedMany::Gone(Box::new(response.into()?))),
+            _ => Ok(DeletedMany::Going(List::read(&response)?)),
         }
     }
 }

@@ -15,13 +15,13 @@
 //!   [`Config::max_response_bytes`](crate::Config::max_response_bytes) bytes, compressed and decompressed, and not many
 //!   more values than a response of its size can need.
 
-mod answer;
 mod call;
 mod content;
 mod error;
 mod limiter;
 mod path;
 mod request;
+mod response;
 mod retry;
 mod send;
 mod warning;
@@ -33,11 +33,11 @@ use watchkeeper_core::GroupVersion;
 
 use crate::Transport;
 
-pub use answer::Answer;
 pub use content::{Content, MediaType, Shape};
 pub use error::{InvalidRequest, RequestError};
 pub use limiter::Limiter;
 pub use request::{PatchKind, Request};
+pub use response::Response;
 pub use retry::{Backoff, MAX_RETRY_AFTER, Retries};
 pub(crate) use send::Receive;
 pub use warning::{NoWarnings, WarnOnce, Warning, Warnings};

@@ -7,10 +7,10 @@ use http_body::Body as _;
 use tracing::Instrument as _;
 use watchkeeper_core::Status;
 
-use super::answer::{Answer, status_for};
 use super::call::Call;
 use super::content::{MediaType, encode};
 use super::request::{Payload, Request};
+use super::response::{Response, status_for};
 use super::retry::{Attempt, MAX_RETRY_AFTER, Use, retry_after, retry_delay};
 use super::{InvalidRequest, RequestError, warning};
 use crate::transport::{Body, BodyBuffer, TransportError, Upgrade, Upgraded};
@@ -23,30 +23,30 @@ pub(crate) trait Receive {
     /// The result.
     type Output;
 
-    /// Takes the next chunk. The body of `answer` is empty.
+    /// Takes the next chunk. The body of `response` is empty.
     ///
     /// # Errors
     /// If the chunk cannot be decoded.
-    fn push(&mut self, answer: &Answer, chunk: Bytes) -> Result<(), String>;
+    fn push(&mut self, response: &Response, chunk: Bytes) -> Result<(), String>;
 
     /// Called at the end of the body.
     ///
     /// # Errors
     /// If the body is incomplete.
-    fn finish(self, answer: Answer) -> Result<Self::Output, RequestError>;
+    fn finish(self, response: Response) -> Result<Self::Output, RequestError>;
 }
 
 impl Receive for BodyBuffer {
-    type Output = Answer;
+    type Output = Response;
 
-    fn push(&mut self, _: &Answer, chunk: Bytes) -> Result<(), String> {
+    fn push(&mut self, _: &Response, chunk: Bytes) -> Result<(), String> {
         BodyBuffer::push(self, chunk);
         Ok(())
     }
 
-    fn finish(self, mut answer: Answer) -> Result<Answer, RequestError> {
-        answer.body = BodyBuffer::finish(self);
-        Ok(answer)
+    fn finish(self, mut response: Response) -> Result<Response, RequestError> {
+        response.body = BodyBuffer::finish(self);
+        Ok(response)
     }
 }
 
@@ -57,7 +57,7 @@ impl Request {
     ///
     /// # Errors
     /// If there is no response, the server returned an error, or the response is too large (`rest.R6`).
-    pub async fn send(self) -> Result<Answer, RequestError> {
+    pub async fn send(self) -> Result<Response, RequestError> {
         self.receive(BodyBuffer::default()).await
     }
 
@@ -159,7 +159,7 @@ impl Request {
         let exchange = async {
             let (head, body) = self.attempt(Use::Exchange, call).await?.into_parts();
             let mut body = body.limit(self.max_response_bytes);
-            let answer = Answer::new(head.status, head.headers, Bytes::new(), self.description());
+            let response = Response::new(head.status, head.headers, Bytes::new(), self.description());
             let mut length = 0;
             loop {
                 let chunk = body.chunk().await;
@@ -167,10 +167,10 @@ impl Request {
                     chunk.map_err(|source| RequestError::Body { request: self.description(), source })?;
                 let Some(chunk) = chunk else { break };
                 length += chunk.len();
-                receiver.push(&answer, chunk).map_err(|why| answer.undecodable(why))?;
+                receiver.push(&response, chunk).map_err(|why| response.undecodable(why))?;
             }
             call.received(length);
-            receiver.finish(answer)
+            receiver.finish(response)
         };
         let Some(after) = timeout else { return exchange.await };
         let outcome = tokio::time::timeout(after, exchange).await;

@@ -13,7 +13,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme
 
 use super::ConnectError;
 use crate::Config;
-use crate::auth::{Credentials, StaticCredentials, PemIdentity};
+use crate::auth::{Credentials, PemIdentity, StaticCredentials};
 use crate::config::{Authorities, ClientCertificate};
 use crate::metrics::{CaReload, Metrics, NoMetrics};
 use crate::reload::CertReloader;

@@ -16,9 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use super::instances::Instances;
 use super::cached::CachedCredential;
-use super::{AuthError, AuthFuture, Credentials, Credential, PemIdentity};
+use super::instances::Instances;
+use super::{AuthError, AuthFuture, Credential, Credentials, PemIdentity};
 use crate::Config;
 use crate::config::Exec;
 use crate::metrics::Metrics;

@@ -137,7 +137,10 @@ mod tests {
     async fn a_plugin_is_allowed_by_name_or_by_resolved_path() {
         let sh = look_up(Path::new("sh")).unwrap();
         let allowed = async |entry: &str, command: &str| {
-            PluginPolicy::Allowlist(vec![entry.to_owned()]).admit(command).await.map_err(|error| error.message)
+            PluginPolicy::Allowlist(vec![entry.to_owned()])
+                .admit(command)
+                .await
+                .map_err(|error| error.message)
         };
         let path = sh.to_str().unwrap();
         for (entry, command) in [("sh", "sh"), (path, "sh"), ("sh", path), (path, path)] {

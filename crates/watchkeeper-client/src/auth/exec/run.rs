@@ -90,7 +90,8 @@ async fn output(mut command: Command, exec: &Exec, hints: &Hints) -> Result<Vec<
     if stdout_bytes.len() > OUTPUT_LIMIT {
         return Err(AuthError::new(format!("output exceeds {OUTPUT_LIMIT} bytes")).into());
     }
-    let status = child.wait().await.map_err(|error| AuthError::with_source("failed to wait for exit", error))?;
+    let status =
+        child.wait().await.map_err(|error| AuthError::with_source("failed to wait for exit", error))?;
     if status.success() {
         return Ok(stdout_bytes);
     }

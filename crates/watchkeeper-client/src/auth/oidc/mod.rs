@@ -27,9 +27,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
 
-use super::instances::Instances;
 use super::cached::CachedCredential;
-use super::{AuthError, AuthFuture, Credentials, Credential, bearer};
+use super::instances::Instances;
+use super::{AuthError, AuthFuture, Credential, Credentials, bearer};
 use crate::config::{Authorities, Oidc, Proxy};
 use crate::{Config, Secret};
 
@@ -162,7 +162,8 @@ impl Client {
         });
         let renewed =
             renewing.await.unwrap_or_else(|error| Err(AuthError::with_source("refresh task failed", error)));
-        renewed.map_err(|error| AuthError { message: format!("auth-provider oidc: {}", error.message), ..error })
+        renewed
+            .map_err(|error| AuthError { message: format!("auth-provider oidc: {}", error.message), ..error })
     }
 
     /// Uses the tokens in the kubeconfig if they are valid, and refreshes them otherwise. `last` is the refresh

@@ -15,7 +15,7 @@ use super::retry::retry_after;
 
 /// A successful response.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct Response {
     /// The status code, usually 200 or 201.
     pub code: StatusCode,
     /// The headers.
@@ -25,7 +25,7 @@ pub struct Answer {
     request: String,
 }
 
-impl Answer {
+impl Response {
     /// Returns whether an object was created.
     pub fn was_created(&self) -> bool {
         self.code == StatusCode::CREATED
