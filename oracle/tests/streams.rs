@@ -89,7 +89,7 @@ impl Place {
     async fn log(&self, pod: &str, options: LogOptions) -> String {
         let mut log = match self.pod(pod).log(&options).await {
             Ok(log) => log,
-            Err(RequestError::Refused { status, .. }) => return format!("{status:?}"),
+            Err(RequestError::Api { status, .. }) => return format!("{status:?}"),
             Err(error) => panic!("{error}"),
         };
         let mut text = Vec::new();

@@ -29,7 +29,7 @@ fn at(at: ListAt) -> ListRequest {
 }
 
 fn api_error(status: Status) -> RequestError {
-    RequestError::Refused { request: "GET /list".into(), status: Box::new(status) }
+    RequestError::Api { request: "GET /list".into(), status: Box::new(status) }
 }
 
 /// A scripted list of numbers in pages, which records its requests.

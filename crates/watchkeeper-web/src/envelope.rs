@@ -99,7 +99,7 @@ impl IntoResponse for Failure {
 impl From<RequestError> for Failure {
     fn from(error: RequestError) -> Self {
         let status = match &error {
-            RequestError::Refused { status, .. } | RequestError::RetryAfter { status, .. } => {
+            RequestError::Api { status, .. } | RequestError::RetryAfter { status, .. } => {
                 u16::try_from(status.code).ok().and_then(|code| StatusCode::from_u16(code).ok())
             }
             RequestError::TimedOut { .. } => Some(StatusCode::GATEWAY_TIMEOUT),

@@ -120,7 +120,7 @@ impl From<&Status> for Failure {
 impl From<&RequestError> for Failure {
     fn from(error: &RequestError) -> Self {
         match error {
-            RequestError::Refused { status, .. } => Self::from(&**status),
+            RequestError::Api { status, .. } => Self::from(&**status),
             RequestError::Transport { source, .. } => Self::from(source),
             RequestError::Body { source: BodyError::TooLarge { .. }, .. } => Self::of(error),
             RequestError::Body { source, .. } => {

@@ -33,7 +33,7 @@ impl DiscoveryError {
             RequestError::Transport { .. } | RequestError::Body { .. } | RequestError::TimedOut { .. } => {
                 true
             }
-            RequestError::Refused { status, .. } | RequestError::RetryAfter { status, .. } => {
+            RequestError::Api { status, .. } | RequestError::RetryAfter { status, .. } => {
                 status.code >= 500 || status.code == 429
             }
             _ => false,

@@ -68,7 +68,7 @@ pub enum RequestError {
     },
     /// The server returned an error. The message is the server's.
     #[error("{status}")]
-    Refused {
+    Api {
         /// Method and path.
         request: String,
         /// The server's Status, or one derived from the status code.
@@ -134,7 +134,7 @@ impl RequestError {
     pub fn request(&self) -> &str {
         match self {
             Self::Invalid { request, .. }
-            | Self::Refused { request, .. }
+            | Self::Api { request, .. }
             | Self::RetryAfter { request, .. }
             | Self::EndlessList { request, .. }
             | Self::Transport { request, .. }
@@ -147,7 +147,7 @@ impl RequestError {
     /// Returns the server's Status, if it returned an error.
     pub fn status(&self) -> Option<&Status> {
         match self {
-            Self::Refused { status, .. } | Self::RetryAfter { status, .. } => Some(status),
+            Self::Api { status, .. } | Self::RetryAfter { status, .. } => Some(status),
             _ => None,
         }
     }
@@ -170,10 +170,9 @@ impl RequestError {
     /// Returns whether the server may have processed the request.
     pub fn may_have_happened(&self) -> bool {
         match self {
-            Self::Invalid { .. }
-            | Self::Refused { .. }
-            | Self::RetryAfter { .. }
-            | Self::EndlessList { .. } => false,
+            Self::Invalid { .. } | Self::Api { .. } | Self::RetryAfter { .. } | Self::EndlessList { .. } => {
+                false
+            }
             Self::Transport { source, .. } => source.was_sent(),
             Self::Body { .. } | Self::TimedOut { .. } | Self::Decode { .. } => true,
         }

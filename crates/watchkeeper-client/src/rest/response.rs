@@ -80,7 +80,7 @@ impl Response {
     }
 
     pub(crate) fn api_error(&self, status: Status) -> RequestError {
-        RequestError::Refused { request: self.request.clone(), status: Box::new(status) }
+        RequestError::Api { request: self.request.clone(), status: Box::new(status) }
     }
 
     pub(crate) fn undecodable(&self, why: impl Into<String>) -> RequestError {

@@ -138,7 +138,7 @@ impl Request {
             }
             _ => {
                 let status = self.read_status(response, Use::Stream, call).await;
-                Err(RequestError::Refused { request: self.description(), status })
+                Err(RequestError::Api { request: self.description(), status })
             }
         }
     }
@@ -240,7 +240,7 @@ impl Request {
                 continue;
             }
             let status = self.read_status(response, used_for, call).await;
-            return Err(RequestError::Refused { request: self.description(), status });
+            return Err(RequestError::Api { request: self.description(), status });
         }
     }
 

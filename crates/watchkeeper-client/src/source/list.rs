@@ -61,7 +61,7 @@ fn malformed(error: impl Into<BoxError>) -> ListError {
 
 fn list_error(error: RequestError) -> ListError {
     match error {
-        RequestError::Refused { status, .. } | RequestError::RetryAfter { status, .. } => (*status).into(),
+        RequestError::Api { status, .. } | RequestError::RetryAfter { status, .. } => (*status).into(),
         RequestError::Transport { ref source, .. } if source.is_refused() => {
             ListError::ConnectionRefused(error.into())
         }

@@ -89,7 +89,7 @@ fn malformed(error: Malformed) -> WatchError {
 
 fn watch_error(error: RequestError) -> WatchError {
     match error {
-        RequestError::Refused { status, .. } | RequestError::RetryAfter { status, .. } => (*status).into(),
+        RequestError::Api { status, .. } | RequestError::RetryAfter { status, .. } => (*status).into(),
         RequestError::Transport { ref source, .. } if source.is_refused() => {
             WatchError::ConnectionRefused(error.into())
         }

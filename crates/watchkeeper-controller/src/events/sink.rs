@@ -77,7 +77,7 @@ fn failed(error: RequestError) -> WriteError {
         error if error.is_not_found() => WriteError::Missing(error.into()),
         error if error.is_already_exists() => WriteError::Exists(error.into()),
         // To ask again would be to ask the same.
-        RequestError::Invalid { .. } | RequestError::Refused { .. } => WriteError::Refused(error.into()),
+        RequestError::Invalid { .. } | RequestError::Api { .. } => WriteError::Refused(error.into()),
         _ => WriteError::Failed(error.into()),
     }
 }

@@ -152,7 +152,7 @@ async fn body(request: Request) -> Result<Value, RequestError> {
 
 /// Says what was being looked for, where the server does not understand, or has nothing of the kind.
 fn explain(error: RequestError, selection: &Selection, mapping: &Mapping) -> Failure {
-    let RequestError::Refused { request, mut status } = error else { return error.into() };
+    let RequestError::Api { request, mut status } = error else { return error.into() };
     if status.is_bad_request() || status.is_not_found() {
         let resource = &mapping.resource;
         let what = format!("{}/{}, Resource={}", resource.group, resource.version, resource.resource);
@@ -165,7 +165,7 @@ fn explain(error: RequestError, selection: &Selection, mapping: &Mapping) -> Fai
             ),
         };
     }
-    RequestError::Refused { request, status }.into()
+    RequestError::Api { request, status }.into()
 }
 
 #[cfg(test)]

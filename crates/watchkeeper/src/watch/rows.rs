@@ -142,7 +142,7 @@ pub(super) fn print(
 
 fn list_failed(error: RequestError) -> ListError {
     match error {
-        RequestError::Refused { status, .. } | RequestError::RetryAfter { status, .. } => (*status).into(),
+        RequestError::Api { status, .. } | RequestError::RetryAfter { status, .. } => (*status).into(),
         RequestError::Transport { ref source, .. } if source.is_refused() => {
             ListError::ConnectionRefused(error.into())
         }
@@ -152,7 +152,7 @@ fn list_failed(error: RequestError) -> ListError {
 
 fn watch_failed(error: RequestError) -> WatchError {
     match error {
-        RequestError::Refused { status, .. } | RequestError::RetryAfter { status, .. } => (*status).into(),
+        RequestError::Api { status, .. } | RequestError::RetryAfter { status, .. } => (*status).into(),
         RequestError::Transport { ref source, .. } if source.is_refused() => {
             WatchError::ConnectionRefused(error.into())
         }
