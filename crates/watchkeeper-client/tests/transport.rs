@@ -139,7 +139,7 @@ async fn an_unreachable_or_untrusted_server_is_named() {
     let strict = Transport::new(&strict, Arc::new(StaticCredentials::none())).unwrap();
     let error = strict.send(get("/version")).await.unwrap_err();
     assert!(error.to_string().starts_with(&format!("TLS handshake with {address} failed: ")), "{error}");
-    assert!(!error.was_sent() && !error.is_refused());
+    assert!(!error.was_sent() && !error.is_connection_refused());
 
     let insecure = {
         let mut config = config(&server);
@@ -152,7 +152,7 @@ async fn an_unreachable_or_untrusted_server_is_named() {
     server.stop().await;
     let error = gone.send(get("/version")).await.unwrap_err();
     assert_eq!(error.to_string(), format!("failed to connect to {address}"));
-    assert!(error.is_refused());
+    assert!(error.is_connection_refused());
 }
 
 /// Waits until the condition holds.

@@ -63,7 +63,7 @@ impl Service<Request<kube_client::client::Body>> for TransportService {
             let request = Request::from_parts(head, convert_body(body).await);
             if request.headers().contains_key(UPGRADE) {
                 // kube.A2
-                transport.send_alone(request).await
+                transport.send_on_new_connection(request).await
             } else {
                 transport.send(request).await
             }

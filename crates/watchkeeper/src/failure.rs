@@ -144,7 +144,7 @@ impl From<RequestError> for Failure {
 impl From<&TransportError> for Failure {
     fn from(error: &TransportError) -> Self {
         if let TransportError::Connect(connect) = error
-            && error.is_refused()
+            && error.is_connection_refused()
             && let ConnectError::Unreachable { address, .. } = &**connect
         {
             return Self::said(format!(

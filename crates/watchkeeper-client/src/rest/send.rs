@@ -128,7 +128,7 @@ impl Request {
                 self.report_warnings(response.headers());
                 return Ok(response);
             }
-            Ok(Upgrade::Refused(response)) => response,
+            Ok(Upgrade::Declined(response)) => response,
         };
         self.report_warnings(response.headers());
         match response.status() {

@@ -62,7 +62,7 @@ fn malformed(error: impl Into<BoxError>) -> ListError {
 fn list_error(error: RequestError) -> ListError {
     match error {
         RequestError::Api { status, .. } | RequestError::RetryAfter { status, .. } => (*status).into(),
-        RequestError::Transport { ref source, .. } if source.is_refused() => {
+        RequestError::Transport { ref source, .. } if source.is_connection_refused() => {
             ListError::ConnectionRefused(error.into())
         }
         other => ListError::Interrupted(other.into()),

@@ -90,7 +90,7 @@ fn malformed(error: Malformed) -> WatchError {
 fn watch_error(error: RequestError) -> WatchError {
     match error {
         RequestError::Api { status, .. } | RequestError::RetryAfter { status, .. } => (*status).into(),
-        RequestError::Transport { ref source, .. } if source.is_refused() => {
+        RequestError::Transport { ref source, .. } if source.is_connection_refused() => {
             WatchError::ConnectionRefused(error.into())
         }
         other => WatchError::Interrupted(other.into()),

@@ -134,7 +134,7 @@ impl TransportError {
     }
 
     /// Returns whether the connection was refused (`ECONNREFUSED`).
-    pub fn is_refused(&self) -> bool {
+    pub fn is_connection_refused(&self) -> bool {
         self.connect_has(io::ErrorKind::ConnectionRefused)
     }
 

@@ -154,10 +154,13 @@ impl Transport {
     ///
     /// # Errors
     /// As [`send`](Self::send).
-    pub async fn send_alone(&self, request: Request<Body>) -> Result<Response<Body>, TransportError> {
+    pub async fn send_on_new_connection(
+        &self,
+        request: Request<Body>,
+    ) -> Result<Response<Body>, TransportError> {
         let mut request = request;
         let generation = self.prepare(&mut request).await?;
-        let response = self.shared.pool.send_alone(request).await?;
+        let response = self.shared.pool.send_on_new_connection(request).await?;
         self.check_unauthorized(response.status(), generation);
         Ok(decompress(response))
     }
@@ -169,9 +172,9 @@ impl Transport {
     /// # Errors
     /// As [`send`](Self::send).
     pub async fn upgrade(&self, request: Request<Body>) -> Result<Upgrade, TransportError> {
-        let mut response = self.send_alone(request).await?;
+        let mut response = self.send_on_new_connection(request).await?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-            return Ok(Upgrade::Refused(response));
+            return Ok(Upgrade::Declined(response));
         }
         let guard = self.shared.pool.count();
         let upgraded = hyper::upgrade::on(&mut response).await.map_err(TransportError::lost)?;
@@ -240,7 +243,7 @@ pub enum Upgrade {
     /// The connection was upgraded.
     Switched(Response<Upgraded>),
     /// The server did not switch protocols.
-    Refused(Response<Body>),
+    Declined(Response<Body>),
 }
 
 impl Upgrade {
@@ -248,7 +251,7 @@ impl Upgrade {
     pub fn status(&self) -> StatusCode {
         match self {
             Self::Switched(response) => response.status(),
-            Self::Refused(response) => response.status(),
+            Self::Declined(response) => response.status(),
         }
     }
 }

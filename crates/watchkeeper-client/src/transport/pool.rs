@@ -194,7 +194,7 @@ impl Pool {
     }
 
     /// Sends a request over a new HTTP/1.1 connection.
-    pub(super) async fn send_alone(
+    pub(super) async fn send_on_new_connection(
         &self,
         mut request: Request<Body>,
     ) -> Result<Response<Body>, TransportError> {

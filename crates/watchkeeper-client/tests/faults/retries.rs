@@ -117,7 +117,7 @@ async fn a_refused_connection_is_never_retried_and_a_connect_timeout_only_for_a_
         let error = call.make(core.request(call.method()).resource("pods")).await.unwrap_err();
         assert!(started.elapsed() < Duration::from_millis(900), "{call:?} was retried");
         assert_eq!(error.to_string(), format!("{} /api/v1/pods: failed to connect to {gone}", call.method()));
-        assert!(matches!(&error, RequestError::Transport { source, .. } if source.is_refused()));
+        assert!(matches!(&error, RequestError::Transport { source, .. } if source.is_connection_refused()));
         assert!(!error.may_have_happened());
     }))
     .await;

@@ -90,7 +90,7 @@ async fn an_unreachable_server_is_named_and_used_again_when_it_is_back() {
     let error = world.list().send().await.unwrap_err();
     let expected = format!("GET {}: failed to connect to {}", world.path(), world.proxy.address());
     assert_eq!(error.to_string(), expected);
-    assert!(matches!(&error, RequestError::Transport { source, .. } if source.is_refused()));
+    assert!(matches!(&error, RequestError::Transport { source, .. } if source.is_connection_refused()));
     world.proxy.accept().await.unwrap();
     world.list().send().await.unwrap();
     world.stop().await;

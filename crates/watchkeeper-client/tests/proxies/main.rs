@@ -100,7 +100,7 @@ async fn a_rejecting_proxy_is_named_without_its_password() {
         let error = send(&config).await.unwrap_err();
         let expected = format!("failed to connect to {} through proxy {}", server.address(), proxy.address);
         assert_eq!(error.to_string(), expected);
-        assert!(!error.was_sent() && !error.is_refused());
+        assert!(!error.was_sent() && !error.is_connection_refused());
         let TransportError::Connect(connect) = &error else { panic!("{error:?}") };
         assert!(matches!(**connect, ConnectError::Proxy { .. }));
         let shown = format!("{error:?} {config:?} {:?}", Transport::from_config(&config).unwrap());
@@ -119,7 +119,7 @@ async fn an_unreachable_proxy_is_named() {
         let error = send(&config).await.unwrap_err();
         let expected = format!("failed to connect to {} through proxy {gone}", server.address());
         assert_eq!(error.to_string(), expected);
-        assert!(!error.is_refused(), "the server did not refuse the connection");
+        assert!(!error.is_connection_refused(), "the server did not refuse the connection");
     }
     server.stop().await;
 }

@@ -75,7 +75,7 @@ async fn without_a_switch_the_response_is_returned_and_the_connection_not_shared
     let shared = transport.send(Request::get("/version").body(Body::empty()).unwrap()).await.unwrap();
     assert_eq!(shared.version(), Version::HTTP_2);
     let path = "/api/v1/namespaces/default/pods/none/exec";
-    let Upgrade::Refused(response) = transport.upgrade(request(path)).await.unwrap() else {
+    let Upgrade::Declined(response) = transport.upgrade(request(path)).await.unwrap() else {
         panic!("expected an error response")
     };
     assert_eq!(response.version(), Version::HTTP_11);

@@ -84,7 +84,7 @@ async fn ask(transport: &Transport, over: Over) -> Result<(), Arc<str>> {
     let request = Request::get(PATH).body(Body::empty()).expect("a path is a URI");
     let sent = match over {
         Over::Pooled => transport.send(request).await,
-        Over::NewConnection => transport.send_alone(request).await,
+        Over::NewConnection => transport.send_on_new_connection(request).await,
     };
     let answer = sent.map_err(|error| reason(&error))?;
     let status = answer.status();
@@ -103,7 +103,7 @@ fn no_answer() -> Arc<str> {
 /// In few words, and without addresses: everybody can read it on `/readyz`.
 fn reason(error: &TransportError) -> Arc<str> {
     match error {
-        error if error.is_refused() => "connection refused".into(),
+        error if error.is_connection_refused() => "connection refused".into(),
         error if error.is_lost() => "connection lost".into(),
         TransportError::Connect(_) => "cannot connect".into(),
         TransportError::Auth(_) => "no credentials".into(),

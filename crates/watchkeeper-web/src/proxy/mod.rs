@@ -162,7 +162,7 @@ async fn switch_over(
     client: OnUpgrade,
 ) -> Result<Response, Box<Status>> {
     let switched = match transport.upgrade(request).await.map_err(|error| bad_gateway(&error))? {
-        Upgrade::Refused(response) => return Ok(back(response)),
+        Upgrade::Declined(response) => return Ok(back(response)),
         Upgrade::Switched(switched) => switched,
     };
     let (head, server) = switched.into_parts();

@@ -143,7 +143,7 @@ pub(super) fn print(
 fn list_failed(error: RequestError) -> ListError {
     match error {
         RequestError::Api { status, .. } | RequestError::RetryAfter { status, .. } => (*status).into(),
-        RequestError::Transport { ref source, .. } if source.is_refused() => {
+        RequestError::Transport { ref source, .. } if source.is_connection_refused() => {
             ListError::ConnectionRefused(error.into())
         }
         other => ListError::Interrupted(other.into()),
@@ -153,7 +153,7 @@ fn list_failed(error: RequestError) -> ListError {
 fn watch_failed(error: RequestError) -> WatchError {
     match error {
         RequestError::Api { status, .. } | RequestError::RetryAfter { status, .. } => (*status).into(),
-        RequestError::Transport { ref source, .. } if source.is_refused() => {
+        RequestError::Transport { ref source, .. } if source.is_connection_refused() => {
             WatchError::ConnectionRefused(error.into())
         }
         other => WatchError::Interrupted(other.into()),
