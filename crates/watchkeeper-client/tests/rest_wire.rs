@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use watchkeeper_client::config::Proxy;
-use watchkeeper_client::rest::{Content, Limiter, Request, RequestError, Retries};
+use watchkeeper_client::rest::{Content, RateLimiter, Request, RequestError, Retries};
 use watchkeeper_client::transport::Body;
 use watchkeeper_client::{Config, RestClient, Transport};
 
@@ -380,10 +380,10 @@ async fn a_timeout_covers_all_attempts_but_not_the_wait_for_the_rate_limiter() {
     assert!(matches!(list.send().await.unwrap_err(), RequestError::TimedOut { .. }), "the body is included");
 
     server.set_replies([ok()]);
-    let limiter = Arc::new(Limiter::new(2.0, 1));
+    let limiter = Arc::new(RateLimiter::new(2.0, 1));
     limiter.wait().await;
     let started = Instant::now();
-    let core = server.core().limited_by(limiter);
+    let core = server.core().rate_limiter(limiter);
     core.get().resource("pods").timeout(Duration::from_millis(250)).send().await.unwrap();
     assert!(started.elapsed() > Duration::from_millis(250), "it waited longer than its timeout");
 }

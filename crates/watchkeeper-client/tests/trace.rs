@@ -17,7 +17,7 @@ use watchkeeper_apiserver::faults::Fault;
 use watchkeeper_apiserver::http::{Anonymous, Verb};
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::config::{Authorization, Exec};
-use watchkeeper_client::rest::{Content, Limiter};
+use watchkeeper_client::rest::{Content, RateLimiter};
 use watchkeeper_client::{Config, RestClient, Transport};
 
 /// Records all spans and events, at every level and from every crate.
@@ -86,7 +86,7 @@ async fn a_request_is_a_span_with_its_code_and_its_attempts() {
     let recorder = Recorder::default();
     let _guard = tracing::subscriber::set_default(recorder.clone());
     let server = ApiServer::builder().start().await.unwrap();
-    let core = core(&support::config(&server)).limited_by(Arc::new(Limiter::new(10.0, 1)));
+    let core = core(&support::config(&server)).rate_limiter(Arc::new(RateLimiter::new(10.0, 1)));
     let host = core.transport().host().to_owned();
     server.faults().add(Fault::on(Verb::Get).answer(429).times(1));
     let get = core.get().namespace("default").resource("configmaps").name("a").param("pretty", "hunter5");

@@ -37,7 +37,7 @@ pub trait Metrics: fmt::Debug + Send + Sync {
     /// `rest_client_response_size_bytes{verb,host}`.
     fn response_size(&self, labels: &RequestLabels<'_>, bytes: u64) {}
 
-    /// Called with the time that an attempt waited for the [rate limiter](crate::rest::Limiter).
+    /// Called with the time that an attempt waited for the [rate limiter](crate::rest::RateLimiter).
     /// `rest_client_rate_limiter_duration_seconds{verb,host}`.
     fn rate_limiter_duration(&self, labels: &RequestLabels<'_>, time: Duration) {}
 

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use tracing::Span;
 use tracing::field::Empty;
 
-use super::Limiter;
+use super::RateLimiter;
 use super::request::Request;
 use crate::Transport;
 use crate::metrics::{ERROR_CODE, RequestLabels};
@@ -23,7 +23,7 @@ pub(super) struct Call {
     transport: Transport,
     method: http::Method,
     template: String,
-    limiter: Option<Arc<Limiter>>,
+    limiter: Option<Arc<RateLimiter>>,
     /// Covers the whole request.
     pub(super) span: Span,
 }

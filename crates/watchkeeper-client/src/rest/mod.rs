@@ -18,8 +18,8 @@
 mod call;
 mod content;
 mod error;
-mod limiter;
 mod path;
+mod rate_limiter;
 mod request;
 mod response;
 mod retry;
@@ -35,7 +35,7 @@ use crate::Transport;
 
 pub use content::{Content, MediaType, Shape};
 pub use error::{InvalidRequest, RequestError};
-pub use limiter::Limiter;
+pub use rate_limiter::RateLimiter;
 pub use request::{PatchKind, Request};
 pub use response::Response;
 pub use retry::{Backoff, MAX_RETRY_AFTER, Retries};
@@ -49,7 +49,7 @@ pub struct RestClient {
     transport: Transport,
     path: Arc<str>,
     content: Arc<Content>,
-    limiter: Option<Arc<Limiter>>,
+    limiter: Option<Arc<RateLimiter>>,
     warnings: Arc<dyn Warnings>,
     retries: Retries,
 }
@@ -86,7 +86,7 @@ impl RestClient {
 
     /// Sets the rate limiter; none by default.
     #[must_use]
-    pub fn limited_by(mut self, limiter: Arc<Limiter>) -> Self {
+    pub fn rate_limiter(mut self, limiter: Arc<RateLimiter>) -> Self {
         self.limiter = Some(limiter);
         self
     }

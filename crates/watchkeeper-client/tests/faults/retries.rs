@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use http::Method;
 use tokio::net::TcpListener;
-use watchkeeper_client::rest::{Limiter, MAX_RETRY_AFTER, Request, RequestError, Retries};
+use watchkeeper_client::rest::{MAX_RETRY_AFTER, RateLimiter, Request, RequestError, Retries};
 
 use super::core;
 use super::scripted::{Act, Scripted, plain, response};
@@ -225,8 +225,8 @@ async fn a_hanging_server_times_out() {
 async fn every_attempt_but_the_first_of_a_watch_is_rate_limited() {
     let acts = vec![response(429, BUSY, ""), response(200, "", "{}"), response(429, BUSY, "")];
     let server = Scripted::start(acts).await;
-    let one_token = Arc::new(Limiter::new(0.001, 1));
-    let core = core(&server.config()).limited_by(one_token);
+    let one_token = Arc::new(RateLimiter::new(0.001, 1));
+    let core = core(&server.config()).rate_limiter(one_token);
     core.get().resource("pods").open_watch().await.unwrap(); // the second attempt took the token
     assert_eq!(server.requests(), 2);
     let watch = core.get().resource("pods").open_watch();

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 ///
 /// Requests are admitted in the order in which they call [`wait`](Self::wait).
 #[derive(Debug)]
-pub struct Limiter {
+pub struct RateLimiter {
     /// Time to refill one token.
     every: Duration,
     burst: u32,
@@ -23,7 +23,7 @@ pub struct Limiter {
 /// Minimum interval between log lines about long waits.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
-impl Limiter {
+impl RateLimiter {
     /// Creates a limiter for `per_second` requests per second with bursts of up to `burst`. The rate is at least one
     /// per 1000 seconds, and the burst at least one.
     pub fn new(per_second: f64, burst: u32) -> Self {
@@ -65,7 +65,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_burst_passes_at_once_and_the_rest_at_the_rate() {
-        let limiter = Limiter::new(10.0, 3);
+        let limiter = RateLimiter::new(10.0, 3);
         let started = Instant::now();
         let mut times = Vec::new();
         for _ in 0..6 {
@@ -85,7 +85,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn long_waits_are_logged_at_intervals() {
-        let limiter = Limiter::new(1.0, 1);
+        let limiter = RateLimiter::new(1.0, 1);
         assert!(limiter.should_log() && !limiter.should_log());
         tokio::time::advance(LOG_INTERVAL).await;
         assert!(limiter.should_log() && !limiter.should_log());
