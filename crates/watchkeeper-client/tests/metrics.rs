@@ -12,7 +12,7 @@ use watchkeeper_apiserver::http::Verb;
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::config::Authorities;
 use watchkeeper_client::metrics::PrometheusMetrics;
-use watchkeeper_client::rest::{Content, RateLimiter, Retries};
+use watchkeeper_client::rest::{Content, RateLimiter, RetryPolicy};
 use watchkeeper_client::{Config, RestClient, Transport};
 use watchkeeper_metrics::Registry;
 
@@ -153,7 +153,7 @@ async fn attempts_without_a_response_are_counted_as_errors() {
 async fn rate_limiter_waits_are_recorded_except_for_the_first_attempt_of_a_watch() {
     let world = World::start().await;
     let limiter = Arc::new(RateLimiter::new(20.0, 1));
-    let core = world.core().rate_limiter(limiter).retries(Retries::default());
+    let core = world.core().rate_limiter(limiter).retry_policy(RetryPolicy::default());
     let waits = || world.value("rest_client_rate_limiter_duration_seconds_count{verb=\"GET\",host=\"HOST\"}");
     core.get().resource("pods").send().await.unwrap();
     core.get().resource("pods").stream().await.unwrap();

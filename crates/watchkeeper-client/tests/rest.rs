@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use watchkeeper_apiserver::faults::Fault;
 use watchkeeper_apiserver::http::Verb;
 use watchkeeper_apiserver::server::ApiServer;
-use watchkeeper_client::rest::{Content, PatchKind, RequestError, Retries, Warning, Warnings};
+use watchkeeper_client::rest::{Content, PatchKind, RequestError, RetryPolicy, Warning, Warnings};
 use watchkeeper_client::{RestClient, Transport};
 
 struct World {
@@ -115,7 +115,7 @@ async fn a_request_is_retried_only_if_the_server_asks_for_it() {
     // The number of retries is limited.
     let always = world.server.faults().add(Fault::on(Verb::Create).answer(429));
     let create = core.post().namespace("default").resource("configmaps").object(&config_map("a", "1"));
-    let error = create.retries(Retries { times: 1, backoff: None }).send().await.unwrap_err();
+    let error = create.retry_policy(RetryPolicy { max_retries: 1, backoff: None }).send().await.unwrap_err();
     assert!(error.status().unwrap().is_too_many_requests());
     assert_eq!(always.hits(), 2);
     world.server.stop().await;

@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use watchkeeper_client::config::Proxy;
-use watchkeeper_client::rest::{Content, RateLimiter, Request, RequestError, Retries};
+use watchkeeper_client::rest::{Content, RateLimiter, Request, RequestError, RetryPolicy};
 use watchkeeper_client::transport::Body;
 use watchkeeper_client::{Config, RestClient, Transport};
 
@@ -266,7 +266,8 @@ async fn error_responses_are_retried_alike_for_every_verb() {
         }
     }
     server.set_replies([after(503)]);
-    let error = core.post().resource("pods").retries(Retries { times: 3, backoff: None }).send().await;
+    let error =
+        core.post().resource("pods").retry_policy(RetryPolicy { max_retries: 3, backoff: None }).send().await;
     assert!(error.unwrap_err().status().unwrap().is_service_unavailable());
     assert_eq!(server.requests().len(), 4);
 }
@@ -293,7 +294,7 @@ async fn a_lost_connection_is_retried_only_if_nothing_can_happen_twice() {
     );
     // client-go returns an empty watch here; we return the error.
     let server = Server::start([Reply::Close]).await;
-    let watch = server.core().get().resource("pods").retries(Retries::NONE).open_watch();
+    let watch = server.core().get().resource("pods").retry_policy(RetryPolicy::NONE).open_watch();
     let error = watch.await.unwrap_err();
     assert!(matches!(&error, RequestError::Transport { source, .. } if source.was_sent()), "{error}");
 }

@@ -6,7 +6,7 @@
 //! Invariants:
 //! - `rest.R1`: an invalid request is rejected before anything is sent, with the builder's first mistake.
 //! - `rest.R2`: a request is retried only if client-go would retry it: the server responds with `Retry-After` (429,
-//!   5xx), or the connection of a GET is lost. At most [`Retries::times`] times, and never after a wait longer than
+//!   5xx), or the connection of a GET is lost. At most [`RetryPolicy::max_retries`] times, and never after a wait longer than
 //!   [`MAX_RETRY_AFTER`].
 //! - `rest.R3`: a streaming body is sent once.
 //! - `rest.R4`: every error names the request.
@@ -38,7 +38,7 @@ pub use error::{InvalidRequest, RequestError};
 pub use rate_limiter::RateLimiter;
 pub use request::{PatchKind, Request};
 pub use response::Response;
-pub use retry::{Backoff, MAX_RETRY_AFTER, Retries};
+pub use retry::{Backoff, MAX_RETRY_AFTER, RetryPolicy};
 pub(crate) use send::Receive;
 pub use warning::{NoWarnings, WarnOnce, Warning, Warnings};
 
@@ -51,7 +51,7 @@ pub struct RestClient {
     content: Arc<Content>,
     limiter: Option<Arc<RateLimiter>>,
     warnings: Arc<dyn Warnings>,
-    retries: Retries,
+    retry_policy: RetryPolicy,
 }
 
 impl RestClient {
@@ -63,7 +63,7 @@ impl RestClient {
             content: Arc::new(content),
             limiter: None,
             warnings: Arc::new(WarnOnce::default()),
-            retries: Retries::default(),
+            retry_policy: RetryPolicy::default(),
         }
     }
 
@@ -100,8 +100,8 @@ impl RestClient {
 
     /// Sets the default retry policy.
     #[must_use]
-    pub fn retries(mut self, retries: Retries) -> Self {
-        self.retries = retries;
+    pub fn retry_policy(mut self, policy: RetryPolicy) -> Self {
+        self.retry_policy = policy;
         self
     }
 

@@ -9,7 +9,7 @@ use watchkeeper_core::{FieldSelector, GroupResource, LabelSelector};
 
 use super::content::Shape;
 use super::path::{self, Parts};
-use super::retry::Retries;
+use super::retry::RetryPolicy;
 use super::{InvalidRequest, RequestError, RestClient};
 use crate::transport::Body;
 
@@ -52,7 +52,7 @@ pub struct Request {
     pub(super) shape: Shape,
     pub(super) timeout: Option<Duration>,
     pub(super) max_response_bytes: u64,
-    pub(super) retries: Retries,
+    pub(super) retry_policy: RetryPolicy,
     /// The first mistake of the builder (`rest.R1`).
     mistake: Option<InvalidRequest>,
 }
@@ -70,7 +70,8 @@ pub(super) enum Payload {
 
 impl Request {
     pub(super) fn new(client: RestClient, method: Method) -> Self {
-        let (retries, max_response_bytes) = (client.retries, client.transport().max_response_bytes());
+        let (retry_policy, max_response_bytes) =
+            (client.retry_policy, client.transport().max_response_bytes());
         Self {
             client,
             method,
@@ -81,7 +82,7 @@ impl Request {
             shape: Shape::Whole,
             timeout: None,
             max_response_bytes,
-            retries,
+            retry_policy,
             mistake: None,
         }
     }
@@ -212,8 +213,8 @@ impl Request {
     }
 
     /// Sets the retry policy of this request.
-    pub fn retries(mut self, retries: Retries) -> Self {
-        self.retries = retries;
+    pub fn retry_policy(mut self, policy: RetryPolicy) -> Self {
+        self.retry_policy = policy;
         self
     }
 

@@ -13,22 +13,22 @@ pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 
 /// A retry policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Retries {
+pub struct RetryPolicy {
     /// Maximum number of retries; 10 by default.
-    pub times: u32,
+    pub max_retries: u32,
     /// Minimum wait, in addition to the server's `Retry-After`; none by default.
     pub backoff: Option<Backoff>,
 }
 
-impl Default for Retries {
+impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { times: 10, backoff: None }
+        Self { max_retries: 10, backoff: None }
     }
 }
 
-impl Retries {
+impl RetryPolicy {
     /// No retries.
-    pub const NONE: Self = Self { times: 0, backoff: None };
+    pub const NONE: Self = Self { max_retries: 0, backoff: None };
 }
 
 /// Exponential backoff.
@@ -64,11 +64,11 @@ pub(super) enum Attempt<'a> {
 pub(super) fn retry_delay(
     attempt: &Attempt<'_>,
     number: u32,
-    retries: &Retries,
+    policy: &RetryPolicy,
     method: &Method,
     used_for: Use,
 ) -> Option<Duration> {
-    if number >= retries.times {
+    if number >= policy.max_retries {
         return None;
     }
     let delay = match attempt {
@@ -88,7 +88,7 @@ pub(super) fn retry_delay(
             Duration::from_secs(1)
         }
     };
-    Some(delay.max(retries.backoff.map_or(Duration::ZERO, |backoff| backoff.delay(number))))
+    Some(delay.max(policy.backoff.map_or(Duration::ZERO, |backoff| backoff.delay(number))))
 }
 
 /// Parses `Retry-After` in seconds. Dates are ignored, as in client-go.
@@ -105,7 +105,7 @@ mod tests {
     fn a_retry_after_header_allows_a_retry() {
         let with = HeaderMap::from_iter([(RETRY_AFTER, "3".parse().unwrap())]);
         let dated = HeaderMap::from_iter([(RETRY_AFTER, "Wed, 21 Oct 2015 07:28:00 GMT".parse().unwrap())]);
-        let retries = Retries::default();
+        let policy = RetryPolicy::default();
         for (code, headers, number, expected) in [
             (429, &with, 0, Some(3)),
             (503, &with, 9, Some(3)),
@@ -117,7 +117,7 @@ mod tests {
             (200, &with, 0, None),
         ] {
             let attempt = Attempt::Responded(StatusCode::from_u16(code).unwrap(), headers);
-            let found = retry_delay(&attempt, number, &retries, &Method::POST, Use::Exchange);
+            let found = retry_delay(&attempt, number, &policy, &Method::POST, Use::Exchange);
             assert_eq!(found, expected.map(Duration::from_secs), "{code} {number}");
         }
     }
@@ -125,12 +125,12 @@ mod tests {
     #[test]
     fn backoff_doubles_up_to_the_longest_wait() {
         let backoff = Backoff { first: Duration::from_secs(1), most: Duration::from_secs(5) };
-        let retries = Retries { times: 10, backoff: Some(backoff) };
+        let policy = RetryPolicy { max_retries: 10, backoff: Some(backoff) };
         let headers = HeaderMap::from_iter([(RETRY_AFTER, "2".parse().unwrap())]);
         let waits: Vec<u64> = (0..5)
             .filter_map(|number| {
                 let attempt = Attempt::Responded(StatusCode::SERVICE_UNAVAILABLE, &headers);
-                retry_delay(&attempt, number, &retries, &Method::GET, Use::Exchange)
+                retry_delay(&attempt, number, &policy, &Method::GET, Use::Exchange)
             })
             .map(|wait| wait.as_secs())
             .collect();

@@ -197,10 +197,10 @@ impl Request {
                 _ if matches!(self.body, Payload::Stream(_)) => None,
                 Ok(response) => {
                     let attempt = Attempt::Responded(response.status(), response.headers());
-                    retry_delay(&attempt, retries, &self.retries, &self.method, used_for)
+                    retry_delay(&attempt, retries, &self.retry_policy, &self.method, used_for)
                 }
                 Err(error) => {
-                    retry_delay(&Attempt::Failed(error), retries, &self.retries, &self.method, used_for)
+                    retry_delay(&Attempt::Failed(error), retries, &self.retry_policy, &self.method, used_for)
                 }
             };
             let requested = sent.as_ref().ok().and_then(|response| retry_after(response.headers()));

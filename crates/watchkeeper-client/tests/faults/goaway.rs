@@ -12,7 +12,7 @@ use tokio_rustls::server::TlsStream;
 use watchkeeper_apiserver::http::Authority;
 use watchkeeper_client::Config;
 use watchkeeper_client::config::{Authorities, Proxy};
-use watchkeeper_client::rest::{Request, RequestError, Retries};
+use watchkeeper_client::rest::{Request, RequestError, RetryPolicy};
 
 use super::core;
 
@@ -136,7 +136,8 @@ async fn an_unprocessed_request_is_retried_on_another_connection_whatever_its_ve
         &[Act::Reset { code: REFUSED_STREAM }, Act::Respond],
     ] {
         let server = Server::start(acts).await;
-        let stored: Value = post(&server).retries(Retries::NONE).send().await.unwrap().into().unwrap();
+        let stored: Value =
+            post(&server).retry_policy(RetryPolicy::NONE).send().await.unwrap().into().unwrap();
         assert_eq!((stored, server.requests()), (json!({}), 2), "{acts:?}");
     }
 }

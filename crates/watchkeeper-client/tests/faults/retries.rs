@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use http::Method;
 use tokio::net::TcpListener;
-use watchkeeper_client::rest::{MAX_RETRY_AFTER, RateLimiter, Request, RequestError, Retries};
+use watchkeeper_client::rest::{MAX_RETRY_AFTER, RateLimiter, Request, RequestError, RetryPolicy};
 
 use super::core;
 use super::scripted::{Act, Scripted, plain, response};
@@ -91,7 +91,7 @@ async fn retries_depend_on_verb_outcome_and_kind_of_call() {
     let cells = outcomes().into_iter().flat_map(|outcome| CALLS.map(|call| (call, outcome.clone())));
     join_all(cells.map(|(call, (name, act, retried))| async move {
         let server = Scripted::start(vec![act]).await;
-        let core = core(&server.config()).retries(Retries { times: 1, backoff: None });
+        let core = core(&server.config()).retry_policy(RetryPolicy { max_retries: 1, backoff: None });
         let request = core.request(call.method()).namespace("ns").resource("configmaps").name("a").body("{}");
         let outcome = call.make(request).await;
         let expected = if retried.includes(call) { 2 } else { 1 };
@@ -127,7 +127,7 @@ async fn a_refused_connection_is_never_retried_and_a_connect_timeout_only_for_a_
     join_all(CALLS.map(|call| async move {
         let mut config = plain(deaf.0);
         config.connect_timeout = Duration::from_millis(200);
-        let core = core(&config).retries(Retries { times: 1, backoff: None });
+        let core = core(&config).retry_policy(RetryPolicy { max_retries: 1, backoff: None });
         let started = Instant::now();
         let error = call.make(core.request(call.method()).resource("pods")).await.unwrap_err();
         let was_retried = started.elapsed() >= Duration::from_secs(1);
