@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use watchkeeper_apiserver::faults::Fault;
 use watchkeeper_apiserver::http::Verb;
 use watchkeeper_apiserver::server::ApiServer;
-use watchkeeper_client::rest::{Content, PatchKind, RequestError, RetryPolicy, Warning, Warnings};
+use watchkeeper_client::rest::{Content, PatchKind, RequestError, RetryPolicy, Warning, WarningHandler};
 use watchkeeper_client::{RestClient, Transport};
 
 struct World {
@@ -134,7 +134,7 @@ async fn a_slow_request_times_out() {
 #[derive(Debug, Default)]
 struct RecordedWarnings(Mutex<Vec<String>>);
 
-impl Warnings for RecordedWarnings {
+impl WarningHandler for RecordedWarnings {
     fn warn(&self, warning: &Warning) {
         self.0.lock().push(warning.text.clone());
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-use watchkeeper_client::rest::{Warning, Warnings};
+use watchkeeper_client::rest::{Warning, WarningHandler};
 
 /// Writes `Warning: text`, as kubectl does.
 #[derive(Debug, Default)]
@@ -11,7 +11,7 @@ pub(crate) struct Told {
     texts: Mutex<HashSet<String>>,
 }
 
-impl Warnings for Told {
+impl WarningHandler for Told {
     fn warn(&self, warning: &Warning) {
         let is_news = warning.code == 299 && !warning.text.is_empty();
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);

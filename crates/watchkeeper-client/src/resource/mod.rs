@@ -22,7 +22,7 @@ use http::Method;
 use watchkeeper_core::GroupVersionResource;
 use watchkeeper_wire::{Kind, Limits};
 
-use crate::rest::{Content, Request, RestClient, Shape, Warnings};
+use crate::rest::{Content, Request, RestClient, Shape, WarningHandler};
 use crate::source::RestSource;
 
 pub use deleted::Deleted;
@@ -80,7 +80,7 @@ impl<T> ResourceClient<T> {
 
     /// Sets the handler for the server's warnings: see [`RestClient::warnings`].
     #[must_use]
-    pub fn warnings(mut self, warnings: Arc<dyn Warnings>) -> Self {
+    pub fn warnings(mut self, warnings: Arc<dyn WarningHandler>) -> Self {
         self.client = self.client.warnings(warnings);
         self
     }

@@ -40,7 +40,7 @@ pub use request::{PatchKind, Request};
 pub use response::Response;
 pub use retry::{Backoff, MAX_RETRY_AFTER, RetryPolicy};
 pub(crate) use send::Receive;
-pub use warning::{NoWarnings, WarnOnce, Warning, Warnings};
+pub use warning::{NoWarnings, WarnOnce, Warning, WarningHandler};
 
 /// A client for requests below one path of an API server, in one encoding. Clones are cheap. (client-go:
 /// `rest.RESTClient`.)
@@ -50,7 +50,7 @@ pub struct RestClient {
     path: Arc<str>,
     content: Arc<Content>,
     limiter: Option<Arc<RateLimiter>>,
-    warnings: Arc<dyn Warnings>,
+    warnings: Arc<dyn WarningHandler>,
     retry_policy: RetryPolicy,
 }
 
@@ -93,7 +93,7 @@ impl RestClient {
 
     /// Sets the handler for the server's warnings. By default each text is logged once.
     #[must_use]
-    pub fn warnings(mut self, warnings: Arc<dyn Warnings>) -> Self {
+    pub fn warnings(mut self, warnings: Arc<dyn WarningHandler>) -> Self {
         self.warnings = warnings;
         self
     }

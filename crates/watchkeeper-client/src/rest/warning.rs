@@ -19,7 +19,7 @@ pub struct Warning {
 }
 
 /// A handler for warnings. (client-go: `rest.WarningHandler`.)
-pub trait Warnings: fmt::Debug + Send + Sync {
+pub trait WarningHandler: fmt::Debug + Send + Sync {
     /// Handles a warning. Called before the response is returned; must not block.
     fn warn(&self, warning: &Warning);
 }
@@ -28,7 +28,7 @@ pub trait Warnings: fmt::Debug + Send + Sync {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoWarnings;
 
-impl Warnings for NoWarnings {
+impl WarningHandler for NoWarnings {
     fn warn(&self, _: &Warning) {}
 }
 
@@ -55,7 +55,7 @@ impl WarnOnce {
     }
 }
 
-impl Warnings for WarnOnce {
+impl WarningHandler for WarnOnce {
     fn warn(&self, warning: &Warning) {
         if self.should_log(warning) {
             tracing::warn!("{}", warning.text);

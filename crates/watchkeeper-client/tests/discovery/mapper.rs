@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use watchkeeper_client::discovery::{
     Discovery, DiskCache, KUBECTL_TTL, MISS_INTERVAL, MapError, MemoryCache, PartialResource, RestMapper,
 };
-use watchkeeper_client::rest::{Warning, Warnings};
+use watchkeeper_client::rest::{Warning, WarningHandler};
 use watchkeeper_core::GroupKind;
 
 use crate::served::{Served, V2, group, resource};
@@ -108,7 +108,7 @@ fn simple(name: &str, resources: &[(&str, &str, &[&str])]) -> Value {
 #[derive(Debug, Default)]
 struct RecordedWarnings(Mutex<Vec<String>>);
 
-impl Warnings for RecordedWarnings {
+impl WarningHandler for RecordedWarnings {
     fn warn(&self, warning: &Warning) {
         self.0.lock().push(warning.text.clone());
     }

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use watchkeeper_core::{GroupKind, GroupResource, GroupVersionKind, GroupVersionResource};
 
 use super::{Discovery, DiscoveryError};
-use crate::rest::{WarnOnce, Warning, Warnings};
+use crate::rest::{WarnOnce, Warning, WarningHandler};
 
 pub use argument::PartialResource;
 pub use error::MapError;
@@ -46,7 +46,7 @@ pub struct Mapping {
 #[derive(Debug)]
 pub struct RestMapper {
     source: Arc<dyn Discovery>,
-    warnings: Arc<dyn Warnings>,
+    warnings: Arc<dyn WarningHandler>,
     state: Mutex<Option<Built>>,
     /// Held while discovering (`discovery.D4`). Taken before `state`.
     flight: tokio::sync::Mutex<()>,
@@ -78,7 +78,7 @@ impl RestMapper {
 
     /// Sets the handler for warnings about ambiguous short names. By default each text is logged once.
     #[must_use]
-    pub fn warnings(mut self, warnings: Arc<dyn Warnings>) -> Self {
+    pub fn warnings(mut self, warnings: Arc<dyn WarningHandler>) -> Self {
         self.warnings = warnings;
         self
     }
