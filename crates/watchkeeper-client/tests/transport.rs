@@ -143,7 +143,7 @@ async fn an_unreachable_or_untrusted_server_is_named() {
 
     let insecure = {
         let mut config = config(&server);
-        config.authorities = Authorities::Anybody;
+        config.authorities = Authorities::SkipVerify;
         Transport::new(&config, Arc::new(StaticCredentials::none())).unwrap()
     };
     assert_eq!(insecure.send(get("/version")).await.unwrap().status(), StatusCode::OK);

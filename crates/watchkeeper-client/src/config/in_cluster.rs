@@ -25,7 +25,7 @@ pub struct ServiceAccount {
 /// The reason why in-cluster configuration is not available.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum NotInCluster {
+pub enum InClusterError {
     /// The process does not run in a pod.
     #[error("not running in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be set")]
     NoService,
@@ -44,20 +44,23 @@ impl ServiceAccount {
     ///
     /// # Errors
     /// If the process does not run in a pod, or its token cannot be read.
-    pub fn find() -> Result<Self, NotInCluster> {
+    pub fn find() -> Result<Self, InClusterError> {
         Self::find_in(Path::new(DIRECTORY), |name| env::var_os(name))
     }
 
-    fn find_in(directory: &Path, variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, NotInCluster> {
+    fn find_in(
+        directory: &Path,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Result<Self, InClusterError> {
         let set =
             |name: &str| variable(name).and_then(|it| it.into_string().ok()).filter(|it| !it.is_empty());
         let (Some(host), Some(port)) = (set("KUBERNETES_SERVICE_HOST"), set("KUBERNETES_SERVICE_PORT"))
         else {
-            return Err(NotInCluster::NoService);
+            return Err(InClusterError::NoService);
         };
         let file = directory.join("token");
         if let Err(source) = std::fs::read(&file) {
-            return Err(NotInCluster::NoToken { file, source });
+            return Err(InClusterError::NoToken { file, source });
         }
         let server = if host.contains(':') && !host.starts_with('[') {
             format!("[{host}]:{port}")
@@ -84,7 +87,7 @@ impl ServiceAccount {
             None => Authorization::TokenFile(self.directory.join("token")),
         };
         config.authorities = match &overrides.certificate_authority {
-            _ if overrides.insecure => Authorities::Anybody,
+            _ if overrides.insecure => Authorities::SkipVerify,
             Some(file) => Authorities::File(file.clone()),
             None => Authorities::File(self.directory.join("ca.crt")),
         };
@@ -110,8 +113,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let pod = [("KUBERNETES_SERVICE_HOST", "fd00::1"), ("KUBERNETES_SERVICE_PORT", "443")];
         let find = |set: &[(&str, &str)]| ServiceAccount::find_in(directory.path(), variables(set));
-        assert!(matches!(find(&[]), Err(NotInCluster::NoService)));
-        assert!(matches!(find(&pod), Err(NotInCluster::NoToken { .. })));
+        assert!(matches!(find(&[]), Err(InClusterError::NoService)));
+        assert!(matches!(find(&pod), Err(InClusterError::NoToken { .. })));
         std::fs::write(directory.path().join("token"), "t").unwrap();
         std::fs::write(directory.path().join("namespace"), "shop\n").unwrap();
         let account = find(&pod).unwrap();
@@ -139,6 +142,6 @@ mod tests {
         let config = account.config(&overrides).unwrap();
         assert_eq!((config.server.to_string().as_str(), config.namespace.as_str()), ("https://b/", "n"));
         assert_eq!(config.authorization, Authorization::Token("t".into()));
-        assert_eq!(config.authorities, Authorities::Anybody);
+        assert_eq!(config.authorities, Authorities::SkipVerify);
     }
 }

@@ -24,7 +24,7 @@ use crate::kubeconfig::{CheckError, ExecCommand, LoadError, Overrides, SelectErr
 use crate::metrics::{Metrics, NoMetrics};
 
 pub use address::{AddressError, server_address};
-pub use in_cluster::{NotInCluster, ServiceAccount};
+pub use in_cluster::{InClusterError, ServiceAccount};
 
 /// Default time limit for establishing a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -80,7 +80,7 @@ pub enum Authorities {
     /// A PEM file, reread when it changes.
     File(PathBuf),
     /// None: the server's certificate is not verified.
-    Anybody,
+    SkipVerify,
 }
 
 /// A client certificate and its private key.
@@ -140,7 +140,7 @@ pub struct Oidc {
     /// The settings in the kubeconfig: `idp-issuer-url`, `client-id`, `id-token`, `refresh-token`, ...
     pub settings: BTreeMap<String, Secret>,
     /// The kubeconfig, and the user in it, that refreshed tokens are written to.
-    pub kept_in: Option<(PathBuf, String)>,
+    pub saved_in: Option<(PathBuf, String)>,
 }
 
 /// The user to impersonate.
@@ -165,7 +165,7 @@ pub enum Proxy {
     /// No proxy.
     Direct,
     /// This proxy: `http://`, `https://` or `socks5://`, optionally with `user:password@`.
-    Through(Uri),
+    Url(Uri),
 }
 
 /// Omits the password (`config.F2`).
@@ -179,7 +179,7 @@ impl std::fmt::Debug for Proxy {
         match self {
             Self::Environment => f.write_str("Environment"),
             Self::Direct => f.write_str("Direct"),
-            Self::Through(uri) => f.debug_tuple("Through").field(&redact(uri)).finish(),
+            Self::Url(uri) => f.debug_tuple("Url").field(&redact(uri)).finish(),
         }
     }
 }
@@ -196,7 +196,7 @@ pub enum ConfigError {
     Select(#[from] SelectError),
     /// The process does not run in a pod, and nothing else is configured.
     #[error(transparent)]
-    NotInCluster(#[from] NotInCluster),
+    InClusterError(#[from] InClusterError),
     /// The server or proxy address is invalid.
     #[error("{entry}: {source}")]
     Address {

@@ -35,7 +35,7 @@ impl Config {
         config.impersonate = impersonate(user);
         config.compression = !cluster.disable_compression;
         if !cluster.proxy_url.is_empty() {
-            config.proxy = Proxy::Through(proxy_address(&cluster.proxy_url).map_err(address)?);
+            config.proxy = Proxy::Url(proxy_address(&cluster.proxy_url).map_err(address)?);
         }
         if let Some(namespace) = &selection.namespace {
             config.namespace.clone_from(namespace);
@@ -47,7 +47,7 @@ impl Config {
 fn authorities(selection: &Selection) -> Result<Authorities, ConfigError> {
     let cluster = &selection.cluster;
     if cluster.insecure_skip_tls_verify {
-        return Ok(Authorities::Anybody);
+        return Ok(Authorities::SkipVerify);
     }
     if !cluster.certificate_authority_data.is_empty() {
         let entry = || cluster_entry(selection);
@@ -112,8 +112,8 @@ fn authorization(selection: &Selection, config: &Config) -> Result<Authorization
             let name = provider.name.clone();
             return Err(ConfigError::Provider { entry: user_entry(selection), name });
         }
-        let kept_in = user.file.clone().map(|file| (file, selection.user_name.clone()));
-        Authorization::Oidc(Box::new(Oidc { settings: provider.config.clone(), kept_in }))
+        let saved_in = user.file.clone().map(|file| (file, selection.user_name.clone()));
+        Authorization::Oidc(Box::new(Oidc { settings: provider.config.clone(), saved_in }))
     } else {
         Authorization::None
     })
@@ -192,7 +192,7 @@ clusters: [{{name: c, cluster: {{{cluster}}}}}]
 users: [{{name: u, user: {{{user}}}}}]"
         );
         let mut kubeconfig = Kubeconfig::parse(&text).unwrap();
-        kubeconfig.belong_to(Path::new("/k/config"));
+        kubeconfig.set_file(Path::new("/k/config"));
         Config::from_selection(&kubeconfig.select(&Overrides::default())?)
     }
 
@@ -206,7 +206,7 @@ users: [{{name: u, user: {{{user}}}}}]"
         assert_eq!(config.server, "https://a:6443/prefix");
         assert_eq!(config.authorities, Authorities::Pem("ca".to_owned()));
         assert_eq!(config.tls_server_name.as_deref(), Some("api"));
-        assert_eq!(config.proxy, Proxy::Through("socks5://p:1".parse().unwrap()));
+        assert_eq!(config.proxy, Proxy::Url("socks5://p:1".parse().unwrap()));
         assert!(!config.compression && !config.plain_credentials && config.is_secure());
         let files = ClientCertificate::Files { certificate: "/k/c.crt".into(), key: "/k/c.key".into() };
         assert_eq!(config.certificate, Some(files));

@@ -173,7 +173,7 @@ clusters: [{{name: c, cluster: {{{cluster}}}}}]
 users: [{{name: u, user: {{{user}}}}}]"
         );
         let mut config = Kubeconfig::parse(&text).unwrap();
-        config.belong_to(Path::new("/k/config"));
+        config.set_file(Path::new("/k/config"));
         config.select(&Overrides::default()).unwrap_err().to_string()
     }
 

@@ -121,13 +121,13 @@ impl Sources {
 fn read(file: &Path) -> Result<Kubeconfig, FileError> {
     let text = fs::read_to_string(file).map_err(FileError::Unreadable)?;
     let mut config = Kubeconfig::parse(&text).map_err(FileError::Malformed)?;
-    config.belong_to(file);
+    config.set_file(file);
     Ok(config)
 }
 
 impl Kubeconfig {
     /// Records the file that all entries were read from, and resolves relative paths against it (`kubeconfig.K2`).
-    pub fn belong_to(&mut self, file: &Path) {
+    pub fn set_file(&mut self, file: &Path) {
         let directory = file.parent().unwrap_or(Path::new(""));
         let resolve = |path: &mut PathBuf| {
             if !path.as_os_str().is_empty() && path.is_relative() {
@@ -209,7 +209,7 @@ users:
 - {name: b, user: {exec: {command: aws}}}",
         )
         .unwrap();
-        config.belong_to(Path::new("/etc/kube/config"));
+        config.set_file(Path::new("/etc/kube/config"));
         assert_eq!(config.clusters["c"].certificate_authority, Path::new("/etc/kube/pki/ca.crt"));
         let user = &config.users["a"];
         assert_eq!(user.client_certificate, Path::new("/abs.crt"));

@@ -15,7 +15,7 @@ pub(super) fn route(
 ) -> Option<Intercept> {
     match proxy {
         Proxy::Direct => None,
-        Proxy::Through(proxy) => Matcher::builder().all(proxy.to_string()).build().intercept(server),
+        Proxy::Url(proxy) => Matcher::builder().all(proxy.to_string()).build().intercept(server),
         Proxy::Environment => {
             let either = |upper: &str| {
                 let set = |name: &str| variable(name).filter(|value| !value.is_empty());
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_configured_proxy_is_used_for_every_server() {
         let variable = |_: &str| Some("*".to_owned());
-        let proxy = Proxy::Through("http://u:p%40ss@proxy:1".parse().unwrap());
+        let proxy = Proxy::Url("http://u:p%40ss@proxy:1".parse().unwrap());
         let route = route(&proxy, &"https://127.0.0.1:6443".parse().unwrap(), variable).unwrap();
         assert_eq!(route.uri().to_string(), "http://proxy:1/");
         assert_eq!(route.basic_auth().unwrap(), "Basic dTpwQHNz", "u:p@ss");

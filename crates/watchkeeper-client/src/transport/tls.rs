@@ -85,7 +85,7 @@ impl Tls {
 
     async fn materials(&self, known: Option<&Materials>) -> Result<Materials, ConnectError> {
         let authorities = match &self.authorities {
-            Authorities::System | Authorities::Anybody => None,
+            Authorities::System | Authorities::SkipVerify => None,
             Authorities::Pem(pem) => Some(pem.clone()),
             Authorities::File(file) => {
                 let pem = read(file, "certificate authority").await;
@@ -114,7 +114,7 @@ impl Tls {
             .with_safe_default_protocol_versions()
             .map_err(|error| unusable(format!("failed to set up TLS: {error}")))?;
         let builder = match (&self.authorities, &materials.authorities) {
-            (Authorities::Anybody, _) => {
+            (Authorities::SkipVerify, _) => {
                 builder.dangerous().with_custom_certificate_verifier(Arc::new(Trusting(provider)))
             }
             (_, Some(pem)) => {

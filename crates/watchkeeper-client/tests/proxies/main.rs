@@ -33,7 +33,7 @@ async fn send(config: &Config) -> Result<StatusCode, TransportError> {
 }
 
 fn through(proxy: &str) -> Proxy {
-    Proxy::Through(proxy.parse().unwrap())
+    Proxy::Url(proxy.parse().unwrap())
 }
 
 #[tokio::test]

@@ -63,7 +63,7 @@ struct Client {
     first: Option<Tokens>,
     refresh_token: Secret,
     /// The kubeconfig and the user in it that hold the tokens (`oidc.O2`).
-    kept_in: Option<(PathBuf, String)>,
+    saved_in: Option<(PathBuf, String)>,
     /// The result of the last refresh. Locked during a refresh.
     newest: tokio::sync::Mutex<Option<Tokens>>,
 }
@@ -106,10 +106,12 @@ impl Provider {
         let (first, refresh_token) = (tokens(&oidc.settings)?, setting("refresh-token"));
         let matches = |provider: &Self| {
             let client = &provider.client;
-            let is_same_user = match &oidc.kept_in {
-                Some(_) => client.kept_in == oidc.kept_in,
+            let is_same_user = match &oidc.saved_in {
+                Some(_) => client.saved_in == oidc.saved_in,
                 None => {
-                    client.kept_in.is_none() && client.first == first && client.refresh_token == refresh_token
+                    client.saved_in.is_none()
+                        && client.first == first
+                        && client.refresh_token == refresh_token
                 }
             };
             provider.server == server && client.issuer == issuer && client.id == id && is_same_user
@@ -127,7 +129,7 @@ impl Provider {
                 may_be_plain: config.plain_credentials,
                 first: first.clone(),
                 refresh_token: refresh_token.clone(),
-                kept_in: oidc.kept_in.clone(),
+                saved_in: oidc.saved_in.clone(),
                 newest: tokio::sync::Mutex::default(),
             };
             Ok(Self { server: server.clone(), client: Arc::new(client), cached: CachedCredential::default() })
@@ -169,7 +171,7 @@ impl Client {
     /// Uses the tokens in the kubeconfig if they are valid, and refreshes them otherwise. `last` is the refresh
     /// token to use if the kubeconfig has none.
     async fn find_or_refresh(&self, last: &Secret) -> Result<Tokens, AuthError> {
-        let Some((file, user)) = self.kept_in.clone() else { return self.refresh(last).await };
+        let Some((file, user)) = self.saved_in.clone() else { return self.refresh(last).await };
         let settings = blocking(move || keep::read(&file, &user)).await?;
         match tokens(&settings).ok().flatten().filter(Tokens::is_valid) {
             Some(saved) => Ok(saved), // oidc.O3
@@ -187,7 +189,7 @@ impl Client {
         let new = self.request_tokens(refresh_token).await?;
         let next = new.refresh_token.filter(|it| !it.is_empty()).unwrap_or_else(|| refresh_token.clone());
         let tokens = Tokens::new(&new.id_token, next.clone())?;
-        if let Some((file, user)) = self.kept_in.clone() {
+        if let Some((file, user)) = self.saved_in.clone() {
             let settings = [("id-token", new.id_token), ("refresh-token", next)];
             blocking(move || keep::write(&file, &user, &settings)).await?;
         }
