@@ -7,8 +7,8 @@ use futures_util::StreamExt as _;
 use serde_json::json;
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::dynamic::{
-    ApplyOptions, DeleteOptions, Deleted, DeletedMany, DynamicApi, DynamicObject, ListOptions, Propagation,
-    WriteOptions,
+    ApplyOptions, DeleteOptions, Deleted, DeletedCollection, DynamicApi, DynamicObject, ListOptions,
+    Propagation, WriteOptions,
 };
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_client::{Client, retry_on_conflict};
@@ -93,7 +93,7 @@ async fn every_verb_works_on_a_deployment() {
     let wrong = DeleteOptions { uid: Some("other".into()), ..Default::default() };
     assert!(deployments.delete("web", &wrong).await.unwrap_err().is_conflict());
     let orphan = DeleteOptions { propagation: Some(Propagation::Orphan), ..Default::default() };
-    assert!(matches!(deployments.delete("web", &orphan).await.unwrap(), Deleted::Going(_)));
+    assert!(matches!(deployments.delete("web", &orphan).await.unwrap(), Deleted::Pending(_)));
     world.server.stop().await;
 }
 
@@ -119,7 +119,7 @@ async fn collections_are_listed_in_pages_selected_and_deleted() {
     maps.delete_collection(&some, &DeleteOptions::default()).await.unwrap();
     let left = maps.list(&ListOptions::default()).await.unwrap();
     assert_eq!(left.items.iter().map(DynamicObject::name).collect::<Vec<_>>(), ["c"]);
-    assert!(matches!(maps.delete("c", &DeleteOptions::default()).await.unwrap(), Deleted::Gone(_)));
+    assert!(matches!(maps.delete("c", &DeleteOptions::default()).await.unwrap(), Deleted::Completed(_)));
     world.server.stop().await;
 }
 
@@ -185,7 +185,7 @@ async fn metadata_is_read_without_the_rest() {
     assert_eq!(patched.labels().collect::<Vec<_>>(), [("x", "y")]);
     assert_eq!(patched.get(&["data"]), None);
     let deleted = maps.delete_collection(&ListOptions::default(), &DeleteOptions::default()).await.unwrap();
-    let DeletedMany::Going(deleted) = deleted else { panic!("expected the deleted objects") };
+    let DeletedCollection::Pending(deleted) = deleted else { panic!("expected the deleted objects") };
     assert_eq!((deleted.items[0].kind(), deleted.items.len()), ("PartialObjectMetadata", 1));
     assert!(whole.find("a").await.unwrap().is_none());
     world.server.stop().await;

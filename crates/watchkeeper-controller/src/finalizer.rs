@@ -129,7 +129,7 @@ impl<T: Serialize + DeserializeOwned> Finalizer<T> {
 
     /// Puts the finalizer on an object, or takes it off, as it is known and then as it is.
     async fn change(&self, request: &Request, known: Known, wanted: bool) -> Result<Changed, RequestError> {
-        let objects = self.objects.viewed_as::<Value>().namespace(&known.namespace);
+        let objects = self.objects.cast::<Value>().namespace(&known.namespace);
         let mut now = known.clone();
         for attempt in 1.. {
             let patch = now.patch(&self.name, wanted);

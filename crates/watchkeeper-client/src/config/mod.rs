@@ -196,7 +196,7 @@ pub enum ConfigError {
     Select(#[from] SelectError),
     /// The process does not run in a pod, and nothing else is configured.
     #[error(transparent)]
-    InClusterError(#[from] InClusterError),
+    InCluster(#[from] InClusterError),
     /// The server or proxy address is invalid.
     #[error("{entry}: {source}")]
     Address {

@@ -9,16 +9,16 @@ use crate::rest::{RequestError, Response};
 #[derive(Debug, Clone, PartialEq)]
 pub enum Deleted<T> {
     /// The object is gone.
-    Gone(Box<Status>),
+    Completed(Box<Status>),
     /// The object still existed when the response was sent: it has finalizers, or a grace period.
-    Going(Box<T>),
+    Pending(Box<T>),
 }
 
 impl<T: DeserializeOwned> Deleted<T> {
     pub(super) fn read(response: Response) -> Result<Self, RequestError> {
         match response.object_type() {
-            Some((_, kind)) if kind == "Status" => Ok(Self::Gone(Box::new(response.into()?))),
-            _ => Ok(Self::Going(Box::new(response.into()?))),
+            Some((_, kind)) if kind == "Status" => Ok(Self::Completed(Box::new(response.into()?))),
+            _ => Ok(Self::Pending(Box::new(response.into()?))),
         }
     }
 }

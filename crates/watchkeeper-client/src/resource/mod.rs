@@ -28,7 +28,7 @@ use crate::source::RestSource;
 pub use deleted::Deleted;
 pub use list::List;
 pub use options::{ApplyOptions, DeleteOptions, ListOptions, Propagation, WriteOptions};
-pub use verbs::DeletedMany;
+pub use verbs::DeletedCollection;
 pub use watch::EventStream;
 
 /// Maximum size of a response with a single object, in bytes; as for an item of a list or watch. A request
@@ -126,7 +126,7 @@ impl<T> ResourceClient<T> {
     }
 
     /// Returns a client for the same objects as another type.
-    pub fn viewed_as<V>(&self) -> ResourceClient<V> {
+    pub fn cast<V>(&self) -> ResourceClient<V> {
         ResourceClient {
             client: self.client.clone(),
             resource: self.resource.clone(),
@@ -139,7 +139,7 @@ impl<T> ResourceClient<T> {
 
     /// Returns a client for the metadata of the same objects; the server sends nothing else.
     pub fn metadata<M>(&self) -> ResourceClient<M> {
-        ResourceClient { shape: Shape::Metadata, ..self.viewed_as() }
+        ResourceClient { shape: Shape::Metadata, ..self.cast() }
     }
 
     /// Returns the collection as a source for an informer, in the encoding of this client.
@@ -172,7 +172,7 @@ impl<T> ResourceClient<T> {
 
 impl<T> Clone for ResourceClient<T> {
     fn clone(&self) -> Self {
-        self.viewed_as()
+        self.cast()
     }
 }
 

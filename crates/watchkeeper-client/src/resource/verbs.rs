@@ -99,22 +99,24 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
         &self,
         list: &ListOptions,
         options: &DeleteOptions,
-    ) -> Result<DeletedMany<T>, RequestError> {
+    ) -> Result<DeletedCollection<T>, RequestError> {
         let response = self.list_request(Method::DELETE, list).object(&options.body()).send().await?;
         match response.object_type() {
-            Some((_, kind)) if kind == "Status" => Ok(DeletedMany::Gone(Box::new(response.into()?))),
-            _ => Ok(DeletedMany::Going(List::read(&response)?)),
+            Some((_, kind)) if kind == "Status" => {
+                Ok(DeletedCollection::Completed(Box::new(response.into()?)))
+            }
+            _ => Ok(DeletedCollection::Pending(List::read(&response)?)),
         }
     }
 }
 
 /// The result of deleting a collection.
 #[derive(Debug, Clone, PartialEq)]
-pub enum DeletedMany<T> {
+pub enum DeletedCollection<T> {
     /// The objects are gone.
-    Gone(Box<Status>),
+    Completed(Box<Status>),
     /// The matching objects. Some may still exist: they have finalizers, or a grace period.
-    Going(List<T>),
+    Pending(List<T>),
 }
 
 /// A serialized object and its name.

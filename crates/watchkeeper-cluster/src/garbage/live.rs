@@ -99,7 +99,7 @@ impl Objects {
             (false, _) => api,
         };
         let (name, uid) = (reference.key.name().to_owned(), reference.uid.clone());
-        Ok(Placed { api: api.viewed_as(), name, uid, is_namespaced: mapping.namespaced })
+        Ok(Placed { api: api.cast(), name, uid, is_namespaced: mapping.namespaced })
     }
 }
 

@@ -70,7 +70,7 @@ impl Content {
         let all = client.dynamic(of, &resource.name).namespace(namespace);
         let is_graceful = of.group.is_empty() && resource.name == "pods";
         Self {
-            pods: is_graceful.then(|| all.viewed_as()),
+            pods: is_graceful.then(|| all.cast()),
             objects: all.metadata(),
             resource: resource.clone(),
             namespace: namespace.to_owned(),

@@ -80,7 +80,7 @@ impl Pods {
         let options = DeleteOptions { uid: Some(uid.clone()), ..Default::default() };
         match self.api.delete(name, &options).await {
             Ok(deleted) => {
-                if let Deleted::Going(pod) = deleted {
+                if let Deleted::Pending(pod) = deleted {
                     self.request.wrote(&self.store, pod.resource_version());
                 }
                 self.telling.normal(about, "SuccessfulDelete", format!("Deleted pod: {name}"));

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use watchkeeper_client::dynamic::DynamicObject;
 use watchkeeper_client::resource::{
-    ApplyOptions, DeleteOptions, Deleted, DeletedMany, List, ListOptions, ResourceClient, WriteOptions,
+    ApplyOptions, DeleteOptions, Deleted, DeletedCollection, List, ListOptions, ResourceClient, WriteOptions,
 };
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_core::{ListAt, ListRequest, WatchEvent, WatchFrom, WatchRequest};
@@ -125,12 +125,12 @@ where
     let refused = deployments.delete("a", &wrong).await.err().unwrap();
     assert!(refused.is_conflict());
     match deployments.delete("a", &DeleteOptions::default()).await.unwrap() {
-        Deleted::Gone(status) => note.note("delete", &status),
-        Deleted::Going(object) => note.note("delete, going", &object),
+        Deleted::Completed(status) => note.note("delete", &status),
+        Deleted::Pending(object) => note.note("delete, going", &object),
     }
     match deployments.delete_collection(&some, &DeleteOptions::default()).await.unwrap() {
-        DeletedMany::Gone(status) => note.note("delete collection", &status),
-        DeletedMany::Going(list) => note_list(note, "delete collection, going", &list),
+        DeletedCollection::Completed(status) => note.note("delete collection", &status),
+        DeletedCollection::Pending(list) => note_list(note, "delete collection, going", &list),
     }
     note_list(note, "left", &deployments.list(&ListOptions::default()).await.unwrap());
 
