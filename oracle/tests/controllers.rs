@@ -90,7 +90,7 @@ async fn finalizes(client: &Client) {
                     }
                 }
             } else {
-                while maps.find("finalized").await.unwrap().is_some() {
+                while maps.get_opt("finalized").await.unwrap().is_some() {
                     tokio::task::yield_now().await;
                 }
             }

@@ -187,6 +187,6 @@ async fn metadata_is_read_without_the_rest() {
     let deleted = maps.delete_collection(&ListOptions::default(), &DeleteOptions::default()).await.unwrap();
     let DeletedCollection::Pending(deleted) = deleted else { panic!("expected the deleted objects") };
     assert_eq!((deleted.items[0].kind(), deleted.items.len()), ("PartialObjectMetadata", 1));
-    assert!(whole.find("a").await.unwrap().is_none());
+    assert!(whole.get_opt("a").await.unwrap().is_none());
     world.server.stop().await;
 }

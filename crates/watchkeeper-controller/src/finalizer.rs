@@ -143,7 +143,7 @@ impl<T: Serialize + DeserializeOwned> Finalizer<T> {
                 Err(error) if is_outdated(&error) && attempt < TRIES => {}
                 Err(error) => return Err(error),
             }
-            let Some(object) = objects.find(&known.name).await? else { return Ok(Changed::Beyond) };
+            let Some(object) = objects.get_opt(&known.name).await? else { return Ok(Changed::Beyond) };
             now = Known::of(&object);
             if now.uid != known.uid || (wanted && now.is_going) {
                 return Ok(Changed::Beyond);

@@ -51,7 +51,7 @@ async fn a_website_is_made_scaled_and_taken_back() {
 
     api.delete("hello", &Default::default()).await.unwrap();
     comes(&websites, <[_]>::is_empty).await;
-    assert!(registrations.find(&registered).await.unwrap().is_none()); // before the website was let go
+    assert!(registrations.get_opt(&registered).await.unwrap().is_none()); // before the website was let go
     comes(&factory.of::<Deployment>(), <[_]>::is_empty).await; // the garbage collector's work
     let told = |all: &[_], reason| all.iter().any(|it: &Event| it.reason.as_deref() == Some(reason));
     comes(&factory.of::<Event>(), |all| told(all, "Created") && told(all, "Scaled")).await;

@@ -20,11 +20,11 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
         self.object_request(Method::GET, name).send().await?.into()
     }
 
-    /// Reads an object; `None` if it does not exist. (kube-rs: `get_opt`.)
+    /// Reads an object; `None` if it does not exist.
     ///
     /// # Errors
     /// As [`get`](Self::get), except if the object does not exist.
-    pub async fn find(&self, name: &str) -> Result<Option<T>, RequestError> {
+    pub async fn get_opt(&self, name: &str) -> Result<Option<T>, RequestError> {
         match self.get(name).await {
             Err(error) if error.is_not_found() => Ok(None),
             outcome => outcome.map(Some),

@@ -106,7 +106,7 @@ impl Objects {
 impl Placed {
     /// The object, where it is the one that is meant.
     pub(super) async fn get(&self) -> Result<Option<LiveMeta>, RequestError> {
-        let found = self.api.find(&self.name).await?;
+        let found = self.api.get_opt(&self.name).await?;
         Ok(found.map(|found| found.metadata).filter(|found| *found.uid == *self.uid))
     }
 

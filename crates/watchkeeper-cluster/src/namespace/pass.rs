@@ -47,7 +47,7 @@ struct Found {
 impl Namespaces {
     /// Makes one pass.
     pub(super) async fn empty(&self, name: &str) -> Result<Outcome, Failure> {
-        let Some(mut namespace) = self.api.find(name).await? else { return Ok(Outcome::Over) };
+        let Some(mut namespace) = self.api.get_opt(name).await? else { return Ok(Outcome::Over) };
         let Ok(deleted) = namespace.text(&["metadata", "deletionTimestamp"]).parse::<Timestamp>() else {
             return Ok(Outcome::Over); // it was not asked to go
         };
@@ -128,7 +128,7 @@ impl Namespaces {
                 Err(error) if error.is_conflict() => {}
                 Err(error) => return Err(error.into()),
             }
-            match self.api.find(namespace.name()).await? {
+            match self.api.get_opt(namespace.name()).await? {
                 None => return Ok(()),
                 Some(found) if found.text(&["metadata", "uid"]) != uid => return Ok(()),
                 Some(found) => namespace = found,

@@ -67,13 +67,13 @@ where
 
     let dry = WriteOptions { dry_run: true, field_manager: Some("me".into()), ..write() };
     note.note_outcome("dry create", &deployments.create(&object(deployment("a", "x")), &dry).await);
-    assert!(deployments.find("a").await.unwrap().is_none());
+    assert!(deployments.get_opt("a").await.unwrap().is_none());
     note.note_outcome("get none", &deployments.get("a").await);
     let created = deployments.create(&object(deployment("a", "x")), &write()).await.unwrap();
     note.note("create", &created);
     note.note_outcome("create again", &deployments.create(&object(deployment("a", "x")), &write()).await);
     note.note("get", &deployments.get("a").await.unwrap());
-    note.note("find", &deployments.find("a").await.unwrap());
+    note.note("get_opt", &deployments.get_opt("a").await.unwrap());
 
     let changes = WatchRequest::new(WatchFrom::After(version_of(&created).as_str().into()));
     let mut changes = deployments.watch(&changes, &ListOptions::default()).await.unwrap();
@@ -171,7 +171,7 @@ where
 
     let dry = ApplyOptions { dry_run: true, ..by("owner") };
     note.note_outcome("dry apply", &deployments.apply(&applied, &dry).await);
-    assert!(deployments.find("d").await.unwrap().is_none());
+    assert!(deployments.get_opt("d").await.unwrap().is_none());
     note.note_outcome("apply", &deployments.apply(&applied, &by("owner")).await);
     note.note_outcome("apply again", &deployments.apply(&applied, &by("owner")).await);
     let refused = deployments.apply(&scaled, &by("scaler")).await;

@@ -112,7 +112,7 @@ async fn defined(resource: &GroupVersionResource, client: &Client) -> Vec<Printe
     let definitions =
         client.dynamic(&GroupVersion::new("apiextensions.k8s.io", "v1"), "customresourcedefinitions");
     let name = format!("{}.{}", resource.resource, resource.group);
-    let Ok(Some(found)) = definitions.find(&name).await else { return Vec::new() };
+    let Ok(Some(found)) = definitions.get_opt(&name).await else { return Vec::new() };
     let spec = found.get(&["spec"]).cloned().unwrap_or_default();
     let definition: Definition = serde_json::from_value(spec).unwrap_or_default();
     let version = definition.versions.into_iter().find(|version| version.name == resource.version);
