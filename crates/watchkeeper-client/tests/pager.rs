@@ -104,15 +104,15 @@ async fn pages_are_joined_at_the_version_of_the_first() {
     ] {
         let numbers = Numbers::new(count);
         let listed = numbers.pager().page_size(some(10)).list(ListRequest::default()).await.unwrap();
-        assert_eq!(listed.all.items, (0..count).collect::<Vec<_>>());
-        assert_eq!((listed.all.version.to_string(), listed.all.continue_token), ("100".into(), None));
+        assert_eq!(listed.list.items, (0..count).collect::<Vec<_>>());
+        assert_eq!((listed.list.version.to_string(), listed.list.continue_token), ("100".into(), None));
         assert_eq!(
-            (numbers.requests(), listed.is_paged),
+            (numbers.requests(), listed.paginated),
             (requests.iter().map(|it| it.to_string()).collect(), count > 10)
         );
         let streamed: Vec<u32> =
             numbers.pager().page_size(some(10)).items(ListRequest::default()).try_collect().await.unwrap();
-        assert_eq!(streamed, listed.all.items);
+        assert_eq!(streamed, listed.list.items);
     }
     let numbers = Numbers::new(501);
     numbers.pager().list(ListRequest::default()).await.unwrap();
@@ -137,7 +137,7 @@ async fn the_version_is_sent_with_the_first_page_only() {
 async fn an_expired_token_falls_back_to_the_full_list() {
     let numbers = Numbers::expiring(5, &[1]);
     let listed = numbers.pager().page_size(some(2)).list(at(ListAt::Unqualified(10.into()))).await.unwrap();
-    assert_eq!((listed.all.items, listed.is_paged), (vec![0, 1, 2, 3, 4], true));
+    assert_eq!((listed.list.items, listed.paginated), (vec![0, 1, 2, 3, 4], true));
     assert_eq!(
         numbers.requests(),
         ["resourceVersion=10&limit=2", "continue=2&limit=2", "resourceVersion=10"],
@@ -166,11 +166,12 @@ async fn items_are_never_returned_twice() {
 #[tokio::test]
 async fn an_expired_list_can_continue_at_the_newest_version() {
     let numbers = Numbers { token_on_expiry: Some("3".into()), ..Numbers::expiring(5, &[1]) };
-    let pager = || numbers.pager().page_size(some(2)).on_expired(OnExpired::GoOn);
-    assert_eq!(pager().list(ListRequest::default()).await.unwrap().all.items, [0, 1, 3, 4]);
+    let pager = || numbers.pager().page_size(some(2)).on_expired(OnExpired::Continue);
+    assert_eq!(pager().list(ListRequest::default()).await.unwrap().list.items, [0, 1, 3, 4]);
     assert_eq!(numbers.requests(), ["limit=2", "continue=2&limit=2", "continue=3&limit=2"]);
     let without = Numbers::expiring(5, &[1]);
-    let list = without.pager().page_size(some(2)).on_expired(OnExpired::GoOn).list(ListRequest::default());
+    let list =
+        without.pager().page_size(some(2)).on_expired(OnExpired::Continue).list(ListRequest::default());
     assert!(list.await.unwrap_err().status().unwrap().is_expired(), "the server returned no token");
 }
 
@@ -307,9 +308,9 @@ fn names(items: &[DynamicObject]) -> Vec<&str> {
 #[tokio::test]
 async fn the_embedded_server_is_listed_in_pages_also_at_a_version() {
     let world = World::start(5).await;
-    let all = Pager::new(world.fetch()).page_size(some(2)).list(ListRequest::default()).await.unwrap();
-    assert_eq!((names(&all.all.items), all.is_paged), (vec!["m0", "m1", "m2", "m3", "m4"], true));
-    let items = Pager::new(world.fetch()).page_size(some(2)).items(at(ListAt::Exact(all.all.version)));
+    let listed = Pager::new(world.fetch()).page_size(some(2)).list(ListRequest::default()).await.unwrap();
+    assert_eq!((names(&listed.list.items), listed.paginated), (vec!["m0", "m1", "m2", "m3", "m4"], true));
+    let items = Pager::new(world.fetch()).page_size(some(2)).items(at(ListAt::Exact(listed.list.version)));
     assert_eq!(names(&items.try_collect::<Vec<_>>().await.unwrap()), ["m0", "m1", "m2", "m3", "m4"]);
     world.stop().await;
 }
@@ -331,7 +332,7 @@ async fn a_server_that_expires_a_token_is_recovered_from() {
     };
     let pager = || Pager::new(fetch_with_expiry()).page_size(some(2));
     let listed = pager().list(ListRequest::default()).await.unwrap();
-    assert_eq!((names(&listed.all.items), listed.is_paged), (vec!["m0", "m1", "m2", "m3", "m4"], true));
+    assert_eq!((names(&listed.list.items), listed.paginated), (vec!["m0", "m1", "m2", "m3", "m4"], true));
     let error = pager().on_expired(OnExpired::Fail).list(ListRequest::default()).await.unwrap_err();
     assert!(error.status().unwrap().is_expired());
     let items: Vec<_> = pager().items(ListRequest::default()).collect().await;
@@ -359,8 +360,8 @@ async fn a_compacted_server_returns_a_token_to_continue_with() {
             page.await
         }
     });
-    let pager = pager.page_size(some(2)).on_expired(OnExpired::GoOn);
+    let pager = pager.page_size(some(2)).on_expired(OnExpired::Continue);
     let listed = pager.list(ListRequest::default()).await.unwrap();
-    assert_eq!(names(&listed.all.items), ["m0", "m1", "m2", "m3", "m9"]);
+    assert_eq!(names(&listed.list.items), ["m0", "m1", "m2", "m3", "m9"]);
     world.stop().await;
 }

@@ -42,7 +42,7 @@ pub enum OnExpired {
     ListAll,
     /// Continue at the newest version, with the token that the server returns for that purpose: the result is
     /// inconsistent, and an object that changed its position meanwhile can be missing.
-    GoOn,
+    Continue,
 }
 
 /// Fetches lists page by page.
@@ -76,11 +76,11 @@ pub struct Pager<F> {
 
 /// A whole list.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed<T> {
+pub struct PagedList<T> {
     /// All items, at the resource version of the first page.
-    pub all: List<T>,
+    pub list: List<T>,
     /// Whether there was more than one page.
-    pub is_paged: bool,
+    pub paginated: bool,
 }
 
 impl<F, A, T> Pager<F>
@@ -115,16 +115,16 @@ where
     ///
     /// # Errors
     /// The first error that is not recovered from, or a list whose pages do not end (`pager.G4`).
-    pub async fn list(mut self, request: ListRequest) -> Result<Listed<T>, RequestError> {
+    pub async fn list(mut self, request: ListRequest) -> Result<PagedList<T>, RequestError> {
         let mut cursor = Cursor::new(request, self.page_size, self.on_expired);
         let mut all = None;
-        let mut is_paged = false;
+        let mut paginated = false;
         while let Some(request) = cursor.next.take() {
             let page = match (self.fetch)(request).await {
                 Ok(page) => page,
                 Err(error) if cursor.should_list_all(&error) => {
-                    let all = (self.fetch)(cursor.full_list()).await?;
-                    return Ok(Listed { all, is_paged });
+                    let list = (self.fetch)(cursor.full_list()).await?;
+                    return Ok(PagedList { list, paginated });
                 }
                 Err(error) => {
                     cursor.recover(error)?;
@@ -132,13 +132,13 @@ where
                 }
             };
             cursor.advance(page.items.len(), page.continue_token.as_deref())?;
-            is_paged |= cursor.next.is_some();
+            paginated |= cursor.next.is_some();
             let (_, items) = all.get_or_insert_with(|| (page.version, Vec::new()));
             items.extend(page.items);
         }
         let (version, items) = all.unwrap_or_default();
-        let all = List { items, version, continue_token: None, remaining: None };
-        Ok(Listed { all, is_paged })
+        let list = List { items, version, continue_token: None, remaining: None };
+        Ok(PagedList { list, paginated })
     }
 }
 
@@ -201,7 +201,7 @@ impl Cursor {
     fn recover(&mut self, error: RequestError) -> Result<(), RequestError> {
         let token = self.expired(&error).and_then(|status| status.continue_token.clone());
         match token {
-            Some(token) if self.on_expired == OnExpired::GoOn && !token.is_empty() => {
+            Some(token) if self.on_expired == OnExpired::Continue && !token.is_empty() => {
                 self.advance(0, Some(&token))
             }
             _ => Err(error),

@@ -9,8 +9,8 @@
 //! - `streams.W2`: an unclean end is an error for readers and waiters. A lost connection never looks like the end of an
 //!   output.
 //! - `streams.W3`: dropping a [`Process`] or a [`PortForward`] leaves no task and no connection behind.
-//! - `streams.W4`: a server that has not sent anything for [`SILENT_AFTER`] is considered dead. It is pinged every
-//!   [`PING_EVERY`].
+//! - `streams.W4`: a server that has not sent anything for [`SILENCE_TIMEOUT`] is considered dead. It is pinged every
+//!   [`PING_INTERVAL`].
 
 mod error;
 mod frame;
@@ -33,7 +33,7 @@ pub use options::{ExecOptions, LogOptions, LogSince, LogStream};
 pub use output::Output;
 pub use port_forward::{Port, PortForward};
 pub use process::{Exit, Input, Process, TerminalSize};
-pub use session::{PING_EVERY, PIPE_BYTES, SILENT_AFTER};
+pub use session::{PING_INTERVAL, PIPE_BYTES, SILENCE_TIMEOUT};
 pub use websocket::Protocol;
 
 /// The streams of one pod. Clones are cheap.

@@ -29,11 +29,11 @@ use crate::transport::Upgraded;
 pub const PIPE_BYTES: usize = 64 << 10;
 
 /// Interval between pings.
-pub const PING_EVERY: Duration = Duration::from_secs(5);
+pub const PING_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Time after which a silent server is considered dead. Counts only while we wait for the server. A process that does not
 /// read its input also keeps servers from responding, once all buffers in between are full.
-pub const SILENT_AFTER: Duration = Duration::from_secs(61);
+pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(61);
 
 /// Time limit for the server to close the stream after its last message.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -173,7 +173,7 @@ async fn run<R: Receiver>(
 
 /// Sends frames and pings until sending fails.
 async fn send(mut sink: SplitSink<WebSocketStream<Upgraded>, Message>, mut queued: mpsc::Receiver<Frame>) {
-    let mut pings = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
+    let mut pings = interval_at(Instant::now() + PING_INTERVAL, PING_INTERVAL);
     pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let message = tokio::select! {
@@ -197,7 +197,7 @@ impl Failure {
     fn error(self, request: String) -> StreamError {
         match self {
             Self::Lost(source) => StreamError::Lost { request, source: source.map(Arc::new) },
-            Self::Silent => StreamError::Silent { request, after: SILENT_AFTER },
+            Self::Silent => StreamError::Silent { request, after: SILENCE_TIMEOUT },
             Self::Protocol(why) => StreamError::Protocol { request, why },
         }
     }
@@ -214,7 +214,7 @@ async fn receive<R: Receiver>(
             closing = closing.or(Some(Instant::now() + CLOSE_TIMEOUT));
         }
         // The timeout runs only while we wait for the server, not while it waits for a reader.
-        let next = timeout_at(closing.unwrap_or_else(|| Instant::now() + SILENT_AFTER), stream.next());
+        let next = timeout_at(closing.unwrap_or_else(|| Instant::now() + SILENCE_TIMEOUT), stream.next());
         let message = match next.await {
             _ if closing.is_some_and(|at| Instant::now() >= at) => return Ok(()),
             Ok(Some(Ok(message))) => message,

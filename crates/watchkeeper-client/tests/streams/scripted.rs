@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 use watchkeeper_client::streams::{
-    ExecOptions, Exit, PING_EVERY, PodStreams, Protocol, SILENT_AFTER, StreamError,
+    ExecOptions, Exit, PING_INTERVAL, PodStreams, Protocol, SILENCE_TIMEOUT, StreamError,
 };
 use watchkeeper_client::{Client, Config};
 
@@ -162,13 +162,13 @@ async fn a_silent_server_is_pinged_and_then_given_up() {
     assert_eq!(process.protocol(), Protocol::V5);
     tokio::time::pause(); // from here on only timers run
     let error = process.wait().await.unwrap_err();
-    assert!(matches!(error, StreamError::Silent { after: SILENT_AFTER, .. }), "{error}");
+    assert!(matches!(error, StreamError::Silent { after: SILENCE_TIMEOUT, .. }), "{error}");
     server.await.unwrap();
     let mut count = 0;
     while received.recv().await.is_some() {
         count += 1;
     }
-    assert_eq!(count, SILENT_AFTER.as_secs() / PING_EVERY.as_secs());
+    assert_eq!(count, SILENCE_TIMEOUT.as_secs() / PING_INTERVAL.as_secs());
 }
 
 #[tokio::test]
