@@ -58,7 +58,7 @@ impl World {
     }
 
     fn directories(&self, name: &str) -> CacheDirectories {
-        CacheDirectories::below(&self.root(name), &self.config.server)
+        CacheDirectories::under(&self.root(name), &self.config.server)
     }
 
     /// What kubectl prints, with the caches of this name: its answer, and what it logs.

@@ -32,7 +32,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let config = Config::infer()?;
     let transport = Transport::from_config(&config)?;
     let directories =
-        CacheDirectories::of_kubectl(&config.server).ok_or("set HOME or KUBECACHEDIR for a cache")?;
+        CacheDirectories::for_kubectl(&config.server).ok_or("set HOME or KUBECACHEDIR for a cache")?;
     let client = DiscoveryClient::new(RestClient::new(transport, "/", Content::json()))
         .http_cache(HttpCache::new(directories.http, &config.server));
     let cache = DiskCache::new(Arc::new(client), directories.discovery, TTL);

@@ -129,8 +129,8 @@ impl Flags {
 
     fn cache_directories(&self, config: &Config) -> Option<CacheDirectories> {
         match &self.cache_dir {
-            Some(root) => Some(CacheDirectories::below(root, &config.server)),
-            None => CacheDirectories::of_kubectl(&config.server),
+            Some(root) => Some(CacheDirectories::under(root, &config.server)),
+            None => CacheDirectories::for_kubectl(&config.server),
         }
     }
 }

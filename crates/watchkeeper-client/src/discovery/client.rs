@@ -14,7 +14,9 @@ use tokio::time::Instant;
 use watchkeeper_core::GroupVersion;
 
 use super::http_cache::{CachedResponse, HttpCache};
-use super::{ApiGroup, ApiVersion, Awaited, Discovered, Discovery, DiscoveryError, aggregated, legacy};
+use super::{
+    ApiGroup, ApiVersion, Discovered, Discovery, DiscoveryError, DiscoveryFuture, aggregated, legacy,
+};
 use crate::rest::{Request, RequestError, RestClient};
 
 /// Default timeout of a request; see [`DiscoveryClient::timeout`].
@@ -224,7 +226,7 @@ impl DiscoveryClient {
 
 impl Discovery for DiscoveryClient {
     /// Discovers everything, and tries once more if a group version fails.
-    fn discover(&self) -> Awaited<'_, Arc<Discovered>> {
+    fn discover(&self) -> DiscoveryFuture<'_, Arc<Discovered>> {
         Box::pin(async {
             let first = self.attempt().await?;
             if first.failures.is_empty() {
@@ -234,7 +236,7 @@ impl Discovery for DiscoveryClient {
         })
     }
 
-    fn resources<'a>(&'a self, of: &'a GroupVersion) -> Awaited<'a, ApiVersion> {
+    fn resources<'a>(&'a self, of: &'a GroupVersion) -> DiscoveryFuture<'a, ApiVersion> {
         Box::pin(self.request_resources(of))
     }
 }

@@ -15,14 +15,14 @@ pub struct CacheDirectories {
 
 impl CacheDirectories {
     /// Returns kubectl's directories: below `$KUBECACHEDIR`, or else `~/.kube/cache`. `None` without a home directory.
-    pub fn of_kubectl(server: &Uri) -> Option<Self> {
+    pub fn for_kubectl(server: &Uri) -> Option<Self> {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let root = set("KUBECACHEDIR").or_else(|| Some(set("HOME")?.join(".kube").join("cache")))?;
-        Some(Self::below(&root, server))
+        Some(Self::under(&root, server))
     }
 
     /// Returns kubectl's directories below `root` (kubectl's `--cache-dir`).
-    pub fn below(root: &Path, server: &Uri) -> Self {
+    pub fn under(root: &Path, server: &Uri) -> Self {
         let discovery = root.join("discovery").join(host_directory(&server.to_string()));
         Self { discovery, http: root.join("http") }
     }
@@ -71,7 +71,7 @@ mod tests {
             assert_eq!(host_directory(server), Path::new(directory), "{server}");
         }
         let server: Uri = "https://h:1/p".parse().unwrap();
-        let below = CacheDirectories::below(Path::new("/c"), &server);
+        let below = CacheDirectories::under(Path::new("/c"), &server);
         assert_eq!(below.discovery, Path::new("/c/discovery/h_1/p"));
         assert_eq!(below.http, Path::new("/c/http"));
     }

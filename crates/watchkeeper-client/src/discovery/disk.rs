@@ -14,7 +14,9 @@ use watchkeeper_core::GroupVersion;
 
 use super::format::{read_groups, read_resources};
 use super::legacy::{GroupList, ResourceList};
-use super::{ApiGroup, ApiVersion, Awaited, Discovered, Discovery, DiscoveryError, MemoryCache, files};
+use super::{
+    ApiGroup, ApiVersion, Discovered, Discovery, DiscoveryError, DiscoveryFuture, MemoryCache, files,
+};
 
 /// The time after which kubectl's cache entries expire.
 pub const KUBECTL_TTL: Duration = Duration::from_secs(6 * 60 * 60);
@@ -208,11 +210,11 @@ fn version_file(directory: &Path, of: &GroupVersion) -> Option<PathBuf> {
 }
 
 impl Discovery for DiskCache {
-    fn discover(&self) -> Awaited<'_, Arc<Discovered>> {
+    fn discover(&self) -> DiscoveryFuture<'_, Arc<Discovered>> {
         Box::pin(self.load())
     }
 
-    fn resources<'a>(&'a self, of: &'a GroupVersion) -> Awaited<'a, ApiVersion> {
+    fn resources<'a>(&'a self, of: &'a GroupVersion) -> DiscoveryFuture<'a, ApiVersion> {
         Box::pin(async move { self.load().await?.known_resources(of) })
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use watchkeeper_core::GroupVersion;
 
-use super::{ApiVersion, Awaited, Discovered, Discovery, DiscoveryError};
+use super::{ApiVersion, Discovered, Discovery, DiscoveryError, DiscoveryFuture};
 
 /// A cache of the last result, until [`invalidate`](Discovery::invalidate).
 ///
@@ -89,11 +89,11 @@ impl MemoryCache {
 }
 
 impl Discovery for MemoryCache {
-    fn discover(&self) -> Awaited<'_, Arc<Discovered>> {
+    fn discover(&self) -> DiscoveryFuture<'_, Arc<Discovered>> {
         Box::pin(self.load())
     }
 
-    fn resources<'a>(&'a self, of: &'a GroupVersion) -> Awaited<'a, ApiVersion> {
+    fn resources<'a>(&'a self, of: &'a GroupVersion) -> DiscoveryFuture<'a, ApiVersion> {
         Box::pin(async move { self.load().await?.known_resources(of) })
     }
 

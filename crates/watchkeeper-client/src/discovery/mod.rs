@@ -44,21 +44,21 @@ pub use disk::{DiskCache, KUBECTL_TTL};
 pub use error::{DiscoveryError, PartialDiscovery};
 pub use found::{ApiGroup, ApiResource, ApiSubresource, ApiVersion, Discovered};
 pub use http_cache::HttpCache;
-pub use mapper::{MISS_INTERVAL, MapError, Mapping, PartialResource, RestMapper, Table, plural_of};
+pub use mapper::{MISS_INTERVAL, MapError, Mapping, PartialResource, RestMapper, Table, guess_plural};
 pub use memory::MemoryCache;
 
 /// The future returned by the methods of [`Discovery`].
-pub type Awaited<'a, T> = Pin<Box<dyn Future<Output = Result<T, DiscoveryError>> + Send + 'a>>;
+pub type DiscoveryFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, DiscoveryError>> + Send + 'a>>;
 
 /// A source of discovery: the server, or a cache.
 pub trait Discovery: fmt::Debug + Send + Sync {
     /// Returns all groups, versions and resources. A dropped future leaves no partial result behind.
     ///
     /// Fails only if nothing is known; a partial result is not an error (`discovery.D2`).
-    fn discover(&self) -> Awaited<'_, Arc<Discovered>>;
+    fn discover(&self) -> DiscoveryFuture<'_, Arc<Discovered>>;
 
     /// Returns the resources of one group version.
-    fn resources<'a>(&'a self, of: &'a GroupVersion) -> Awaited<'a, ApiVersion>;
+    fn resources<'a>(&'a self, of: &'a GroupVersion) -> DiscoveryFuture<'a, ApiVersion>;
 
     /// Returns whether retrying would be useless: nothing here predates the last
     /// [`invalidate`](Self::invalidate) or comes from another process.

@@ -27,7 +27,7 @@ impl Home {
     }
 
     fn directories(&self) -> CacheDirectories {
-        CacheDirectories::below(self.root.path(), &self.served.config.server)
+        CacheDirectories::under(self.root.path(), &self.served.config.server)
     }
 
     /// The cache as a new process would create it.

@@ -61,7 +61,7 @@ async fn arguments_resolve_as_in_kubectl() {
         assert_eq!(resolve(&mapper, argument).await, expected, "{argument}");
     }
     let error = mapper.argument("pdos").await.unwrap_err();
-    assert_eq!(error.near()[0], "pods");
+    assert_eq!(error.suggestions()[0], "pods");
     assert!(error.to_string().contains("; did you mean \"pods\""), "{error}");
 
     let mapping = mapper.kind(&kind("apps", "Deployment"), &[]).await.unwrap();
@@ -82,8 +82,8 @@ async fn arguments_resolve_as_in_kubectl() {
         let error = mapper.kind(&kind(group, name), versions).await.unwrap_err();
         assert_eq!(error.message(), expected);
     }
-    let near = mapper.kind(&kind("apps", "Deploymnet"), &[]).await.unwrap_err();
-    assert_eq!(near.near(), ["Deployment"]);
+    let error = mapper.kind(&kind("apps", "Deploymnet"), &[]).await.unwrap_err();
+    assert_eq!(error.suggestions(), ["Deployment"]);
 
     let all: Vec<String> = mapper.category("all").await.unwrap().iter().map(ToString::to_string).collect();
     assert!(all.contains(&"pods".to_owned()) && all.contains(&"deployments.apps".to_owned()), "{all:?}");

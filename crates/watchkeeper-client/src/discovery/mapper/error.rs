@@ -18,14 +18,14 @@ pub enum MapError {
         /// The requested group; may be empty.
         group: String,
         /// Similar names.
-        near: Vec<String>,
+        suggestions: Vec<String>,
     },
     /// No resource has this name.
     NoResource {
         /// The requested resource.
         partial: PartialResource,
         /// Similar names.
-        near: Vec<String>,
+        suggestions: Vec<String>,
     },
     /// No resource has this kind.
     NoKind {
@@ -34,12 +34,12 @@ pub enum MapError {
         /// The versions searched; empty for all.
         versions: Vec<String>,
         /// Similar kinds.
-        near: Vec<String>,
+        suggestions: Vec<String>,
     },
     /// Several resources match with the same priority: specify the group or version.
     Ambiguous {
         /// The requested name.
-        asked: String,
+        requested: String,
         /// The matching resources.
         candidates: Vec<Mapping>,
     },
@@ -54,11 +54,11 @@ impl MapError {
     }
 
     /// Returns similar names.
-    pub fn near(&self) -> &[String] {
+    pub fn suggestions(&self) -> &[String] {
         match self {
-            Self::NoResourceType { near, .. } | Self::NoResource { near, .. } | Self::NoKind { near, .. } => {
-                near
-            }
+            Self::NoResourceType { suggestions, .. }
+            | Self::NoResource { suggestions, .. }
+            | Self::NoKind { suggestions, .. } => suggestions,
             Self::Ambiguous { .. } | Self::Discovery(_) => &[],
         }
     }
@@ -89,10 +89,10 @@ impl MapError {
                     }
                 }
             }
-            Self::Ambiguous { asked, candidates } => {
+            Self::Ambiguous { requested, candidates } => {
                 let candidates: Vec<String> =
                     candidates.iter().map(|mapping| mapping.resource.to_string()).collect();
-                format!("{asked} matches multiple resources [{}]", candidates.join(" "))
+                format!("{requested} matches multiple resources [{}]", candidates.join(" "))
             }
             Self::Discovery(error) => error.to_string(),
         }
@@ -103,11 +103,11 @@ impl MapError {
 impl fmt::Display for MapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message())?;
-        let near: Vec<String> = self.near().iter().map(|name| format!("{name:?}")).collect();
-        if near.is_empty() {
+        let suggestions: Vec<String> = self.suggestions().iter().map(|name| format!("{name:?}")).collect();
+        if suggestions.is_empty() {
             return Ok(());
         }
-        write!(f, "; did you mean {}?", near.join(" or "))
+        write!(f, "; did you mean {}?", suggestions.join(" or "))
     }
 }
 

@@ -9,7 +9,7 @@
 
 mod argument;
 mod error;
-mod near;
+mod suggest;
 mod table;
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::rest::{WarnOnce, Warning, WarningHandler};
 
 pub use argument::PartialResource;
 pub use error::MapError;
-pub use table::{Table, plural_of};
+pub use table::{Table, guess_plural};
 
 /// Minimum age of the last discovery for a miss to cause another one (`mapper.M1`).
 pub const MISS_INTERVAL: Duration = Duration::from_secs(10);

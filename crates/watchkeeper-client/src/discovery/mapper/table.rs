@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use watchkeeper_core::{GroupKind, GroupResource, GroupVersion, GroupVersionResource};
 
 use super::super::{ApiGroup, ApiResource, Discovered};
-use super::near::near;
+use super::suggest::suggest;
 use super::{MapError, Mapping, PartialResource};
 
 /// A lookup table for one [`Discovered`]. Lookups make no requests.
@@ -81,8 +81,8 @@ impl Table {
             }
         }
         let in_group = readings.into_iter().last().unwrap_or_default();
-        let near = self.near(&in_group.resource);
-        Err(MapError::NoResourceType { resource: in_group.resource, group: in_group.group, near })
+        let suggestions = self.suggest(&in_group.resource);
+        Err(MapError::NoResourceType { resource: in_group.resource, group: in_group.group, suggestions })
     }
 
     /// Resolves a plural, singular or short name.
@@ -93,10 +93,11 @@ impl Table {
         let expanded = self.expand(partial);
         let mappings = self.resources(&expanded.partial);
         if mappings.is_empty() {
-            let near = self.near(&partial.resource);
-            return Err(MapError::NoResource { partial: partial.clone(), near });
+            let suggestions = self.suggest(&partial.resource);
+            return Err(MapError::NoResource { partial: partial.clone(), suggestions });
         }
-        one(&mappings).map_err(|candidates| MapError::Ambiguous { asked: partial.to_string(), candidates })
+        one(&mappings)
+            .map_err(|candidates| MapError::Ambiguous { requested: partial.to_string(), candidates })
     }
 
     /// Returns everything with this name in every group and version, by priority. Case is ignored, and an unknown group
@@ -130,10 +131,14 @@ impl Table {
         found.sort_by_key(|(position, _)| *position);
         if found.is_empty() {
             let versions = versions.iter().map(|version| (*version).to_owned()).collect();
-            return Err(MapError::NoKind { kind: kind.clone(), versions, near: self.near_kind(&kind.kind) });
+            return Err(MapError::NoKind {
+                kind: kind.clone(),
+                versions,
+                suggestions: self.suggest_kinds(&kind.kind),
+            });
         }
         let entries: Vec<&Entry> = found.into_iter().map(|(_, entry)| entry).collect();
-        one(&entries).map_err(|candidates| MapError::Ambiguous { asked: kind.to_string(), candidates })
+        one(&entries).map_err(|candidates| MapError::Ambiguous { requested: kind.to_string(), candidates })
     }
 
     /// Returns the resources of a category such as `all`, each once.
@@ -149,21 +154,21 @@ impl Table {
     }
 
     /// Returns names similar to an unknown name.
-    pub fn near(&self, name: &str) -> Vec<String> {
+    pub fn suggest(&self, name: &str) -> Vec<String> {
         let known = self.entries.iter().flat_map(|entry| {
             let names = [&entry.mapping.resource.resource, &entry.mapping.singular];
             names.into_iter().chain(&entry.short_names).map(String::as_str)
         });
-        near(name, known)
+        suggest(name, known)
     }
 
-    fn near_kind(&self, kind: &str) -> Vec<String> {
+    fn suggest_kinds(&self, kind: &str) -> Vec<String> {
         let lower: HashMap<String, &str> = self
             .entries
             .iter()
             .map(|entry| (entry.mapping.kind.kind.to_lowercase(), &*entry.mapping.kind.kind))
             .collect();
-        let found = near(kind, lower.keys().map(String::as_str));
+        let found = suggest(kind, lower.keys().map(String::as_str));
         found.iter().filter_map(|name| lower.get(name)).map(|kind| (*kind).to_owned()).collect()
     }
 
@@ -261,13 +266,13 @@ fn singular(resource: &ApiResource) -> String {
 /// Guesses the plural resource name of a kind, without a server. (client-go: `meta.UnsafeGuessKindToResource`.)
 ///
 /// ```
-/// use watchkeeper_client::discovery::plural_of;
-/// assert_eq!(plural_of("Ingress"), "ingresses");
-/// assert_eq!(plural_of("NetworkPolicy"), "networkpolicies");
-/// assert_eq!(plural_of("Endpoints"), "endpoints");
-/// assert_eq!(plural_of("Pod"), "pods");
+/// use watchkeeper_client::discovery::guess_plural;
+/// assert_eq!(guess_plural("Ingress"), "ingresses");
+/// assert_eq!(guess_plural("NetworkPolicy"), "networkpolicies");
+/// assert_eq!(guess_plural("Endpoints"), "endpoints");
+/// assert_eq!(guess_plural("Pod"), "pods");
 /// ```
-pub fn plural_of(kind: &str) -> String {
+pub fn guess_plural(kind: &str) -> String {
     let singular = kind.to_lowercase();
     match singular.as_str() {
         "" => singular,

@@ -4,7 +4,7 @@
 const MAX_SUGGESTIONS: usize = 3;
 
 /// Returns the known names most similar to `name`, most similar first.
-pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+pub(super) fn suggest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
     let name = name.to_lowercase();
     let max_distance = (name.chars().count() / 3).clamp(1, 3);
     let mut found: Vec<(usize, &str)> = known
@@ -59,7 +59,7 @@ mod tests {
             ("xx", vec![]),
             ("", vec![]),
         ] {
-            assert_eq!(near(name, known.into_iter()), expected, "{name}");
+            assert_eq!(suggest(name, known.into_iter()), expected, "{name}");
         }
     }
 }
