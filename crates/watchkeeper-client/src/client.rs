@@ -72,7 +72,7 @@ impl Client {
 
     /// Returns a REST client for a group version.
     pub fn rest(&self, group_version: &GroupVersion, content: Content) -> RestClient {
-        RestClient::of(self.transport.clone(), group_version, content)
+        RestClient::for_group_version(self.transport.clone(), group_version, content)
     }
 
     /// Returns a client for untyped objects of a resource, in all namespaces unless one is set.
@@ -94,7 +94,7 @@ impl Client {
     /// kinds and JSON for others.
     pub fn resource<T>(&self, resource: &str, kind: &Kind) -> ResourceClient<T> {
         ResourceClient::new(
-            self.rest(&kind.name().group_version(), Content::of(kind)),
+            self.rest(&kind.name().group_version(), Content::for_kind(kind)),
             resource,
             kind.clone(),
         )

@@ -37,7 +37,7 @@ impl World {
     }
 
     fn core(&self) -> RestClient {
-        RestClient::of(self.transport.clone(), &"v1".parse().unwrap(), Content::json())
+        RestClient::for_group_version(self.transport.clone(), &"v1".parse().unwrap(), Content::json())
     }
 
     /// The lines of a metric, with `HOST` for the server's address.

@@ -27,7 +27,7 @@ impl World {
     }
 
     fn core(&self, content: Content) -> RestClient {
-        RestClient::of(self.transport.clone(), &"v1".parse().unwrap(), content)
+        RestClient::for_group_version(self.transport.clone(), &"v1".parse().unwrap(), content)
     }
 }
 

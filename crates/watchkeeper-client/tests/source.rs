@@ -28,7 +28,7 @@ impl World {
     async fn start(content: Content) -> Self {
         let server = ApiServer::builder().start().await.unwrap();
         let transport = Transport::from_config(&support::config(&server)).unwrap();
-        let core = RestClient::of(transport, &"v1".parse().unwrap(), content);
+        let core = RestClient::for_group_version(transport, &"v1".parse().unwrap(), content);
         Self { server, core }
     }
 

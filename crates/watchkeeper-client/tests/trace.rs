@@ -78,7 +78,7 @@ impl Subscriber for Recorder {
 
 fn core(config: &Config) -> RestClient {
     let transport = Transport::from_config(config).unwrap();
-    RestClient::of(transport, &"v1".parse().unwrap(), Content::json())
+    RestClient::for_group_version(transport, &"v1".parse().unwrap(), Content::json())
 }
 
 #[tokio::test]

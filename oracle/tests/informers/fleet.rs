@@ -153,7 +153,7 @@ impl Plan {
 
     fn source(&self, client: &Client) -> Source {
         let (collection, kind) = (self.collection(), self.of.kind());
-        let content = if self.form == Json { Content::json() } else { Content::of(&kind) };
+        let content = if self.form == Json { Content::json() } else { Content::for_kind(&kind) };
         let rest = client.rest(&collection.group_version(), content);
         let mut source = RestSource::new(rest, collection.resource(), kind)
             .labels(self.labels.parse().unwrap())

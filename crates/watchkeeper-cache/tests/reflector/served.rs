@@ -43,7 +43,7 @@ impl World {
         config.proxy = Proxy::Direct;
         config.authorities = Authorities::Pem(cluster.ca_pem().unwrap().to_owned());
         let transport = Transport::from_config(&config).unwrap();
-        let core = RestClient::of(transport, &"v1".parse().unwrap(), content);
+        let core = RestClient::for_group_version(transport, &"v1".parse().unwrap(), content);
         Self { cluster, core }
     }
 

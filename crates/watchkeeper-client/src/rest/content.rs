@@ -71,7 +71,7 @@ impl Content {
     }
 
     /// Protobuf if the kind has a protobuf encoding, JSON otherwise.
-    pub fn of(kind: &Kind) -> Self {
+    pub fn for_kind(kind: &Kind) -> Self {
         match kind.message() {
             Some(_) => Self::protobuf(),
             None => Self::json(),

@@ -68,7 +68,7 @@ impl RestClient {
     }
 
     /// Creates a client for a group version: `/api/v1` for the core group, `/apis/...` for the others.
-    pub fn of(transport: Transport, group_version: &GroupVersion, content: Content) -> Self {
+    pub fn for_group_version(transport: Transport, group_version: &GroupVersion, content: Content) -> Self {
         let path = if group_version.group.is_empty() {
             format!("/api/{}", group_version.version)
         } else {

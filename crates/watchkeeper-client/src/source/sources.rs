@@ -36,7 +36,7 @@ impl RestSources {
         Self {
             client,
             intake: Arc::new(|_| Intake::default()),
-            content: Arc::new(|collection| Content::of(&collection.kind().into())),
+            content: Arc::new(|collection| Content::for_kind(&collection.kind().into())),
         }
     }
 

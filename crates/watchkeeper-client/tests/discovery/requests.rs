@@ -177,7 +177,11 @@ async fn an_invalid_document_is_an_error_that_names_the_request() {
 #[tokio::test]
 async fn a_client_for_one_group_discovers_the_whole_server() {
     let world = World::start().await;
-    let apps = RestClient::of(world.transport.clone(), &GroupVersion::new("apps", "v1"), Content::json());
+    let apps = RestClient::for_group_version(
+        world.transport.clone(),
+        &GroupVersion::new("apps", "v1"),
+        Content::json(),
+    );
     let found = DiscoveryClient::new(apps).discover().await.unwrap();
     assert!(found.group("batch").is_some());
     world.stop().await;

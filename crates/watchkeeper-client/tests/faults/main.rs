@@ -17,5 +17,5 @@ use watchkeeper_client::{Config, RestClient, Transport};
 /// A client of the core group, in JSON.
 fn core(config: &Config) -> RestClient {
     let transport = Transport::from_config(config).unwrap();
-    RestClient::of(transport, &"v1".parse().unwrap(), Content::json())
+    RestClient::for_group_version(transport, &"v1".parse().unwrap(), Content::json())
 }
