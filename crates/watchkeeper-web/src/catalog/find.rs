@@ -107,7 +107,7 @@ fn exact(table: &Table, asked: &PartialResource) -> Option<Mapping> {
 fn near(table: &Table, asked: &PartialResource) -> Vec<String> {
     let named = |name: &str| table.candidates(&PartialResource::named(name));
     let mut near: Vec<String> = named(&asked.resource).iter().map(path_of).collect();
-    for name in table.near(&asked.resource) {
+    for name in table.suggest(&asked.resource) {
         near.extend(named(&name).first().map(path_of));
     }
     let mut seen = std::collections::HashSet::new();
