@@ -1,12 +1,15 @@
 //! Client: the entry point for one server.
 
+use std::sync::Arc;
+
 use watchkeeper_core::{Collection, GroupVersion, GroupVersionResource, ListWatch, Sources};
 use watchkeeper_wire::Kind;
 
 use crate::config::{Config, ConfigError};
+use crate::discovery::DiscoveryClient;
 use crate::dynamic::DynamicApi;
 use crate::resource::ResourceClient;
-use crate::rest::{Content, RestClient};
+use crate::rest::{Content, RateLimiter, RestClient};
 use crate::source::RestSources;
 use crate::streams::PodStreams;
 use crate::transport::{Body, BuildError, Transport, TransportError, Upgrade};
@@ -29,6 +32,7 @@ use crate::transport::{Body, BuildError, Transport, TransportError, Upgrade};
 pub struct Client {
     transport: Transport,
     namespace: String,
+    rate_limiter: Option<Arc<RateLimiter>>,
 }
 
 /// An error creating a client.
@@ -49,7 +53,11 @@ impl Client {
     /// # Errors
     /// If the config is invalid.
     pub fn new(config: &Config) -> Result<Self, BuildError> {
-        Ok(Self { transport: Transport::from_config(config)?, namespace: config.namespace.clone() })
+        Ok(Self {
+            transport: Transport::from_config(config)?,
+            namespace: config.namespace.clone(),
+            rate_limiter: config.qps.map(|qps| Arc::new(RateLimiter::new(qps, config.burst))),
+        })
     }
 
     /// Creates a client from the environment: see [`Config::infer`].
@@ -58,6 +66,24 @@ impl Client {
     /// If nothing is configured, or the configuration is invalid.
     pub fn infer() -> Result<Self, ClientError> {
         Ok(Self::new(&Config::infer()?)?)
+    }
+
+    /// Sets the rate limiter of all requests made through this client, in place of that of [`Config::qps`]. Clients
+    /// derived from this one share it.
+    ///
+    /// ```no_run
+    /// use std::sync::Arc;
+    /// use watchkeeper_client::Client;
+    /// use watchkeeper_client::rest::RateLimiter;
+    ///
+    /// // At most 20 requests per second, with bursts of up to 40.
+    /// let client = Client::infer()?.rate_limiter(Arc::new(RateLimiter::new(20.0, 40)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn rate_limiter(mut self, rate_limiter: Arc<RateLimiter>) -> Self {
+        self.rate_limiter = Some(rate_limiter);
+        self
     }
 
     /// Returns the transport.
@@ -72,7 +98,32 @@ impl Client {
 
     /// Returns a REST client for a group version.
     pub fn rest(&self, group_version: &GroupVersion, content: Content) -> RestClient {
-        RestClient::for_group_version(self.transport.clone(), group_version, content)
+        self.limit(RestClient::for_group_version(self.transport.clone(), group_version, content))
+    }
+
+    /// Returns a discovery client.
+    ///
+    /// ```no_run
+    /// # async fn example(client: watchkeeper_client::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// use watchkeeper_client::discovery::Discovery as _;
+    ///
+    /// let discovery = client.discovery();
+    /// println!("{}", discovery.server_version().await?.git_version);
+    /// for (group_version, resource) in discovery.discover().await?.resources() {
+    ///     println!("{group_version} {}", resource.name);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn discovery(&self) -> DiscoveryClient {
+        DiscoveryClient::new(self.limit(RestClient::new(self.transport.clone(), "/", Content::json())))
+    }
+
+    fn limit(&self, rest: RestClient) -> RestClient {
+        match &self.rate_limiter {
+            Some(rate_limiter) => rest.rate_limiter(rate_limiter.clone()),
+            None => rest,
+        }
     }
 
     /// Returns a client for untyped objects of a resource, in all namespaces unless one is set.

@@ -3,6 +3,9 @@
 
 mod support;
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use futures_util::StreamExt as _;
 use serde_json::json;
 use watchkeeper_apiserver::server::ApiServer;
@@ -10,7 +13,7 @@ use watchkeeper_client::dynamic::{
     ApplyOptions, DeleteOptions, Deleted, DeletedCollection, DynamicApi, DynamicObject, ListOptions,
     Propagation, WriteOptions,
 };
-use watchkeeper_client::rest::PatchKind;
+use watchkeeper_client::rest::{PatchKind, RateLimiter};
 use watchkeeper_client::{Client, retry_on_conflict};
 use watchkeeper_core::{ListAt, ListRequest, WatchEvent, WatchFrom, WatchRequest};
 
@@ -159,6 +162,22 @@ async fn a_watch_delivers_changes() {
     assert_eq!(events.next().await.unwrap().unwrap(), WatchEvent::Modified(changed));
     let Some(Ok(WatchEvent::Deleted(gone))) = events.next().await else { panic!("expected Deleted") };
     assert_eq!((gone.kind(), gone.name()), ("ConfigMap", "a"));
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn qps_and_burst_limit_everything_made_from_a_client() {
+    let world = World::start().await;
+    let mut config = support::config(&world.server);
+    (config.qps, config.burst) = (Some(0.001), 2);
+    let client = Client::new(&config).unwrap();
+    client.discovery().server_version().await.unwrap();
+    let maps = client.dynamic(&"v1".parse().unwrap(), "configmaps");
+    maps.list(&ListOptions::default()).await.unwrap();
+    let third = tokio::time::timeout(Duration::from_millis(300), client.discovery().server_version()).await;
+    assert!(third.is_err(), "the burst is used up");
+    let generous = client.clone().rate_limiter(Arc::new(RateLimiter::new(100.0, 100)));
+    generous.discovery().server_version().await.unwrap();
     world.server.stop().await;
 }
 

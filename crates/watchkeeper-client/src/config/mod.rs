@@ -32,6 +32,9 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Default maximum size of a response that is read whole, in bytes.
 pub const MAX_RESPONSE_BYTES: u64 = 128 << 20;
 
+/// Default burst of a rate limit, as in client-go.
+pub const DEFAULT_BURST: u32 = 10;
+
 /// The settings of a client. (client-go: `rest.Config`.)
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -64,6 +67,11 @@ pub struct Config {
     /// by default. A larger response is an error. Watches, logs and the lists of informers are streamed and
     /// not limited by this.
     pub max_response_bytes: u64,
+    /// Maximum rate of requests per second, shared by everything made from one [`Client`](crate::Client); unlimited by
+    /// default. Watches are not limited when they are first opened.
+    pub qps: Option<f64>,
+    /// Number of requests that may exceed `qps` in a burst; [`DEFAULT_BURST`] by default.
+    pub burst: u32,
     /// The `User-Agent` header.
     pub user_agent: String,
     /// Receives the client's metrics; discarded by default.
@@ -246,6 +254,8 @@ impl Config {
             compression: true,
             connect_timeout: CONNECT_TIMEOUT,
             max_response_bytes: MAX_RESPONSE_BYTES,
+            qps: None,
+            burst: DEFAULT_BURST,
             user_agent: default_user_agent(),
             metrics: Arc::new(NoMetrics),
         }
@@ -259,6 +269,22 @@ impl Config {
     /// If a file is invalid, or nothing is configured.
     pub fn infer() -> Result<Self, ConfigError> {
         Self::load(&Sources::infer(), &Overrides::default())
+    }
+
+    /// Loads one kubeconfig file, with its current context.
+    ///
+    /// ```no_run
+    /// use watchkeeper_client::{Client, Config};
+    ///
+    /// let config = Config::from_file("/etc/kubernetes/admin.conf")?;
+    /// let client = Client::new(&config)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the file does not exist or is invalid, or has no current context.
+    pub fn from_file(path: impl Into<PathBuf>) -> Result<Self, ConfigError> {
+        Self::load(&Sources::File(path.into()), &Overrides::default())
     }
 
     /// Loads these files, or in a pod without any its service account. `overrides` take precedence.

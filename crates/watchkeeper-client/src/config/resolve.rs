@@ -216,6 +216,24 @@ users: [{{name: u, user: {{{user}}}}}]"
     }
 
     #[test]
+    fn one_file_is_loaded_with_paths_relative_to_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("config");
+        std::fs::write(
+            &file,
+            "current-context: x
+contexts: [{name: x, context: {cluster: c, namespace: shop}}]
+clusters: [{name: c, cluster: {server: 'https://a', certificate-authority: ca.crt}}]",
+        )
+        .unwrap();
+        let config = Config::from_file(&file).unwrap();
+        assert_eq!((config.server.to_string().as_str(), config.namespace.as_str()), ("https://a/", "shop"));
+        assert_eq!(config.authorities, Authorities::File(directory.path().join("ca.crt")));
+        let missing = Config::from_file(directory.path().join("missing")).unwrap_err();
+        assert!(missing.to_string().contains("missing: "), "{missing}");
+    }
+
+    #[test]
     fn a_server_without_a_scheme_uses_https_if_tls_settings_exist() {
         let server = |cluster: &str| config(cluster, "").unwrap().server.to_string();
         assert_eq!(server("server: 'a:80'"), "http://a:80/");
