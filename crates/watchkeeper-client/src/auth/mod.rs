@@ -73,7 +73,7 @@ pub fn from_config(config: &Config) -> Result<Arc<dyn Credentials>, AuthError> {
             Arc::new(StaticCredentials::basic(username, password)?)
         }
         Authorization::TokenFile(file) => Arc::new(token_file::TokenFile::new(file.clone())),
-        Authorization::Exec(exec) => Arc::new(exec::Asked::new(exec, config)?),
+        Authorization::Exec(exec) => Arc::new(exec::ExecPlugin::new(exec, config)?),
         Authorization::Oidc(oidc) => oidc::Provider::shared(oidc, config)?,
     })
 }

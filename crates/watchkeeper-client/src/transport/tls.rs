@@ -37,6 +37,7 @@ pub(super) struct Built {
 }
 
 /// The PEM texts that a configuration is built from.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Materials {
     authorities: Option<String>,
     identity: Option<PemIdentity>,

@@ -84,7 +84,7 @@ impl Living {
     }
 
     pub(crate) async fn get(&self, of: &Of, namespace: &str, name: &str) -> Option<Value> {
-        self.api(of, namespace).find(name).await.unwrap().map(Value::from)
+        self.api(of, namespace).get_opt(name).await.unwrap().map(Value::from)
     }
 
     pub(crate) async fn list(&self, of: &Of, namespace: &str) -> Vec<Value> {
