@@ -24,7 +24,7 @@ async fn a_lost_connection_is_an_error_not_an_end() {
     let request = format!("GET /api/v1/namespaces/{}/pods/web/exec", world.cluster.namespace());
     assert_eq!(error.to_string(), format!("{request}: connection lost"));
     assert!(stdin.write_all(b"more").await.is_err());
-    world.nothing_is_open().await;
+    world.wait_until_idle().await;
     world.stop().await;
 }
 
@@ -64,7 +64,7 @@ async fn a_rejection_carries_the_servers_status() {
     world.cluster.create(waiting).await.unwrap();
     let error = exec("waiting", &ExecOptions::default()).await;
     assert_eq!(error.to_string(), "pod waiting does not have a host assigned");
-    world.nothing_is_open().await;
+    world.wait_until_idle().await;
     world.stop().await;
 }
 

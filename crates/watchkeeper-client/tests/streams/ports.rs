@@ -17,7 +17,7 @@ async fn two_ports_are_used_at_once() {
     assert_eq!((one.number(), one.error()), (80, None));
     drop((one, other));
     drop(forward);
-    world.nothing_is_open().await;
+    world.wait_until_idle().await;
     world.stop().await;
 }
 
@@ -44,7 +44,7 @@ async fn dropping_a_forward_closes_its_ports() {
     until(|| world.kubelet.open_streams() == 1).await;
     drop(forward);
     assert_eq!(port.read_u8().await.unwrap_err().kind(), std::io::ErrorKind::ConnectionAborted);
-    world.nothing_is_open().await;
+    world.wait_until_idle().await;
     world.stop().await;
 }
 

@@ -29,7 +29,7 @@ async fn stdout_and_stderr_are_separate() {
     let (stdout, stderr) = (process.stdout().unwrap(), process.stderr().unwrap());
     let (out, err, exit) = tokio::join!(all(stdout), all(stderr), process.wait());
     assert_eq!((out.as_str(), err.as_str(), exit.unwrap()), ("", "oh\n", Exit::Success));
-    world.nothing_is_open().await;
+    world.wait_until_idle().await;
     world.stop().await;
 }
 
@@ -104,7 +104,7 @@ async fn an_unread_output_blocks_the_input() {
     assert_eq!(stdout.read_u8().await.unwrap(), 0);
     drop(process);
     drop((stdin, stdout));
-    world.nothing_is_open().await;
+    world.wait_until_idle().await;
     world.stop().await;
 }
 
@@ -120,7 +120,7 @@ async fn an_older_server_gets_the_older_protocol() {
     assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
     assert_eq!(world.kubelet.open_streams(), 1, "the process waits for more input");
     drop(process);
-    world.nothing_is_open().await;
+    world.wait_until_idle().await;
 
     let process = world.pod.exec(["exit", "7"], &ExecOptions::default()).await.unwrap();
     assert_eq!(process.wait().await.unwrap(), Exit::Code(7));
@@ -169,6 +169,6 @@ async fn dropping_a_process_closes_its_streams() {
     drop(process);
     let error = stdout.read_u8().await.unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::ConnectionAborted, "not the end of the output");
-    world.nothing_is_open().await;
+    world.wait_until_idle().await;
     world.stop().await;
 }

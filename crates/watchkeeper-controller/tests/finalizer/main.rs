@@ -48,7 +48,7 @@ impl World {
     }
 
     async fn get(&self, name: &str) -> Option<Arc<Value>> {
-        self.maps.find(name).await.unwrap().map(Arc::new)
+        self.maps.get_opt(name).await.unwrap().map(Arc::new)
     }
 
     async fn finalizers(&self, name: &str) -> Vec<String> {
