@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::http::{Authority, Identity, TokenIssuer, hex, random_token, sha256};
 use crate::server::StartError;
-use crate::store::disk::{Beside, DiskStore, KEYRING};
+use crate::store::disk::{DiskStore, KEYRING, SideFiles};
 
 /// What its first line begins with.
 const FORM: &str = "watchkeeper-keyring";
@@ -63,16 +63,16 @@ impl Keyring {
 
     /// The keyring of a directory, which is made where there is none (Y1).
     pub(crate) fn open(disk: &DiskStore) -> Result<Self, StartError> {
-        let beside = disk.beside();
-        if let Some(kept) = Self::read(beside)? {
+        let files = disk.side_files();
+        if let Some(kept) = Self::read(files)? {
             return Ok(kept);
         }
         if disk.recovery().objects > 0 {
-            let path = beside.path(KEYRING);
+            let path = files.path(KEYRING);
             tracing::warn!("{} is made anew: kubeconfigs and tokens of before are not known", path.display());
         }
         let made = Self::generate()?;
-        beside.write(KEYRING, made.render().as_bytes())?;
+        files.write(KEYRING, made.render().as_bytes())?;
         Ok(made)
     }
 
@@ -81,10 +81,10 @@ impl Keyring {
         TokenIssuer::with_secret(&self.secret)
     }
 
-    fn read(beside: &Beside) -> Result<Option<Self>, StartError> {
-        let Some(bytes) = beside.read(KEYRING)? else { return Ok(None) };
+    fn read(files: &SideFiles) -> Result<Option<Self>, StartError> {
+        let Some(bytes) = files.read(KEYRING)? else { return Ok(None) };
         let kept = Self::parse(&bytes);
-        kept.map(Some).map_err(|what| StartError::Keyring { path: beside.path(KEYRING), what })
+        kept.map(Some).map_err(|what| StartError::Keyring { path: files.path(KEYRING), what })
     }
 
     /// What a file says, or what is wrong with it (Y2).

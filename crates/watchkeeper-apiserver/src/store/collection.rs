@@ -1,4 +1,4 @@
-//! Collections: the name under which the objects of a resource are stored.
+//! Storage names of resources.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub struct Collection(Arc<str>);
 
 impl Collection {
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Why a store did not do what it was asked, sorted by what happens next.
+//! Errors of the store, one enum per operation.
 
 use std::sync::Arc;
 
@@ -6,64 +6,64 @@ use watchkeeper_core::BoxError;
 
 use super::{Revision, Stored};
 
-/// Why a read, a wait or a compaction failed.
+/// An error from a read, a wait or a compaction.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// Read at `oldest` or later, or the newest state.
-    #[error("revision {asked} has left the history, which begins at {oldest}")]
+    /// The revision has been compacted: read at `oldest` or later, or read the newest state.
+    #[error("revision {asked} has been compacted, the oldest available is {oldest}")]
     Compacted {
-        /// What was asked for.
+        /// The requested revision.
         asked: Revision,
         /// The oldest revision that can be read.
         oldest: Revision,
     },
-    /// Wait for the revision, and ask again.
+    /// The revision does not exist yet: wait for it and try again.
     #[error("revision {asked} is in the future, the newest is {current}")]
     Future {
-        /// What was asked for.
+        /// The requested revision.
         asked: Revision,
         /// The revision of the newest change.
         current: Revision,
     },
-    /// Ask again, later.
-    #[error("the store cannot be reached")]
+    /// The store is unreachable: try again later.
+    #[error("store is unavailable")]
     Unavailable(#[source] BoxError),
 }
 
-/// Why a write did not happen.
+/// An error from a write.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// Nothing was written. Decide anew, on what is stored.
-    #[error("what is stored is not what the write expects")]
+    /// The precondition failed and nothing was written: decide again on the current state.
+    #[error("the stored object does not match the precondition of the write")]
     Conflict {
-        /// What is stored under the key, if anything.
+        /// The object stored under the key, if any.
         current: Option<Arc<Stored>>,
     },
-    /// Whether it was written is unknown: read before writing again.
-    #[error("the store cannot be reached")]
+    /// The outcome is unknown: read before writing again.
+    #[error("store is unavailable")]
     Unavailable(#[source] BoxError),
-    /// It is not to be seen, but may be there after a restart: read before writing again. Nothing can be
-    /// written until the disk takes writes again; each write tries.
-    #[error("the write is not on disk")]
+    /// The change is not visible, but may reappear after a restart: read before writing again. Further writes fail
+    /// until the disk accepts writes again; each write tries.
+    #[error("failed to write to disk")]
     NotDurable(#[source] BoxError),
 }
 
-/// Why a watch could not be opened, or ended.
+/// An error from opening a watch, or the reason that a watch ended.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WatchError {
-    /// Changes have been missed for good, at the start or because the watcher took its events too
-    /// slowly: list, and watch from there.
-    #[error("revision {after} has left the history, which begins at {oldest}")]
+    /// Changes have been lost, either at the start or because the watcher read too slowly: list, and watch from
+    /// there.
+    #[error("revision {after} has been compacted, the oldest available is {oldest}")]
     Compacted {
-        /// The revision that the watch had got to.
+        /// The last revision that the watch had reached.
         after: Revision,
         /// The oldest revision that can be watched from.
         oldest: Revision,
     },
-    /// Watch again from the last revision that came.
-    #[error("the store cannot be reached")]
+    /// The store is unreachable: watch again from the last revision received.
+    #[error("store is unavailable")]
     Unavailable(#[source] BoxError),
 }

@@ -1,9 +1,10 @@
-//! Events: one change, as all watchers share it.
+//! Events: one change each, shared by all watchers.
 //!
-//! - V1: what an event says is encoded once a format, by whichever watcher comes first: with its frame, so
-//!   that the others copy nothing.
-//! - V2: encodings belong to the event, not to the object: a history forgets them soon after the
-//!   event, while the object may stay for years.
+//! Invariants:
+//! - `event.V1`: an event is encoded once per type and format, frame included, by the first watcher that needs it;
+//!   the others share the bytes.
+//! - `event.V2`: encodings belong to the event, not to the object. The history drops them soon after the event, while
+//!   the object may live for years.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -14,11 +15,11 @@ use watchkeeper_core::{Encoding, EventKind, ObjectKey};
 
 use super::{Revision, Stored};
 
-/// A change of one object.
+/// A change to one object.
 pub struct Event {
     revision: Revision,
     change: Change,
-    /// Filled when the first watcher asks.
+    /// Cached encodings, created by the first watcher that needs one.
     hot: OnceLock<Box<Hot>>,
 }
 
@@ -28,18 +29,18 @@ enum Change {
     Deleted(Arc<Stored>),
 }
 
-/// Which of the two states of an event a watcher shows.
+/// The state of the object that a watch event carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
-    /// What is there now: in ADDED and MODIFIED.
+    /// The state after the change: ADDED and MODIFIED.
     Current,
-    /// What was there before, under the revision of the event: in DELETED, be it that the object is
-    /// gone or that it has left the selector.
+    /// The state before the change, with the revision of the event: DELETED, either because the object is gone or
+    /// because it no longer matches the selector.
     Departed,
 }
 
-/// As what a watcher tells an event: the same change can be an addition to one and an update to another,
-/// by their selectors.
+/// The type under which a watcher reports an event. The same change can be ADDED for one selector and MODIFIED for
+/// another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
     /// ADDED.
@@ -51,7 +52,7 @@ pub enum Told {
 }
 
 impl Told {
-    /// Which state it shows.
+    /// Returns the state that an event of this type carries.
     pub fn shown(self) -> Shown {
         match self {
             Self::Added | Self::Modified => Shown::Current,
@@ -70,18 +71,18 @@ impl From<Told> for EventKind {
     }
 }
 
-/// What watchers have made of an event.
+/// Encodings and states derived from an event on behalf of watchers.
 #[derive(Default)]
 struct Hot {
     departed: OnceLock<Arc<Stored>>,
-    /// By kind and format.
+    /// Indexed by type and format.
     encodings: [OnceLock<Bytes>; 6],
-    /// V1: held while encoding.
+    /// `event.V1`: held while encoding.
     encoding: Mutex<()>,
 }
 
 impl Event {
-    /// A write, at the revision of `current`.
+    /// Creates the event for a write, at the revision of `current`.
     pub(super) fn put(previous: Option<Arc<Stored>>, current: Arc<Stored>) -> Self {
         let revision = current.modified();
         let change = match previous {
@@ -91,17 +92,17 @@ impl Event {
         Self { revision, change, hot: OnceLock::new() }
     }
 
-    /// A deletion.
+    /// Creates the event for a deletion.
     pub(super) fn delete(previous: Arc<Stored>, revision: Revision) -> Self {
         Self { revision, change: Change::Deleted(previous), hot: OnceLock::new() }
     }
 
-    /// The revision of the change.
+    /// Returns the revision of the change.
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// Which object has changed.
+    /// Returns the key of the changed object.
     pub fn key(&self) -> &ObjectKey {
         match &self.change {
             Change::Created(stored) | Change::Updated { current: stored, .. } | Change::Deleted(stored) => {
@@ -110,7 +111,7 @@ impl Event {
         }
     }
 
-    /// What was there before, under its own revision; `None` where the object is new.
+    /// Returns the state before the change with its own revision, or `None` if the object is new.
     pub fn previous(&self) -> Option<&Arc<Stored>> {
         match &self.change {
             Change::Created(_) => None,
@@ -118,7 +119,7 @@ impl Event {
         }
     }
 
-    /// What is there now; `None` where the object was deleted.
+    /// Returns the state after the change, or `None` if the object was deleted.
     pub fn current(&self) -> Option<&Arc<Stored>> {
         match &self.change {
             Change::Created(current) | Change::Updated { current, .. } => Some(current),
@@ -126,14 +127,14 @@ impl Event {
         }
     }
 
-    /// What was there before, under the revision of this event: see [`Shown::Departed`]. It is made
-    /// when first asked for.
+    /// Returns the state before the change with the revision of this event (see [`Shown::Departed`]). Built on first
+    /// use.
     pub fn departed(&self) -> Option<&Arc<Stored>> {
         let previous = self.previous()?;
         Some(self.hot().departed.get_or_init(|| Arc::new(previous.under(self.revision))))
     }
 
-    /// One of the states of this event.
+    /// Returns one of the two states of this event.
     pub fn state(&self, shown: Shown) -> Option<&Arc<Stored>> {
         match shown {
             Shown::Current => self.current(),
@@ -141,11 +142,12 @@ impl Event {
         }
     }
 
-    /// This event as a watcher tells it, in one of the formats: encoded by `encode` if nobody has yet
-    /// (V1). `encode` must not ask this event for an encoding. `None` where there is no such state.
+    /// Returns this event encoded as a watch event of the given type, calling `encode` if no other watcher has yet
+    /// (`event.V1`). `encode` must not request an encoding of this event. Returns `None` if the event lacks the state
+    /// to show.
     ///
     /// # Errors
-    /// Those of `encode`, which is then tried again by whoever asks next.
+    /// Returns the error of `encode`; the next caller tries again.
     pub fn encoded<E>(
         &self,
         told: Told,
@@ -158,7 +160,7 @@ impl Event {
         if let Some(bytes) = slot.get() {
             return Ok(Some(bytes.clone()));
         }
-        let _encoding = hot.encoding.lock(); // V1
+        let _encoding = hot.encoding.lock(); // event.V1
         if let Some(bytes) = slot.get() {
             return Ok(Some(bytes.clone()));
         }
@@ -166,7 +168,7 @@ impl Event {
         Ok(Some(slot.get_or_init(|| bytes).clone()))
     }
 
-    /// The same event without what watchers have made of it, unless they have made nothing (V2).
+    /// Returns a copy without cached encodings, or `None` if nothing is cached (`event.V2`).
     pub(super) fn cooled(&self) -> Option<Self> {
         self.hot.get()?;
         Some(match &self.change {
@@ -176,7 +178,7 @@ impl Event {
         })
     }
 
-    /// The bytes that the history alone keeps alive: this event and the state that it replaced.
+    /// Returns the bytes that only the history keeps alive: this event and the state it replaced.
     pub(super) fn history_bytes(&self) -> usize {
         size_of::<Self>() + self.previous().map_or(0, |previous| previous.heap_bytes())
     }
@@ -209,7 +211,7 @@ mod tests {
     }
 
     fn never(_: &Stored) -> Result<Bytes, Infallible> {
-        panic!("V1: encoded already, or no such state")
+        panic!("event.V1: encoded already, or no such state")
     }
 
     #[test]
@@ -234,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_encoding_is_tried_again_by_the_next() {
+    fn a_failed_encoding_is_retried_by_the_next_watcher() {
         let event = Event::put(None, stored(2));
         assert_eq!(event.encoded(Told::Added, Encoding::Json, |_| Err("no")), Err("no"));
         assert_eq!(

@@ -1,32 +1,32 @@
-//! Store: what the API server remembers, and the order in which it came to be.
+//! Store: versioned objects in collections, and a bounded history of their changes.
 //!
-//! From: the request handlers, which have validated, defaulted and encoded an object.
-//! To:   the handlers that get, list and watch; one [`Event`] a change, shared by all watchers.
+//! Input: request handlers, which have defaulted, validated and encoded an object.
+//! Output: handlers that get, list and watch; one [`Event`] per change, shared by all watchers.
 //!
-//! [`Store`] is the seam; [`MemoryStore`] is the implementation that needs nothing else, and [`DiskStore`] the one
-//! that outlives its process.
+//! [`Store`] is the interface. [`MemoryStore`] keeps everything in memory; [`DiskStore`] also survives a restart.
 //!
-//! - T1: one revision counter serves all collections. A revision is allocated inside the commit, so
-//!   that none is ever seen without its change, and none is skipped.
-//! - T2: a body says its own revision: `metadata.resourceVersion`, the head's version and
-//!   [`Stored::modified`] are the same number.
-//! - T3: what is read at a revision is the state after all changes up to it and before any later
-//!   one, or an error; never something in between.
-//! - T4: a watch yields every change in its scope after its start exactly once, in the order of the
-//!   revisions, or ends with an error that says so.
+//! Invariants:
+//! - `store.T1`: all collections share one revision counter. A revision is allocated inside the commit, so that none
+//!   is visible without its change and none is skipped.
+//! - `store.T2`: `metadata.resourceVersion` in the body, the head's version and [`Stored::modified`] are the same
+//!   number.
+//! - `store.T3`: a read at a revision returns the state after all changes up to it and before any later one, or an
+//!   error.
+//! - `store.T4`: a watch yields every change in its scope after its start exactly once, in revision order, or ends
+//!   with an error.
 
 mod collection;
 pub mod disk;
 mod error;
 mod event;
 mod memory;
-mod place;
 mod query;
 mod revision;
 mod stored;
 #[cfg(test)]
 mod tests;
 mod unversioned;
+mod version_slot;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -44,33 +44,30 @@ pub use revision::Revision;
 pub use stored::Stored;
 pub use unversioned::{NoPlace, Unversioned};
 
-/// What a store does while it is awaited.
+/// The future returned by the methods of [`Store`].
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A watch that is open.
+/// An open watch.
 pub type BoxWatch = Pin<Box<dyn Watch>>;
 
 /// Versioned objects in collections, with a bounded history.
 ///
-/// All futures can be dropped at any time. A write happens wholly or not at all; whether it has
-/// happened is unknown only where the future was dropped after its first poll. In memory it happens
-/// within one poll.
+/// All futures can be dropped at any time. A write is atomic; if its future is dropped after the first poll, the
+/// outcome is unknown. In memory, a write completes within one poll.
 pub trait Store: Send + Sync {
-    /// The newest state of one object.
+    /// Returns the newest state of one object.
     fn get<'a>(
         &'a self,
         collection: &'a Collection,
         key: &'a ObjectKey,
     ) -> StoreFuture<'a, Result<Option<Arc<Stored>>, ReadError>>;
 
-    /// The objects of a collection, or a page of them, at one revision.
+    /// Returns the objects of a collection, or one page of them, at a single revision.
     fn range(&self, query: RangeQuery) -> StoreFuture<'_, Result<Range, ReadError>>;
 
-    /// Writes an object under the key in its head, if what is stored there is what is expected, and
-    /// returns it with its revision.
+    /// Writes an object under the key in its head if the precondition holds, and returns it with its new revision.
     ///
-    /// A write that changes nothing is a write like any other: compare first, with
-    /// [`Unversioned::is_same_as`].
+    /// A write that changes nothing still gets a new revision: compare first, with [`Unversioned::is_same_as`].
     fn put<'a>(
         &'a self,
         collection: &'a Collection,
@@ -78,8 +75,8 @@ pub trait Store: Send + Sync {
         expect: Expect,
     ) -> StoreFuture<'a, Result<Arc<Stored>, WriteError>>;
 
-    /// Deletes an object, if it is there and, where `at` is given, was last written at that
-    /// revision. Returns its last state under the revision of the deletion.
+    /// Deletes an object if it exists and, if `at` is set, was last written at that revision. Returns its last state
+    /// with the revision of the deletion.
     fn delete<'a>(
         &'a self,
         collection: &'a Collection,
@@ -90,21 +87,21 @@ pub trait Store: Send + Sync {
     /// Opens a watch. Dropping the watch ends it.
     fn watch(&self, query: WatchQuery) -> StoreFuture<'_, Result<BoxWatch, WatchError>>;
 
-    /// Forgets the history before a revision. What was compacted before stays so.
+    /// Drops the history before a revision. Earlier compactions stay in effect.
     fn compact(&self, revision: Revision) -> StoreFuture<'_, Result<(), ReadError>>;
 
-    /// The revision of the newest change.
+    /// Returns the revision of the newest change.
     fn current(&self) -> StoreFuture<'_, Result<Revision, ReadError>>;
 
-    /// Waits until reads are not older than `revision`, and returns the revision that there is then.
-    /// It waits for ever if that never comes: how long to wait is for the caller to say.
+    /// Waits until reads are at least as new as `revision`, and returns the revision reached. There is no timeout:
+    /// the caller sets one if it needs one.
     fn wait_for(&self, revision: Revision) -> StoreFuture<'_, Result<Revision, ReadError>>;
 }
 
-/// A watch: batches of events, never empty, oldest first (T4). An error is the last item.
+/// An open watch: a stream of batches of events, never empty, oldest first (`store.T4`). An error is the last item.
 ///
-/// Polling is cancel-safe: what was not yielded is yielded by the next poll.
+/// Polling is cancel-safe: an event that was not yielded is yielded by the next poll.
 pub trait Watch: Stream<Item = Result<Vec<Arc<Event>>, WatchError>> + Send {
-    /// Everything in scope up to this revision has been yielded: what a bookmark may say.
+    /// Returns the revision up to which everything in scope has been yielded, for a bookmark.
     fn progress(&self) -> Revision;
 }

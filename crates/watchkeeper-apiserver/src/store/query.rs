@@ -1,23 +1,23 @@
-//! Queries: what is asked of a store, and what a range answers.
+//! Queries and their results.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use super::{Collection, Revision, Stored};
 
-/// What must be stored under a key for a write to happen.
+/// The precondition of a write: the state required under its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
-    /// Nothing: the write creates.
+    /// Nothing is stored: the write creates.
     Absent,
-    /// The object as written at this revision.
+    /// The object was last written at this revision.
     At(Revision),
-    /// Whatever there is, or nothing.
+    /// No precondition.
     Any,
 }
 
 impl Expect {
-    /// Whether this is what is expected.
+    /// Returns whether the stored state satisfies the precondition.
     pub(super) fn allows(self, existing: Option<&Stored>) -> bool {
         match (self, existing) {
             (Self::Any, _) | (Self::Absent, None) => true,
@@ -27,7 +27,7 @@ impl Expect {
     }
 }
 
-/// Which objects, at which revision.
+/// Selects objects of a collection at a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RangeQuery {
     /// The collection.
@@ -36,39 +36,38 @@ pub struct RangeQuery {
     pub namespace: Option<String>,
     /// The state at this revision; `None` for the newest.
     pub at: Option<Revision>,
-    /// Begin with the first key that is not less than this text, which need not be a key: the key
-    /// of the last item with a zero byte after it begins the next page.
+    /// The first key to return, or any text: reading begins at the first key that is not less. To read the next page,
+    /// append a zero byte to the last key of this one.
     pub start: Option<String>,
-    /// At most so many items; `None` for all.
+    /// The maximum number of items; `None` for no limit.
     pub limit: Option<NonZeroUsize>,
 }
 
 impl RangeQuery {
-    /// All objects of a collection in their newest state.
+    /// Selects all objects of a collection in their newest state.
     pub fn all(collection: Collection) -> Self {
         Self { collection, namespace: None, at: None, start: None, limit: None }
     }
 }
 
-/// What a range found.
+/// The result of a range read.
 #[derive(Debug, Clone)]
 pub struct Range {
-    /// In the order of the texts of their keys, byte by byte, as etcd has it.
+    /// The objects, ordered by the bytes of their keys, as in etcd.
     pub items: Vec<Arc<Stored>>,
-    /// The revision of the state that they were read from: watch after it, or ask for the next page
-    /// at it.
+    /// The revision that was read: watch after it, or read the next page at it.
     pub revision: Revision,
-    /// How many more items there are after the last. 0 unless there was a limit.
+    /// The number of items after the last one returned. 0 unless there was a limit.
     pub remaining: usize,
 }
 
-/// Which changes.
+/// Selects changes in a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchQuery {
     /// The collection.
     pub collection: Collection,
     /// Only this namespace; `None` for all of the collection.
     pub namespace: Option<String>,
-    /// Only changes after this revision, which may be in the future.
+    /// Only changes after this revision, which may lie in the future.
     pub after: Revision,
 }

@@ -1,29 +1,29 @@
-//! Revisions: the place of a change in the order of all changes.
+//! Revisions: positions in the order of all changes.
 
 use std::fmt;
 
 use watchkeeper_core::ResourceVersion;
 
-/// The number of a change, or of the state after it. The resource version of an object is the
-/// revision of its last write.
+/// The number of a change, and of the state after it. The resource version of an object is the revision of its last
+/// write.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Revision(u64);
 
 impl Revision {
-    /// The state before the first change. It is not 0: clients take resource version 0 for "any".
+    /// The revision of an empty store. Not 0, because clients use resource version 0 for "any".
     pub const FIRST: Self = Self(1);
 
-    /// The revision with this number.
+    /// Creates the revision with this number.
     pub const fn new(number: u64) -> Self {
         Self(number)
     }
 
-    /// The number.
+    /// Returns the number.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// The revision before this one.
+    /// Returns the preceding revision.
     pub(crate) const fn before(self) -> Self {
         Self(self.0.saturating_sub(1))
     }

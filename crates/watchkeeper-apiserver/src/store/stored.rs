@@ -1,24 +1,24 @@
-//! Stored objects: what is under a key after one write.
+//! Stored objects: one version of an object, as written.
 
 use watchkeeper_core::{Encoded, Head, HeadBuilder, Object, ObjectKey};
 
 use super::Revision;
 
-/// One version of an object. It never changes.
+/// One version of an object. Immutable.
 ///
-/// T2: the body, the head and [`modified`](Self::modified) say the same revision.
+/// `store.T2`: the body, the head and [`modified`](Self::modified) carry the same revision.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stored {
     object: Object,
     created: Revision,
     modified: Revision,
-    /// Where in the body the digits of `modified` stand.
+    /// Offset in the body of the digits of `modified`.
     version_at: usize,
 }
 
 impl Stored {
-    /// Puts the digits of a revision into a body at `version_at`, and its number into a copy of the
-    /// head. `rest` is the body from there on, less the digits that it had.
+    /// Inserts the digits of a revision into the body between `before` and `rest`, and its number into a copy of the
+    /// head.
     pub(super) fn assemble(
         head: &Head,
         (before, rest): (&[u8], &[u8]),
@@ -34,45 +34,45 @@ impl Stored {
         Self { object, created, modified, version_at: before.len() }
     }
 
-    /// Head and body. The body is JSON without `apiVersion` and `kind`.
+    /// Returns the head and the body. The body is JSON without `apiVersion` and `kind`.
     pub fn object(&self) -> &Object {
         &self.object
     }
 
-    /// Which object.
+    /// Returns the key of the object.
     pub fn key(&self) -> &ObjectKey {
         self.object.head.key()
     }
 
-    /// The revision at which it came to be.
+    /// Returns the revision at which the object was created.
     pub fn created(&self) -> Revision {
         self.created
     }
 
-    /// The revision at which it was last written.
+    /// Returns the revision of the last write.
     pub fn modified(&self) -> Revision {
         self.modified
     }
 
-    /// The same state under another revision: what a watcher is told when the object goes.
+    /// Returns a copy of this state with another revision, as watchers receive it when the object is deleted.
     pub fn under(&self, revision: Revision) -> Self {
         Self::assemble(&self.object.head, self.around_version(), self.created, revision)
     }
 
-    /// The body before and after the digits of its revision.
+    /// Returns the body before and after the digits of its revision.
     pub(super) fn around_version(&self) -> (&[u8], &[u8]) {
         let (before, rest) = self.object.encoded.body.split_at(self.version_at);
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         (before, &rest[digits..])
     }
 
-    /// The bytes that it holds: what a bound counts.
+    /// Returns the size in bytes, as counted by the history's limits.
     pub(super) fn heap_bytes(&self) -> usize {
         size_of::<Self>() + self.object.head.heap_bytes() + self.object.encoded.body.len()
     }
 }
 
-/// A copy of a head with another version.
+/// Returns a copy of the head with another version.
 fn head_under(head: &Head, version: &str) -> Head {
     let mut copy = HeadBuilder::default();
     let key = head.key();

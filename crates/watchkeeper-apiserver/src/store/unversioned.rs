@@ -1,57 +1,56 @@
-//! Unversioned objects: all of an object but the revision, which only the commit knows.
+//! Unversioned objects: complete except for the revision, which is only known at commit.
 
 use watchkeeper_core::{Head, HeadBuilder, ObjectKey};
 use watchkeeper_wire::{Annotations, Malformed, json};
 
-use super::place::version_value;
+use super::version_slot::version_value;
 use super::{Revision, Stored};
 
-/// An object to be written. The commit puts its revision into the body and into the head.
+/// An object to be written. The commit inserts the revision into the body and the head.
 ///
-/// U1: the digits of the revision go between two quotes.
+/// `unversioned.U1`: the digits of the revision go between two quotes.
 #[derive(Debug, Clone)]
 pub struct Unversioned {
-    /// The version in it says nothing.
+    /// Its version is ignored.
     head: Head,
     body: Vec<u8>,
-    /// U1: `body[at - 1]` and `body[at]` are quotes.
+    /// `unversioned.U1`: `body[at - 1]` and `body[at]` are quotes.
     at: usize,
 }
 
-/// Why a body cannot be given a revision.
+/// The reason that a body cannot carry a revision.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoPlace {
-    /// It is not an object of Kubernetes.
-    #[error("the body has no readable metadata")]
+    /// The body is not a Kubernetes object.
+    #[error("invalid metadata in the object")]
     Malformed(#[from] Malformed),
-    /// Give the place of an empty string, or let it be found.
-    #[error("byte {at} of the body is not within an empty string")]
+    /// Pass the offset of an empty string, or use [`Unversioned::from_json`].
+    #[error("byte {at} of the object is not inside an empty string")]
     NotEmptyString {
-        /// The place that was given, or where the search ended.
+        /// The offset passed, or the one at which the search ended.
         at: usize,
     },
 }
 
 impl Unversioned {
-    /// An object in JSON, without `apiVersion` and `kind`, whose `metadata.resourceVersion` is an
-    /// empty string. `at` is the place of its closing quote. The version of the head is ignored.
+    /// Creates an object from JSON without `apiVersion` and `kind`, whose `metadata.resourceVersion` is an empty
+    /// string with its closing quote at `at`. The version of the head is ignored.
     ///
     /// # Errors
-    /// [`NoPlace::NotEmptyString`] where there are no two quotes around that place.
+    /// Returns [`NoPlace::NotEmptyString`] if `at` is not between two quotes.
     pub fn new(head: Head, body: Vec<u8>, at: usize) -> Result<Self, NoPlace> {
         match at.checked_sub(1).and_then(|open| body.get(open..=at)) {
-            Some(br#""""#) => Ok(Self { head, body, at }), // U1
+            Some(br#""""#) => Ok(Self { head, body, at }), // unversioned.U1
             _ => Err(NoPlace::NotEmptyString { at }),
         }
     }
 
-    /// An object in JSON, without `apiVersion` and `kind`. A `metadata.resourceVersion` that it has is
-    /// replaced, and one that it lacks is put first in the metadata. The head is read from the body,
-    /// with its annotations.
+    /// Creates an object from JSON without `apiVersion` and `kind`. Replaces `metadata.resourceVersion`, or inserts
+    /// it as the first member of the metadata. The head, annotations included, is read from the body.
     ///
     /// # Errors
-    /// [`NoPlace::Malformed`] where the body is not a JSON object or its metadata cannot be read.
+    /// Returns [`NoPlace::Malformed`] if the body is not a JSON object or its metadata cannot be read.
     pub fn from_json(body: &[u8]) -> Result<Self, NoPlace> {
         let head = json::read_head(body, Annotations::Keep, &mut HeadBuilder::default())?;
         let place = version_value(body).ok_or(NoPlace::NotEmptyString { at: body.len() })?;
@@ -61,27 +60,27 @@ impl Unversioned {
         Self::new(head, parts.concat(), at)
     }
 
-    /// Which object.
+    /// Returns the key of the object.
     pub fn key(&self) -> &ObjectKey {
         self.head.key()
     }
 
-    /// What of it everybody needs. Its version says nothing.
+    /// Returns the head. Its version is meaningless.
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// The body before and after the place for the revision.
+    /// Returns the body before and after the position of the revision.
     pub fn around_version(&self) -> (&[u8], &[u8]) {
         self.body.split_at(self.at)
     }
 
-    /// Whether writing it would change nothing but the revision.
+    /// Returns whether writing this object would change nothing but the revision.
     pub fn is_same_as(&self, stored: &Stored) -> bool {
         self.around_version() == stored.around_version()
     }
 
-    /// The object as it is stored by the write with this revision.
+    /// Returns the object as stored at the given revisions.
     pub fn commit(&self, created: Revision, modified: Revision) -> Stored {
         Stored::assemble(&self.head, self.around_version(), created, modified)
     }

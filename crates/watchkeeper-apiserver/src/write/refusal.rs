@@ -67,7 +67,7 @@ mod tests {
     fn a_disk_that_takes_nothing_is_an_error_of_the_server_with_what_the_disk_said() {
         let full = unwritten(&WriteError::NotDurable("log-1: No space left on device".into()));
         assert_eq!((full.code, full.reason.clone()), (500, StatusReason::InternalError));
-        let text = "Internal error occurred: the write is not on disk: log-1: No space left on device";
+        let text = "Internal error occurred: failed to write to disk: log-1: No space left on device";
         assert_eq!(full.message, text);
         assert_eq!(unwritten(&WriteError::Unavailable("gone".into())).code, 503);
     }

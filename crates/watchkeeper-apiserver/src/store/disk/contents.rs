@@ -1,16 +1,16 @@
-//! Contents: the files of a directory, read and found complete, or refused.
+//! Contents: the files of a data directory, read and verified to be complete, or refused.
 //!
-//! From: [`Files`]: the newest snapshot, the logs from there on, and the [mark].
-//! To:   [recovery](super::recover), which opens the store on what was read.
+//! Input: [`Files`]: the newest snapshot, the logs from there on, and the [mark].
+//! Output: [recovery](super::recover), which opens the store with the result.
 //!
-//! Nothing is changed before everything has been read, found right, and found complete up to the mark. Then what a
-//! crash has left is cut off or removed: the end of the last log, drafts, files that a snapshot has replaced.
+//! Nothing is modified until everything has been read and verified to be complete up to the mark. Only then are the
+//! leftovers of a crash removed: the torn end of the last log, drafts, and files that a snapshot has replaced.
 
 use std::io::{self, Read};
 use std::sync::Arc;
 
 use super::files::Files;
-use super::frame::{BadFrame, BadHeader, FILE_HEADER, Form, Frames, read_file_header};
+use super::frame::{BadFrame, BadHeader, FILE_HEADER, FileKind, Frames, read_file_header};
 use super::log::Log;
 use super::mark::{self, Found, MARK_FILE};
 use super::recover::{Cut, Damage, Recovered, Recovery};
@@ -18,22 +18,22 @@ use super::replay::Replay;
 use super::{KEYRING, LOG, OpenError, SNAPSHOT, draft_name, log_name, revision_in, snapshot_name};
 use crate::store::Revision;
 
-/// The log that is the last, as far as it has been read.
+/// The last log, as far as it could be read.
 struct Last {
     base: Revision,
-    /// Where its last record ends.
+    /// The offset at which its last record ends.
     end: u64,
     cut: Option<Cut>,
-    /// Records that the log lacks and the mark has.
+    /// Records that are missing from the log and were taken from the mark.
     restored: Vec<u8>,
 }
 
-/// A directory that has been read, found complete, and not changed.
+/// A directory that has been read and verified, but not modified.
 pub(super) struct Contents {
     state: Replay,
     /// The revision of the snapshot.
     snapshot: Option<Revision>,
-    /// The logs that count.
+    /// The names of the logs in use.
     logs: Vec<String>,
     log_bytes: u64,
     last: Option<Last>,
@@ -41,7 +41,7 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// Reads a directory, and changes nothing.
+    /// Reads a directory without modifying it.
     pub(super) fn read(files: &dyn Files, names: &[String]) -> Result<Self, OpenError> {
         let mark = mark::read(files)?;
         let (snapshots, logs) = (revisions(names, SNAPSHOT), revisions(names, LOG));
@@ -60,7 +60,7 @@ impl Contents {
         let (mut kept, mut log_bytes) = (Vec::new(), 0);
         for (place, (base, length)) in lengths.iter().enumerate() {
             let name = log_name(*base);
-            // A log that could not be begun for good, after which the one before it went on.
+            // A log that could not be started durably, so that the one before it continued.
             let is_empty = *length == FILE_HEADER as u64;
             let went_on =
                 |last: &Last| *base < state.revision || *base == state.revision && last.cut.is_some();
@@ -75,7 +75,7 @@ impl Contents {
             kept.push(name);
             last = Some(Last { base: *base, end, cut, restored: Vec::new() });
         }
-        // A snapshot is never without the log that was begun before it, nor is a keyring.
+        // A snapshot always has the log that was started before it, and so does a keyring.
         let needs_log = snapshot.is_some() || mark.is_none() && names.iter().any(|name| name == KEYRING);
         if last.is_none() && needs_log {
             return Err(missing(files, &state));
@@ -86,7 +86,8 @@ impl Contents {
         Ok(contents)
     }
 
-    /// Takes from the mark what the log lacks of the last batch: the log was synced after the mark, or never.
+    /// Takes records of the last batch that are missing from the log from the mark: the log was synced after the
+    /// mark, or never.
     fn restore_tail(&mut self, files: &dyn Files) -> Result<(), OpenError> {
         let (Some(last), Some(Found { at, tail, .. })) = (&mut self.last, &self.mark) else { return Ok(()) };
         let lacks_some = last.base == at.base && (at.start..at.end).contains(&last.end);
@@ -100,13 +101,13 @@ impl Contents {
                 Ok(())
             }
             Err(_) => {
-                let damage = Damage { offset: 0, what: "its records do not continue the log" };
+                let damage = Damage { offset: 0, what: "its records do not follow the log" };
                 Err(OpenError::Damaged { path: files.path(MARK_FILE), damage })
             }
         }
     }
 
-    /// `mark.M1`: everything up to the mark is there.
+    /// `mark.M1`: everything up to the mark exists.
     fn check_mark(&self, files: &dyn Files) -> Result<(), OpenError> {
         let Some(Found { at, .. }) = &self.mark else { return Ok(()) };
         let ends_early = |last: &Last| last.base == at.base && at.end > last.end + last.restored.len() as u64;
@@ -121,7 +122,7 @@ impl Contents {
         })
     }
 
-    /// Begins or continues the log, and removes what a crash or a snapshot has left.
+    /// Creates or continues the log, and removes the leftovers of a crash or a snapshot.
     pub(super) fn open(
         self,
         files: &Arc<dyn Files>,
@@ -132,8 +133,8 @@ impl Contents {
         if mark.is_none() && state.revision > Revision::FIRST {
             let (directory, revision) = (files.path(""), state.revision);
             tracing::warn!(
-                "{} has no high-water mark, as written by earlier versions: whether changes after revision \
-                 {revision} are missing is unknown; the mark is created now",
+                "{} has no high-water mark, as written by earlier versions: cannot tell whether changes after revision \
+                 {revision} are missing; creating the mark now",
                 directory.display()
             );
         }
@@ -153,14 +154,14 @@ impl Contents {
     }
 }
 
-/// The revisions in the names of files of a kind, in order.
+/// Returns the revisions in the names of files with this prefix, in order.
 pub(super) fn revisions(names: &[String], prefix: &str) -> Vec<Revision> {
     let mut found: Vec<_> = names.iter().filter_map(|name| revision_in(name, prefix)).collect();
     found.sort();
     found
 }
 
-/// D3: a log begins where what was read ends.
+/// `disk.D3`: a log begins where the previous file ends.
 fn check_order(
     files: &dyn Files,
     base: Revision,
@@ -171,15 +172,15 @@ fn check_order(
         return Ok(());
     }
     match before {
-        // What was taken for a torn write was on disk before this log was begun.
+        // What looked like a torn write was on disk before this log was started.
         Some(Last { base: before, cut: Some(cut), .. }) if base > state.revision => {
-            let what = "the record there cannot be read, and there is a log after it";
+            let what = "the record is unreadable, but another log follows";
             let damage = Damage { offset: cut.offset, what };
             Err(OpenError::Damaged { path: files.path(&log_name(*before)), damage })
         }
         _ if base > state.revision => Err(missing(files, state)),
         _ => {
-            let what = "its changes are also in the log before it";
+            let what = "its changes are also in the previous log";
             Err(OpenError::Damaged { path: files.path(&log_name(base)), damage: Damage { offset: 0, what } })
         }
     }
@@ -193,11 +194,11 @@ pub(super) fn io_error(files: &dyn Files, name: &str, source: io::Error) -> Open
     OpenError::Io { path: files.path(name), source }
 }
 
-/// Opens a file of a form, whose header must say the revision that its name says.
+/// Opens a file, whose header must match its kind and carry the revision in its name.
 fn open(
     files: &dyn Files,
     name: &str,
-    form: Form,
+    kind: FileKind,
     revision: Revision,
 ) -> Result<Frames<Box<dyn Read>>, OpenError> {
     let (mut reader, length) = files.read(name).map_err(|source| io_error(files, name, source))?;
@@ -205,9 +206,9 @@ fn open(
     let read = (&mut reader).take(FILE_HEADER as u64).read_to_end(&mut header);
     read.map_err(|source| io_error(files, name, source))?;
     let damaged = |damage| OpenError::Damaged { path: files.path(name), damage };
-    match read_file_header(form, &header) {
+    match read_file_header(kind, &header) {
         Ok(says) if says == revision => Ok(Frames::new(reader, length)),
-        Ok(_) => Err(damaged(Damage { offset: 0, what: "it says another revision than its name" })),
+        Ok(_) => Err(damaged(Damage { offset: 0, what: "its header and its name have different revisions" })),
         Err(BadHeader::Version(version)) => Err(OpenError::Version { path: files.path(name), version }),
         Err(BadHeader::Damaged(damage)) => Err(damaged(damage)),
     }
@@ -215,7 +216,7 @@ fn open(
 
 fn read_snapshot(files: &dyn Files, revision: Revision, state: &mut Replay) -> Result<(), OpenError> {
     let name = snapshot_name(revision);
-    let mut frames = open(files, &name, Form::Snapshot, revision)?;
+    let mut frames = open(files, &name, FileKind::Snapshot, revision)?;
     let damaged = |damage| OpenError::Damaged { path: files.path(&name), damage };
     loop {
         let offset = frames.offset();
@@ -225,7 +226,7 @@ fn read_snapshot(files: &dyn Files, revision: Revision, state: &mut Replay) -> R
                 Err(what) => what,
             },
             Ok(None) if state.revision == revision => return Ok(()),
-            Ok(None) | Err(BadFrame::Torn) => "it ends too early", // D5
+            Ok(None) | Err(BadFrame::Torn) => "unexpected end of file", // disk.D5
             Err(BadFrame::Damaged(damage)) => return Err(damaged(damage)),
             Err(BadFrame::Io(source)) => return Err(io_error(files, &name, source)),
         };
@@ -233,7 +234,7 @@ fn read_snapshot(files: &dyn Files, revision: Revision, state: &mut Replay) -> R
     }
 }
 
-/// Makes the changes of a log. Returns where its last record ends, and whether there is a torn one after it.
+/// Applies the changes of a log. Returns the offset at which its last record ends, and whether a torn one follows.
 fn read_changes(
     files: &dyn Files,
     name: &str,
@@ -241,13 +242,13 @@ fn read_changes(
     may_be_torn: bool,
     state: &mut Replay,
 ) -> Result<(u64, bool), OpenError> {
-    let mut frames = open(files, name, Form::Log, base)?;
+    let mut frames = open(files, name, FileKind::Log, base)?;
     match state.take_changes(&mut frames) {
         Ok(()) => Ok((frames.offset(), false)),
         Err(BadFrame::Torn) if may_be_torn => Ok((frames.offset(), true)),
         Err(BadFrame::Torn) => {
             let damage =
-                Damage { offset: frames.offset(), what: "it ends too early, and there are logs after it" };
+                Damage { offset: frames.offset(), what: "unexpected end of file, but more logs follow" };
             Err(OpenError::Damaged { path: files.path(name), damage })
         }
         Err(BadFrame::Damaged(damage)) => Err(OpenError::Damaged { path: files.path(name), damage }),
@@ -255,7 +256,7 @@ fn read_changes(
     }
 }
 
-/// Removes what of ours is not kept.
+/// Removes files of the store that are not in `kept`.
 fn remove_rest(files: &dyn Files, names: &[String], kept: &[String]) -> io::Result<()> {
     for name in names {
         let stem = name.strip_suffix(".tmp").unwrap_or(name);
@@ -264,7 +265,7 @@ fn remove_rest(files: &dyn Files, names: &[String], kept: &[String]) -> io::Resu
             is_draft_beside || [LOG, SNAPSHOT].iter().any(|prefix| revision_in(stem, prefix).is_some());
         if is_ours && !kept.contains(name) {
             match files.remove(name) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {} // a draft that was replaced and renamed
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {} // a draft that has been renamed since
                 removed => removed?,
             }
         }

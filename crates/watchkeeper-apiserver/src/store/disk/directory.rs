@@ -1,6 +1,6 @@
 //! Directory: [`Files`] on a real disk, locked against other processes.
 //!
-//! Objects may be secrets: whatever is made here is for its owner alone.
+//! Objects may be secrets, so everything created here is readable only by its owner.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek as _, Write as _};
@@ -11,22 +11,23 @@ use super::files::{Appender, Files};
 use super::mark::MARK_FILE;
 use super::{KEYRING, LOG, SNAPSHOT, revision_in};
 
-/// The file that is locked while a process uses the directory. The lock ends with the process, however that ends.
+/// The file that is locked while a process uses the directory. The operating system releases the lock when the
+/// process ends.
 const LOCK: &str = "lock";
 
 #[derive(Debug)]
 pub(super) struct Directory {
     path: PathBuf,
-    /// Locked, and unlocked by being closed.
+    /// Holds the lock; closing the file releases it.
     _lock: File,
 }
 
 impl Directory {
-    /// Opens a directory, or makes it, and locks it.
+    /// Opens a directory, creating it if necessary, and locks it.
     pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
         let failed = |source| OpenError::Io { path: path.to_owned(), source };
         make(path).map_err(failed)?;
-        restrict(&path.join(LOCK))?; // before it is opened: opening a FIFO would wait
+        restrict(&path.join(LOCK))?; // checked before it is opened: opening a FIFO would block
         let lock =
             private().write(true).create(true).truncate(false).open(path.join(LOCK)).map_err(failed)?;
         match lock.try_lock() {
@@ -43,7 +44,7 @@ impl Directory {
     }
 }
 
-/// Makes a directory and those above it. The new name is on disk when this returns.
+/// Creates a directory and its parents. The new entry is on disk when this returns.
 fn make(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -57,13 +58,13 @@ fn make(path: &Path) -> io::Result<()> {
     File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }
 
-/// Whether a file with this name is one that the store reads.
+/// Returns whether the store reads a file with this name.
 fn is_ours(name: &str) -> bool {
     [KEYRING, MARK_FILE].contains(&name)
         || [LOG, SNAPSHOT].iter().any(|kind| revision_in(name, kind).is_some())
 }
 
-/// Checks that a file, if it exists, is a regular one, and takes it away from everybody but its owner.
+/// Checks that a file, if it exists, is a regular one, and removes the permissions of group and others.
 fn restrict(path: &Path) -> Result<(), OpenError> {
     let failed = |source| OpenError::Io { path: path.to_owned(), source };
     let metadata = match fs::metadata(path) {
@@ -71,7 +72,7 @@ fn restrict(path: &Path) -> Result<(), OpenError> {
         metadata => metadata.map_err(failed)?,
     };
     if !metadata.is_file() {
-        return Err(failed(io::Error::other("it is not a regular file")));
+        return Err(failed(io::Error::other("not a regular file")));
     }
     #[cfg(unix)]
     {
@@ -99,7 +100,7 @@ fn private() -> OpenOptions {
 impl Files for Directory {
     fn list(&self) -> io::Result<Vec<String>> {
         let names = fs::read_dir(&self.path)?.map(|entry| entry.map(|entry| entry.file_name().into_string()));
-        // What is not text is none of ours.
+        // Names that are not UTF-8 are not ours.
         names.filter_map(|name| name.map(Result::ok).transpose()).collect()
     }
 
@@ -157,6 +158,6 @@ impl Appender for File {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.sync_data() // with the length, without which the data could not be found
+        self.sync_data() // includes the length, without which the data would be unreachable
     }
 }

@@ -1,15 +1,15 @@
-//! Why a store on disk could not be opened, sorted by what happens next.
+//! Errors of opening a store on disk.
 
 use std::io;
 use std::path::PathBuf;
 
 use super::Damage;
 
-/// Why a directory cannot be used.
+/// The reason that a data directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// Choose another directory, or end the other process.
+    /// Choose another directory, or stop the other process.
     #[error("data directory {} is in use by another process", directory.display())]
     InUse {
         /// The directory.
@@ -20,7 +20,7 @@ pub enum OpenError {
     Version {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// The version found in the file.
         version: u32,
     },
     /// Nothing was changed. Restore the directory from a copy, or accept the loss.
@@ -28,15 +28,15 @@ pub enum OpenError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where, and what.
+        /// The offset and the reason.
         damage: Damage,
     },
     /// Nothing was changed. Bring the file back, restore the directory from a copy, or accept the loss.
     #[error("{} is missing: changes after revision {after} cannot be read; {REMEDY}", path.display())]
     Missing {
-        /// The file that must be there.
+        /// The missing file.
         path: PathBuf,
-        /// What is known.
+        /// The last revision that can be read.
         after: u64,
     },
     /// Nothing was changed. Restore the directory from a copy, or accept the loss.
@@ -48,28 +48,29 @@ pub enum OpenError {
     Lost {
         /// The log that the last acknowledged change was written to.
         path: PathBuf,
-        /// How long it was.
+        /// The length the log had, in bytes.
         length: u64,
         /// The revision of the last acknowledged change.
         acknowledged: u64,
-        /// The revision of the last change that is there.
+        /// The revision of the last change in the directory.
         found: u64,
     },
-    /// See whether the directory can be read and written.
+    /// Check that the directory can be read and written.
     #[error("cannot use {}", path.display())]
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// What can be done about a loss.
+/// Advice appended to errors about lost changes.
 const REMEDY: &str = "restore the data directory from a copy, or start with --recover to keep what can be read and lose the rest";
 
 impl OpenError {
-    /// Whether acknowledged changes may be missing, which [`DiskStore::recover`](super::DiskStore::recover) accepts.
+    /// Returns whether acknowledged changes may be missing, which [`DiskStore::recover`](super::DiskStore::recover)
+    /// accepts.
     pub(super) fn is_loss(&self) -> bool {
         matches!(self, Self::Damaged { .. } | Self::Missing { .. } | Self::Lost { .. })
     }

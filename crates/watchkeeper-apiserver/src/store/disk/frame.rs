@@ -1,4 +1,4 @@
-//! Frames: the bytes around a file and around each of its records. The format is in [the store](super).
+//! Frames: the file header and the record headers. The format is described in [the store](super).
 
 use std::io::{self, Read};
 
@@ -7,27 +7,27 @@ use flate2::Crc;
 use super::{Damage, tear};
 use crate::store::Revision;
 
-/// The format that is written here.
+/// The format version written here.
 pub(super) const VERSION: u32 = 1;
-/// Bytes before the first record.
+/// Size of a file header in bytes.
 pub(super) const FILE_HEADER: usize = 20;
-/// Bytes before a payload.
+/// Size of a record header in bytes.
 pub(super) const HEADER: usize = 24;
-/// What a record begins with. Its first byte is not zero: see [`tear`].
+/// The first bytes of a record. The first one is not zero: see [`tear`].
 pub(super) const MARK: [u8; 4] = *b"\xd7rec";
-/// The largest payload: what a length can say, with room for a file's offset to be exact.
+/// The largest payload in bytes.
 pub(super) const LARGEST: usize = 1 << 30;
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum FileKind {
     /// Changes after a revision.
     Log,
     /// Objects at a revision.
     Snapshot,
 }
 
-impl Form {
+impl FileKind {
     fn magic(self) -> [u8; 4] {
         match self {
             Self::Log => *b"WKLG",
@@ -42,30 +42,30 @@ pub(super) fn crc32(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// The first bytes of a file.
-pub(super) fn file_header(form: Form, revision: Revision) -> Vec<u8> {
+/// Returns the header of a file.
+pub(super) fn file_header(kind: FileKind, revision: Revision) -> Vec<u8> {
     let mut header = Vec::with_capacity(FILE_HEADER);
-    header.extend_from_slice(&form.magic());
+    header.extend_from_slice(&kind.magic());
     header.extend_from_slice(&VERSION.to_le_bytes());
     header.extend_from_slice(&revision.get().to_le_bytes());
     header.extend_from_slice(&crc32(&header).to_le_bytes());
     header
 }
 
-/// Why a file cannot be read from its first bytes on.
+/// The reason that a file header cannot be used.
 #[derive(Debug)]
 pub(super) enum BadHeader {
-    /// Another format.
+    /// An unknown format version.
     Version(u32),
-    /// No format at all.
+    /// Not a header.
     Damaged(Damage),
 }
 
-/// The revision that the first bytes of a file say.
-pub(super) fn read_file_header(form: Form, header: &[u8]) -> Result<Revision, BadHeader> {
+/// Reads a file header and returns its revision.
+pub(super) fn read_file_header(kind: FileKind, header: &[u8]) -> Result<Revision, BadHeader> {
     let damaged = |what| Err(BadHeader::Damaged(Damage { offset: 0, what }));
-    if !header.starts_with(&form.magic()) {
-        return damaged("it does not begin as such a file does");
+    if !header.starts_with(&kind.magic()) {
+        return damaged("unknown file type");
     }
     let (Some(version), Some(revision), Some(crc)) = (number(header, 4), long(header, 8), number(header, 16))
     else {
@@ -80,7 +80,7 @@ pub(super) fn read_file_header(form: Form, header: &[u8]) -> Result<Revision, Ba
     }
 }
 
-/// Appends a record, whose payload `fill` appends.
+/// Appends a record whose payload is written by `fill`.
 pub(super) fn push(out: &mut Vec<u8>, synced: u64, fill: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.resize(start + HEADER, 0);
@@ -97,7 +97,7 @@ pub(super) fn push(out: &mut Vec<u8>, synced: u64, fill: impl FnOnce(&mut Vec<u8
     header[20..].copy_from_slice(&crc.to_le_bytes());
 }
 
-/// What a sound header says of its record.
+/// The contents of a valid record header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) length: usize,
@@ -105,7 +105,8 @@ pub(super) struct Header {
     pub(super) crc: u32,
 }
 
-/// The header that bytes begin with, if it is whole and sound.
+/// Reads the record header at the start of `bytes`; returns `None` if it is incomplete or its checksum does not
+/// match.
 pub(super) fn read_header(bytes: &[u8]) -> Option<Header> {
     let header = bytes.get(..HEADER).filter(|header| header.starts_with(&MARK))?;
     if crc32(&header[..20]) != number(header, 20)? {
@@ -123,38 +124,38 @@ pub(super) fn long(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..)?.first_chunk().copied()?))
 }
 
-/// Reads the records of a file, one at a time.
+/// Reads the records of a file one at a time.
 pub(super) struct Frames<R> {
     reader: R,
-    /// Where the next record begins.
+    /// The offset of the next record.
     offset: u64,
     length: u64,
-    /// The last payload.
+    /// The payload of the last record.
     payload: Vec<u8>,
 }
 
-/// Why a record cannot be read.
+/// The reason that a record cannot be read.
 #[derive(Debug)]
 pub(super) enum BadFrame {
-    /// Writing it was cut short: nobody was told of it.
+    /// Writing it was interrupted, so it was never acknowledged.
     Torn,
-    /// It was there, and has changed.
+    /// It was complete and has changed.
     Damaged(Damage),
     Io(io::Error),
 }
 
 impl<R: Read> Frames<R> {
-    /// The records of a file whose header has been read.
+    /// Creates a reader for a file whose header has already been read.
     pub(super) fn new(reader: R, length: u64) -> Self {
         Self { reader, offset: FILE_HEADER as u64, length, payload: Vec::new() }
     }
 
-    /// Where the next record begins.
+    /// Returns the offset of the next record.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The next payload; `None` at the end.
+    /// Returns the next payload, or `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>, BadFrame> {
         let left = usize::try_from(self.length.saturating_sub(self.offset)).unwrap_or(usize::MAX);
         if left == 0 {
@@ -176,7 +177,7 @@ impl<R: Read> Frames<R> {
         Ok(Some(&self.payload))
     }
 
-    /// Why the record that begins with `bytes` cannot be read.
+    /// Determines why the record that starts with `bytes` cannot be read.
     fn explain(&mut self, bytes: &[u8]) -> BadFrame {
         let mut rest = bytes.to_vec();
         if let Err(error) = self.reader.read_to_end(&mut rest) {

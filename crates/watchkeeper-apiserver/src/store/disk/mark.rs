@@ -1,20 +1,21 @@
-//! High-water mark: how far changes have been acknowledged, in a file of its own beside the log.
+//! High-water mark: the position up to which changes have been acknowledged, in its own file beside the log.
 //!
-//! From: the [log](super::log), with every batch of changes, before the batch is acknowledged.
-//! To:   the next start, which refuses a directory that holds less than the mark says.
+//! Input: the [log](super::log), with every batch of changes, before the batch is acknowledged.
+//! Output: the next start, which refuses a directory that ends before the mark.
 //!
-//! The file has two slots that are written in turn, so that a write cut short leaves the other slot. A slot holds
-//! the position in the log, and the bytes of the batch up to [`TAIL`]. With those bytes the mark and the log can be
-//! synced at the same time: a mark that reaches the disk before its batch brings the batch along.
+//! The file has two slots that are written alternately, so that an interrupted write leaves the other slot intact. A
+//! slot holds the position in the log, and the bytes of the batch up to [`TAIL`]. With those bytes the mark and the
+//! log can be synced at the same time: a mark that reaches the disk before its batch carries the batch.
 //!
 //! ```text
 //! slot     "WKHW", version u32 = 1, sequence u64, base u64, start u64, end u64, revision u64,
 //!          length u32 and crc32 u32 of the batch that follows, crc32 u32 of the 56 bytes before, batch
 //! ```
 //!
+//! Invariants:
 //! - `mark.M1`: an acknowledged change is covered by the mark, and the mark is on disk.
 //! - `mark.M2`: what the mark covers is on disk in the log, or in the mark itself.
-//! - `mark.M3`: the slot with the highest sequence that can be read counts; the other one is written next.
+//! - `mark.M3`: of the readable slots the one with the highest sequence counts; the other one is written next.
 
 use std::io::{self, Read as _};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ use crate::store::Revision;
 
 /// The name of the file.
 pub(super) const MARK_FILE: &str = "high-water-mark";
-/// Larger batches are not copied into the mark: it is then written after the log is on disk.
+/// Batches larger than this are not copied into the mark, which is then written after the log is on disk.
 pub(super) const TAIL: usize = 64 << 10;
 
 const MAGIC: [u8; 4] = *b"WKHW";
@@ -35,24 +36,24 @@ const HEADER: usize = 60;
 /// Whole pages, so that writing one slot never touches a page of the other.
 const SLOT: usize = 4096 + TAIL;
 
-/// A position in the log that everything acknowledged lies before.
+/// A position in the log before which everything has been acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct HighWater {
-    /// The revision that the log begins after: which file it is.
+    /// The revision that the log follows, which identifies the file.
     pub(super) base: Revision,
-    /// Where the last batch begins in the log, in bytes.
+    /// The offset of the last batch in the log, in bytes.
     pub(super) start: u64,
-    /// Where it ends.
+    /// The offset at which it ends.
     pub(super) end: u64,
     /// The revision of its last change.
     pub(super) revision: Revision,
 }
 
-/// The mark that a directory holds.
+/// The mark read from a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) at: HighWater,
-    /// The last batch, or nothing if it was too large.
+    /// The last batch, or empty if it was too large.
     pub(super) tail: Vec<u8>,
     sequence: u64,
     slot: usize,
@@ -60,7 +61,7 @@ pub(super) struct Found {
     is_whole: bool,
 }
 
-/// Reads the mark of a directory; `None` if it has none.
+/// Reads the mark of a directory; returns `None` if there is no file.
 pub(super) fn read(files: &dyn Files) -> Result<Option<Found>, OpenError> {
     let failed = |source| OpenError::Io { path: files.path(MARK_FILE), source };
     let mut bytes = Vec::new();
@@ -72,17 +73,17 @@ pub(super) fn read(files: &dyn Files) -> Result<Option<Found>, OpenError> {
     let slots = bytes.chunks(SLOT).enumerate();
     let slots: Result<Vec<_>, _> = slots.map(|(slot, bytes)| read_slot(slot, bytes)).collect();
     let slots = slots.map_err(|version| OpenError::Version { path: files.path(MARK_FILE), version })?;
-    let newest = slots.into_iter().flatten().max_by_key(|found| found.sequence); // M3
+    let newest = slots.into_iter().flatten().max_by_key(|found| found.sequence); // mark.M3
     let damage = Damage { offset: 0, what: "neither of its slots can be read" };
     let is_whole = bytes.len() == 2 * SLOT;
     let newest = newest.map(|found| Found { is_whole, ..found });
     newest.map(Some).ok_or_else(|| OpenError::Damaged { path: files.path(MARK_FILE), damage })
 }
 
-/// Reads a slot: `None` if its checksums do not match.
+/// Reads a slot; returns `None` if its checksums do not match.
 ///
 /// # Errors
-/// The version of another format.
+/// Returns the version number if it is an unknown format version.
 fn read_slot(slot: usize, bytes: &[u8]) -> Result<Option<Found>, u32> {
     let Some((header, rest)) = bytes.split_at_checked(HEADER) else { return Ok(None) };
     if !header.starts_with(&MAGIC) || number(header, HEADER - 4) != Some(crc32(&header[..HEADER - 4])) {
@@ -120,26 +121,26 @@ fn render(sequence: u64, at: HighWater, tail: &[u8]) -> Vec<u8> {
     slot
 }
 
-/// The mark of a directory that is in use.
+/// The mark of an open store.
 #[derive(Debug)]
 pub(super) struct Mark {
     file: Box<dyn Appender>,
-    /// What is on disk (M1).
+    /// What is on disk (mark.M1).
     at: HighWater,
     sequence: u64,
     /// The slot that holds it.
     slot: usize,
-    /// The other slot may hold a position that was never acknowledged.
+    /// Whether the other slot may hold a position that was never acknowledged.
     is_dirty: bool,
 }
 
 impl Mark {
-    /// Creates the mark, or replaces the one that is there. It is on disk when this returns.
+    /// Creates the mark, replacing an existing one. It is on disk when this returns.
     pub(super) fn create(files: &Arc<dyn Files>, at: HighWater) -> io::Result<Self> {
         let draft = draft_name(MARK_FILE);
         let mut file = files.create(&draft)?;
         let mut bytes = render(1, at, &[]);
-        // All of its space is taken now, so that a full disk does not fail a later write.
+        // Allocate all of its space now, so that a full disk does not fail a later write.
         bytes.resize(2 * SLOT, 0);
         file.append(&bytes)?;
         file.sync()?;
@@ -149,7 +150,7 @@ impl Mark {
         Ok(Self { file, at, sequence: 1, slot: 0, is_dirty: false })
     }
 
-    /// Continues the mark that was read, and moves it to `at`.
+    /// Continues a mark that was read from disk, and moves it to `at`.
     pub(super) fn resume(files: &Arc<dyn Files>, found: &Found, at: HighWater) -> io::Result<Self> {
         if !found.is_whole {
             return Self::create(files, at);
@@ -159,15 +160,15 @@ impl Mark {
         let mut mark = Self { file, at: found.at, sequence, slot, is_dirty: false };
         let is_there = |other: HighWater| (other.base, other.end, other.revision);
         if is_there(found.at) == is_there(at) {
-            mark.file.sync()?; // the process before may have ended before its sync
+            mark.file.sync()?; // the previous process may have ended before its sync
         } else {
             mark.advance(at, &[])?;
         }
         Ok(mark)
     }
 
-    /// Moves the mark, and returns once it is on disk. If this fails, [`roll_back`](Self::roll_back) before what
-    /// it covers is removed.
+    /// Moves the mark, and returns once it is on disk. If this fails, call [`roll_back`](Self::roll_back) before
+    /// removing what it covers.
     pub(super) fn advance(&mut self, at: HighWater, tail: &[u8]) -> io::Result<()> {
         self.is_dirty = true;
         self.write(at, tail)?;
@@ -175,7 +176,7 @@ impl Mark {
         Ok(())
     }
 
-    /// Makes sure that a position which was not acknowledged does not count.
+    /// Invalidates a position that was not acknowledged.
     pub(super) fn roll_back(&mut self) -> io::Result<()> {
         if self.is_dirty {
             let at = HighWater { start: self.at.end, ..self.at };

@@ -1,4 +1,4 @@
-//! Records: what a payload says. The format is in [the store](super).
+//! Records: encoding and decoding of payloads. The format is described in [the store](super).
 
 use watchkeeper_core::{BoxError, ObjectKey};
 
@@ -9,36 +9,37 @@ const PUT: u8 = 1;
 const DELETE: u8 = 2;
 const END: u8 = 3;
 
-const SHORT: &str = "the record there ends too early";
+const SHORT: &str = "the record is truncated";
 
-/// One payload, read.
+/// A decoded payload.
 #[derive(Debug)]
 pub(super) enum Record {
-    /// An object as it was stored.
+    /// An object as stored.
     Put { collection: Collection, stored: Stored },
-    /// An object is gone.
+    /// A deletion.
     Delete { collection: Collection, key: ObjectKey, revision: Revision },
-    /// A snapshot has so many objects.
+    /// The end of a snapshot with this number of objects.
     End { objects: u64 },
 }
 
-/// The object as it would be read from the disk: whatever is written can be read again.
+/// Returns the object as it would be read back from disk, so that whatever is written can be read.
 ///
 /// # Errors
-/// Where it could not be: it is not JSON with metadata, has another key there than in its head, or is too large.
+/// Fails if the object is not JSON with metadata, if its body and head have different keys, or if it is too large.
 pub(super) fn readable(collection: &Collection, value: &Unversioned) -> Result<Unversioned, BoxError> {
     let (before, after) = value.around_version();
     if before.len() + after.len() + collection.as_str().len() > LARGEST {
-        return Err("the object is too large for a record".into());
+        return Err("object is too large for a record".into());
     }
     let again = Unversioned::from_json(&[before, after].concat())?;
     let texts = [collection.as_str(), again.key().namespace().unwrap_or_default()];
     if texts.iter().any(|text| text.len() > usize::from(u16::MAX)) {
-        return Err("the names of the object are too long for a record".into());
+        return Err("object names are too long for a record".into());
     }
-    match again.key() == value.key() {
-        true => Ok(again),
-        false => Err("the object has other names in its head than in its body".into()),
+    if again.key() == value.key() {
+        Ok(again)
+    } else {
+        Err("object has different names in its head and its body".into())
     }
 }
 
@@ -51,7 +52,7 @@ pub(super) fn put(out: &mut Vec<u8>, collection: &Collection, stored: &Stored) {
     out.extend_from_slice(&stored.object().encoded.body);
 }
 
-/// How long the payload of a write is.
+/// Returns the length of the payload of a write.
 pub(super) fn put_length(collection: &Collection, stored: &Stored) -> usize {
     1 + 8 + 8 + 2 + collection.as_str().len() + stored.object().encoded.body.len()
 }
@@ -77,35 +78,36 @@ fn text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Reads a payload, whose checksum was right.
+/// Decodes a payload whose checksum matched.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Returns a description of the damage.
 pub(super) fn read(payload: &[u8]) -> Result<Record, &'static str> {
-    let (form, rest) = payload.split_first().ok_or(SHORT)?;
-    match *form {
+    let (record_type, rest) = payload.split_first().ok_or(SHORT)?;
+    match *record_type {
         PUT => {
             let (modified, rest) = read_number(rest)?;
             let (created, rest) = read_number(rest)?;
             let (collection, body) = read_text(rest).ok_or(SHORT)?;
             let value =
-                Unversioned::from_json(body).map_err(|_| "the body of the record there is no object")?;
+                Unversioned::from_json(body).map_err(|_| "the body of the record is not a valid object")?;
             let stored = value.commit(Revision::new(created), Revision::new(modified));
-            match *stored.object().encoded.body == *body {
-                true => Ok(Record::Put { collection: collection.into(), stored }),
-                false => Err("the body of the record there says another revision"),
+            if *stored.object().encoded.body == *body {
+                Ok(Record::Put { collection: collection.into(), stored })
+            } else {
+                Err("the body of the record has another revision")
             }
         }
         DELETE => {
             let (revision, rest) = read_number(rest)?;
             let (collection, rest) = read_text(rest).ok_or(SHORT)?;
             let (namespace, name) = read_text(rest).ok_or(SHORT)?;
-            let name = str::from_utf8(name).map_err(|_| "the name in the record there is no text")?;
+            let name = str::from_utf8(name).map_err(|_| "the name in the record is not UTF-8")?;
             let key = ObjectKey::namespaced(namespace, name);
             Ok(Record::Delete { collection: collection.into(), key, revision: Revision::new(revision) })
         }
         END => Ok(Record::End { objects: read_number(rest)?.0 }),
-        _ => Err("the record there has a form that this program does not know"),
+        _ => Err("the record is of an unknown type"),
     }
 }
 

@@ -1,7 +1,7 @@
-//! Recovery: from the files of a directory to the objects that they hold.
+//! Recovery: reads the files of a directory into objects.
 //!
-//! From: the [contents](super::contents) of a directory, or what can be [salvaged](salvage) of them.
-//! To:   the [store](super), which begins with what was read, and appends to the last log.
+//! Input: the [contents](super::contents) of a directory, or what can be [salvaged](salvage) of them.
+//! Output: the [store](super), which starts with these objects and appends to the last log.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,35 +10,35 @@ use std::sync::Arc;
 use super::OpenError;
 use super::contents::Contents;
 use super::files::Files;
-use super::frame::{BadFrame, BadHeader, FILE_HEADER, Form, Frames, read_file_header};
+use super::frame::{BadFrame, BadHeader, FILE_HEADER, FileKind, Frames, read_file_header};
 use super::log::Log;
 use super::replay::Replay;
 use super::salvage::{self, Loss};
 use crate::store::Revision;
 
-/// What was found when a store was opened.
+/// The result of opening a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovery {
-    /// How many objects there are.
+    /// The number of objects.
     pub objects: usize,
     /// The revision of the last change.
     pub revision: Revision,
-    /// What was cut off.
+    /// The unfinished write that was cut off, if any.
     pub cut: Option<Cut>,
-    /// What was lost, where losses were accepted.
+    /// What was lost, if losses were accepted.
     pub loss: Option<Loss>,
 }
 
-/// The end of a log that was cut off: a write that was cut short, and that nobody was told of.
+/// The end of a log that was cut off: an interrupted write that was never acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cut {
     /// The file.
     pub path: PathBuf,
-    /// How long it is now.
+    /// The length of the file after the cut, in bytes.
     pub offset: u64,
-    /// How many bytes were cut off.
+    /// The number of bytes cut off.
     pub bytes: u64,
 }
 
@@ -49,13 +49,13 @@ impl fmt::Display for Cut {
     }
 }
 
-/// A place in a file where something was on disk and is not as it was.
+/// A position in a file whose contents have changed since they were written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Damage {
-    /// Where, in bytes from the beginning of the file.
+    /// The offset in bytes from the start of the file.
     pub offset: u64,
-    /// What is wrong.
+    /// The reason.
     pub what: &'static str,
 }
 
@@ -70,50 +70,50 @@ impl fmt::Display for Damage {
 pub(super) struct Recovered {
     pub(super) state: Replay,
     pub(super) recovery: Recovery,
-    /// Bytes in the logs.
+    /// The number of bytes in the logs.
     pub(super) log_bytes: u64,
 }
 
-/// Whether acknowledged changes may be missing.
+/// The policy for missing acknowledged changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Losses {
-    /// A directory that has lost something is refused, and not changed.
+pub(super) enum LossPolicy {
+    /// Refuse a directory that has lost changes, without modifying it.
     Refused,
-    /// Whatever can be read is kept: see [`salvage`].
+    /// Keep what can be read: see [`salvage`].
     Accepted,
 }
 
-/// Reads a directory, and begins or continues its log.
-pub(super) fn recover(files: &Arc<dyn Files>, losses: Losses) -> Result<(Recovered, Log), OpenError> {
+/// Reads a directory, and creates or continues its log.
+pub(super) fn recover(files: &Arc<dyn Files>, losses: LossPolicy) -> Result<(Recovered, Log), OpenError> {
     let of_directory = |source| OpenError::Io { path: files.path(""), source };
     let names = files.list().map_err(of_directory)?;
     match Contents::read(&**files, &names) {
-        Err(error) if losses == Losses::Accepted && error.is_loss() => {
+        Err(error) if losses == LossPolicy::Accepted && error.is_loss() => {
             salvage::salvage(files, &names, &error)
         }
         contents => contents?.open(files, &names),
     }
 }
 
-/// What a log says by itself.
+/// The extent of a single log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogContents {
-    /// The revision that it begins after.
+    /// The revision that it follows.
     pub base: Revision,
     /// The revision of its last change.
     pub revision: Revision,
-    /// Where its last change ends, in bytes. What is after it was cut short by a crash.
+    /// The offset at which its last change ends, in bytes. Anything after it is an interrupted write.
     pub end: u64,
 }
 
-/// Reads the bytes of a log that begins with an empty store, as the start of a store does.
+/// Reads a log that starts from an empty store, as opening a store does.
 ///
 /// # Errors
-/// Where and how it is damaged.
+/// Returns where and how the log is damaged.
 pub fn read_log(log: &[u8]) -> Result<LogContents, Damage> {
-    let base = read_file_header(Form::Log, log).map_err(|bad| match bad {
-        BadHeader::Version(_) => Damage { offset: 4, what: "it has another format version" },
+    let base = read_file_header(FileKind::Log, log).map_err(|bad| match bad {
+        BadHeader::Version(_) => Damage { offset: 4, what: "unknown format version" },
         BadHeader::Damaged(damage) => damage,
     })?;
     let mut state = Replay { revision: base, ..Replay::default() };
@@ -123,6 +123,6 @@ pub fn read_log(log: &[u8]) -> Result<LogContents, Damage> {
             Ok(LogContents { base, revision: state.revision, end: frames.offset() })
         }
         Err(BadFrame::Damaged(damage)) => Err(damage),
-        Err(BadFrame::Io(_)) => Err(Damage { offset: frames.offset(), what: "it ends too early" }),
+        Err(BadFrame::Io(_)) => Err(Damage { offset: frames.offset(), what: "unexpected end of file" }),
     }
 }

@@ -1,4 +1,4 @@
-//! Replay: records made into objects, one after the other.
+//! Replay: applies records to objects in order.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::snapshot::kept_bytes;
 use crate::store::Revision;
 use crate::store::memory::Restore;
 
-/// The state after the records that were taken.
+/// The state after the records applied so far.
 #[derive(Debug)]
 pub(super) struct Replay {
     pub(super) objects: Restore,
@@ -24,17 +24,17 @@ impl Default for Replay {
 }
 
 impl Replay {
-    /// How many objects there are.
+    /// Returns the number of objects.
     pub(super) fn count(&self) -> usize {
         self.objects.objects().count()
     }
 
-    /// How many bytes a snapshot would have.
+    /// Returns the size in bytes of a snapshot of the state.
     pub(super) fn live_bytes(&self) -> u64 {
         self.objects.objects().map(|(collection, stored)| kept_bytes(collection, &stored)).sum()
     }
 
-    /// Takes all records of a log, up to the first that cannot be read.
+    /// Applies the records of a log, up to the first that cannot be read.
     pub(super) fn take_changes<R: Read>(&mut self, frames: &mut Frames<R>) -> Result<(), BadFrame> {
         loop {
             let offset = frames.offset();
@@ -43,51 +43,55 @@ impl Replay {
         }
     }
 
-    /// Takes a record of a log.
+    /// Applies one record of a log.
     fn take_change(&mut self, payload: &[u8]) -> Result<(), &'static str> {
-        const GAP: &str = "the record there is not of the next revision";
+        const GAP: &str = "the record does not have the next revision";
         let next = Revision::new(self.revision.get().checked_add(1).ok_or(GAP)?);
         let revision = match record::read(payload)? {
             Record::Put { collection, stored } => {
                 let revision = stored.modified();
                 let existing = self.objects.get(&collection, stored.key());
                 if stored.created() != existing.map_or(next, |existing| existing.created()) {
-                    return Err("the record there does not fit what was stored before it");
+                    return Err("the record does not match the object stored before it");
                 }
                 self.objects.put(&collection, Arc::new(stored));
                 revision
             }
             Record::Delete { collection, key, revision } => {
-                self.objects.delete(&collection, &key).ok_or("the record there deletes what is not there")?;
+                self.objects
+                    .delete(&collection, &key)
+                    .ok_or("the record deletes an object that does not exist")?;
                 revision
             }
-            Record::End { .. } => return Err("the end of a snapshot is there, in a log"),
+            Record::End { .. } => return Err("the end of a snapshot inside a log"),
         };
         self.revision = revision;
-        if revision == next { Ok(()) } else { Err(GAP) } // D3
+        if revision == next { Ok(()) } else { Err(GAP) } // disk.D3
     }
 
-    /// Takes a record of a snapshot. The last of them brings its revision.
+    /// Applies one record of a snapshot. The last one sets the revision.
     pub(super) fn take_object(&mut self, payload: &[u8], revision: Revision) -> Result<(), &'static str> {
         if self.revision == revision {
-            return Err("the record there comes after the end of the snapshot");
+            return Err("the record follows the end of the snapshot");
         }
         match record::read(payload)? {
             Record::Put { stored, .. }
                 if stored.created() > stored.modified() || stored.modified() > revision =>
             {
-                Err("the record there is newer than the snapshot")
+                Err("the record is newer than the snapshot")
             }
             Record::Put { collection, stored } => match self.objects.put(&collection, Arc::new(stored)) {
                 None => Ok(()),
-                Some(_) => Err("the object there comes twice"),
+                Some(_) => Err("duplicate object"),
             },
-            Record::Delete { .. } => Err("a deletion is there, in a snapshot"),
+            Record::Delete { .. } => Err("a deletion inside a snapshot"),
             Record::End { objects } if objects == self.count() as u64 => {
                 self.revision = revision;
                 Ok(())
             }
-            Record::End { .. } => Err("the snapshot has another number of objects than it says"),
+            Record::End { .. } => {
+                Err("the number of objects differs from the count at the end of the snapshot")
+            }
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Salvage: opens a directory that has lost acknowledged changes, for a user who accepts the loss.
 //!
-//! From: [recovery](super::recover), which has refused the directory.
-//! To:   a snapshot of everything that can still be read, a new log, and a [`Loss`] that says what is gone.
+//! Input: [recovery](super::recover), which has refused the directory.
+//! Output: a snapshot of everything that can still be read, a new log, and a [`Loss`] that describes what is gone.
 //!
-//! Every record whose checksums match is taken, whatever is damaged before it; for each object the newest one
-//! counts.
+//! Every record whose checksums match is used, even after damaged ones; the newest record of each object wins.
 //!
-//! - `salvage.A1`: the new revision is higher than any that was acknowledged, so that no revision that a client has
-//!   seen comes back with other contents.
-//! - `salvage.A2`: the files that are replaced keep their bytes, under a name that ends in `.lost`.
+//! Invariants:
+//! - `salvage.A1`: the new revision is higher than any acknowledged one, so that no revision a client has seen comes
+//!   back with different contents.
+//! - `salvage.A2`: replaced files keep their contents under a name that ends in `.lost`.
 
 use std::fmt;
 use std::io::Read as _;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use super::contents::{io_error, revisions};
 use super::error::OpenError;
 use super::files::Files;
-use super::frame::{Form, HEADER, crc32, read_file_header, read_header};
+use super::frame::{FileKind, HEADER, crc32, read_file_header, read_header};
 use super::log::Log;
 use super::mark;
 use super::record::{self, Record};
@@ -27,21 +27,21 @@ use super::tear::find_mark;
 use super::{LOG, SNAPSHOT, log_name, revision_in, snapshot, snapshot_name};
 use crate::store::Revision;
 
-/// What a directory had lost when it was opened.
+/// The acknowledged changes that a directory had lost when it was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
-    /// Why the directory was refused.
+    /// The reason that the directory was refused.
     pub reason: String,
-    /// The revision after which changes are counted: that of the newest snapshot.
+    /// Changes are counted after this revision, the one of the newest snapshot.
     pub after: Revision,
-    /// The newest revision that is known to have been acknowledged or written.
+    /// The newest revision known to have been acknowledged or written.
     pub acknowledged: Revision,
-    /// How many changes between these two revisions could not be read.
+    /// The number of changes between these revisions that could not be read.
     pub changes: u64,
-    /// How many objects of the snapshot could not be read; `None` if their number is unknown.
+    /// The number of objects of the snapshot that could not be read; `None` if unknown.
     pub objects: Option<u64>,
-    /// Whether the high-water mark could be read. If not, changes after the last one that was read may be lost too.
+    /// Whether the high-water mark could be read. If not, changes after the last readable one may be lost too.
     pub is_exact: bool,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for Loss {
     }
 }
 
-/// Opens a directory that was refused for a reason.
+/// Opens a directory that was refused for `reason`.
 pub(super) fn salvage(
     files: &Arc<dyn Files>,
     names: &[String],
@@ -75,10 +75,10 @@ pub(super) fn salvage(
     let mut found = Found::default();
     let objects = match base.zip(snapshot.as_deref()) {
         Some((base, bytes)) => missing_objects(base, bytes),
-        // Without a snapshot the logs begin with an empty store, or after a snapshot that is missing.
+        // Without a snapshot the logs start from an empty store, or from a missing snapshot.
         None => logs.first().is_none_or(|log| *log == Revision::FIRST).then_some(0),
     };
-    // Logs before the snapshot may still be there. They help only if the snapshot does not have everything.
+    // Logs from before the snapshot may still exist. They help only if the snapshot is incomplete.
     for log in logs.iter().filter(|log| objects != Some(0) && base.is_some_and(|base| **log < base)) {
         found.take(&contents(&**files, &log_name(*log))?, Revision::FIRST);
     }
@@ -97,14 +97,14 @@ pub(super) fn salvage(
     let is_exact = mark.is_some();
     let loss = Loss { reason: reason.to_string(), after, acknowledged, changes, objects, is_exact };
 
-    let revision = Revision::new(acknowledged.get().saturating_add(1)); // A1
+    let revision = Revision::new(acknowledged.get().saturating_add(1)); // salvage.A1
     let failed = |source| OpenError::Io { path: files.path(""), source };
     let mut state = found.state;
     state.revision = revision;
     snapshot::create(&**files, revision, &state.objects.live()).map_err(failed)?;
     let log = Log::create(files, revision).map_err(failed)?;
     for name in names.iter().filter(|name| is_ours(name)) {
-        files.rename(name, &format!("{name}.lost")).map_err(failed)?; // A2
+        files.rename(name, &format!("{name}.lost")).map_err(failed)?; // salvage.A2
     }
     files.sync().map_err(failed)?;
     let recovery = Recovery { objects: state.count(), revision, cut: None, loss: Some(loss) };
@@ -122,9 +122,10 @@ fn contents(files: &dyn Files, name: &str) -> Result<Vec<u8>, OpenError> {
     Ok(bytes)
 }
 
-/// How many objects of a snapshot cannot be read; `None` if their number is unknown, or it is another snapshot.
+/// Returns the number of objects of a snapshot that cannot be read; `None` if unknown, or if this is another
+/// snapshot.
 fn missing_objects(revision: Revision, bytes: &[u8]) -> Option<u64> {
-    read_file_header(Form::Snapshot, bytes).ok().filter(|found| *found == revision)?;
+    read_file_header(FileKind::Snapshot, bytes).ok().filter(|found| *found == revision)?;
     let (mut puts, mut end) = (0, None);
     for payload in payloads(bytes) {
         match record::read(payload) {
@@ -136,12 +137,12 @@ fn missing_objects(revision: Revision, bytes: &[u8]) -> Option<u64> {
     end.map(|end: u64| end.saturating_sub(puts))
 }
 
-/// What was found in the files so far.
+/// The records found in the files so far.
 struct Found {
     state: Replay,
     /// The highest revision of a record.
     newest: Revision,
-    /// How many changes were taken.
+    /// The number of changes applied.
     changes: u64,
 }
 
@@ -152,7 +153,7 @@ impl Default for Found {
 }
 
 impl Found {
-    /// Takes all records of a file that can be read and are newer than a revision.
+    /// Applies the readable records of a file that are newer than a revision.
     fn take(&mut self, bytes: &[u8], after: Revision) {
         for payload in payloads(bytes) {
             let Ok(record) = record::read(payload) else { continue };
@@ -162,7 +163,7 @@ impl Found {
                 Record::End { .. } => continue,
             };
             if revision <= after {
-                continue; // it belongs to an older file, and is in the snapshot
+                continue; // from an older file, and already in the snapshot
             }
             // The tail in the mark repeats records of the log.
             self.changes += u64::from(revision > self.newest);
@@ -187,7 +188,7 @@ impl Found {
     }
 }
 
-/// The payloads of all records whose checksums match, wherever they are.
+/// Returns the payloads of all records whose checksums match, wherever they are.
 fn payloads(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = bytes;
     std::iter::from_fn(move || {

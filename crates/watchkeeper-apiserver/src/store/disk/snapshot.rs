@@ -1,59 +1,58 @@
-//! Snapshots: all objects in a file of their own, in place of the logs that say how they came to be.
+//! Snapshots: all objects in one file, replacing the logs that led to them.
 //!
-//! From: the [writer](super::writer), between two batches.
-//! To:   a thread that writes the state of that moment, which is shared and stays as it is, while the writer goes
-//!       on in a new log. The files that the snapshot replaces are removed once it is on disk.
+//! Input: the [writer](super::writer), between two batches.
+//! Output: a thread that writes the shared, immutable state of that moment while the writer continues in a new log.
+//! The files that the snapshot replaces are removed once it is on disk.
 //!
-//! A snapshot that fails is not missed: the logs have all that it would have had. It is tried again when they
-//! have grown.
+//! A failed snapshot loses nothing, since the logs still hold everything. It is retried after they have grown.
 
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::files::Files;
-use super::frame::{Form, HEADER, file_header, push};
+use super::frame::{FileKind, HEADER, file_header, push};
 use super::log::Log;
 use super::record::{end, put, put_length};
 use super::{LOG, SNAPSHOT, draft_name, revision_in, snapshot_name};
 use crate::store::memory::Snapshot;
 use crate::store::{Collection, MemoryStore, Revision, Stored};
 
-/// How many bytes are written at once.
+/// The number of bytes per write.
 const CHUNK: usize = 1 << 20;
 
-/// When the logs are too long: both must hold.
+/// A snapshot is due when the logs exceed both thresholds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Thresholds {
-    /// They have so many times the bytes of the objects.
+    /// The size of the logs relative to that of the objects.
     pub(super) factor: u64,
-    /// They have so many bytes.
+    /// The size of the logs in bytes.
     pub(super) least: u64,
 }
 
-/// A start reads about five times what it must at most, and a byte that is logged costs a quarter of one in snapshots;
-/// below 16 MiB neither is worth the trouble.
+/// A start reads at most about five times the necessary bytes, and each logged byte costs a quarter of a byte in
+/// snapshots; below 16 MiB neither matters.
 impl Default for Thresholds {
     fn default() -> Self {
         Self { factor: 4, least: 16 << 20 }
     }
 }
 
-/// How many bytes of a snapshot an object takes.
+/// Returns the number of bytes an object occupies in a snapshot.
 pub(super) fn kept_bytes(collection: &Collection, stored: &Stored) -> u64 {
     (HEADER + put_length(collection, stored)) as u64
 }
 
-/// Decides when a snapshot is due, and has it written.
+/// Decides when a snapshot is due, and starts it.
 #[derive(Debug)]
 pub(super) struct Snapshots {
     files: Arc<dyn Files>,
     thresholds: Thresholds,
-    /// What a snapshot would have.
+    /// The size of a snapshot of the current state, in bytes.
     live_bytes: u64,
-    /// What the logs have that no snapshot replaces.
+    /// The size of the logs that no snapshot replaces yet, in bytes.
     log_bytes: u64,
-    /// None is begun until the logs have more than this: after one that failed.
+    /// After a failure, no snapshot is started until the logs exceed this size in bytes.
     not_before: u64,
     running: Option<Running>,
 }
@@ -61,7 +60,7 @@ pub(super) struct Snapshots {
 #[derive(Debug)]
 struct Running {
     thread: JoinHandle<io::Result<()>>,
-    /// How many bytes of the logs it replaces.
+    /// The number of log bytes it replaces.
     replaces: u64,
 }
 
@@ -75,30 +74,30 @@ impl Snapshots {
         Self { files, thresholds, live_bytes, log_bytes, not_before: 0, running: None }
     }
 
-    /// Takes note of what was logged, and of what the objects take more or less by it.
-    pub(super) fn logged(&mut self, bytes: usize, added: u64, removed: u64) {
+    /// Records the bytes logged, and the change in the size of the objects.
+    pub(super) fn record(&mut self, bytes: usize, added: u64, removed: u64) {
         self.log_bytes += bytes as u64;
         self.live_bytes = (self.live_bytes + added).saturating_sub(removed);
     }
 
-    /// Begins a snapshot and a new log, if it is time. All that is in memory is in the logs, and nobody writes.
+    /// Starts a snapshot and a new log if one is due. The caller is the only writer, and memory and logs agree.
     pub(super) fn turn(&mut self, memory: &MemoryStore, log: &mut Log) {
         if let Some(running) = self.running.take_if(|running| running.thread.is_finished()) {
-            self.ended(running);
+            self.join(running);
         }
         let due = self.thresholds.least.max(self.live_bytes.saturating_mul(self.thresholds.factor));
         if self.running.is_some() || self.log_bytes <= due.max(self.not_before) {
             return;
         }
         if let Err(error) = self.begin(memory, log) {
-            self.failed(&error);
+            self.defer(&error);
         }
     }
 
-    /// Waits for a snapshot that is being written.
+    /// Waits for the snapshot in progress, if any.
     pub(super) fn finish(&mut self) {
         if let Some(running) = self.running.take() {
-            self.ended(running);
+            self.join(running);
         }
     }
 
@@ -113,24 +112,24 @@ impl Snapshots {
         Ok(())
     }
 
-    fn ended(&mut self, running: Running) {
+    fn join(&mut self, running: Running) {
         match running.thread.join() {
             Ok(Ok(())) => {
                 self.log_bytes -= running.replaces;
                 self.not_before = 0;
             }
-            Ok(Err(error)) => self.failed(&error),
-            Err(_panicked) => self.failed(&io::Error::other("the thread that writes it has panicked")),
+            Ok(Err(error)) => self.defer(&error),
+            Err(_panicked) => self.defer(&io::Error::other("the snapshot thread panicked")),
         }
     }
 
-    fn failed(&mut self, error: &io::Error) {
-        tracing::warn!(%error, directory = %self.files.path("").display(), "cannot write a snapshot of the store");
+    fn defer(&mut self, error: &io::Error) {
+        tracing::warn!(%error, directory = %self.files.path("").display(), "failed to write a snapshot of the store; retrying when the log has grown");
         self.not_before = self.log_bytes + self.thresholds.least.max(self.live_bytes);
     }
 }
 
-/// Writes all objects at a revision, and removes what that replaces.
+/// Writes all objects at a revision, and removes the files that this replaces.
 fn write(files: &dyn Files, revision: Revision, live: &[(Collection, Snapshot)]) -> io::Result<()> {
     create(files, revision, live)?;
     for name in files.list()? {
@@ -151,7 +150,7 @@ pub(super) fn create(
     let name = snapshot_name(revision);
     let draft = draft_name(&name);
     let written = fill(files, &draft, revision, live).and_then(|()| {
-        files.rename(&draft, &name)?; // D5
+        files.rename(&draft, &name)?; // disk.D5
         files.sync()
     });
     if written.is_err() {
@@ -167,7 +166,7 @@ fn fill(
     live: &[(Collection, Snapshot)],
 ) -> io::Result<()> {
     let mut file = files.create(name)?;
-    let mut bytes = file_header(Form::Snapshot, revision);
+    let mut bytes = file_header(FileKind::Snapshot, revision);
     let mut objects = 0;
     for (collection, live) in live {
         for stored in live.objects() {

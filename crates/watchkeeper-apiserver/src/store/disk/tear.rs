@@ -1,23 +1,24 @@
-//! Tears: whether a record that cannot be read was cut short by a crash, or was whole and has changed.
+//! Tears: decides whether an unreadable record was interrupted by a crash, or was complete and has changed.
 //!
-//! A record that nobody was told of may be cut off; one that was on disk may not. What a crash leaves of a
-//! write is a part of it: the file ends too early, or some sectors were not written and read as zeros. A
-//! record has no such sector of its own, because it begins with a mark and ends with a byte of a name or of JSON,
-//! and neither of these has zeros.
+//! A record that was never acknowledged may be cut off; one that was on disk may not. A crash leaves part of a write:
+//! the file ends early, or some sectors were not written and read as zeros. A complete record never contains a zero
+//! sector of its own, because it begins with a mark and ends with a byte of a name or of JSON, and neither contains
+//! zeros.
 //!
-//! - W1: a record is torn only if it is the last of the file or no later one was written after it was on disk.
-//! - W2: a bit that has changed never makes a torn record of a whole one.
+//! Invariants:
+//! - `tear.W1`: a record is torn only if it is the last in the file or no later one was written after it was on disk.
+//! - `tear.W2`: a flipped bit never makes a complete record look torn.
 
 use super::frame::{HEADER, MARK, crc32, read_header};
 
-/// What a disk writes wholly or not at all.
+/// The unit that a disk writes atomically, in bytes.
 const SECTOR: u64 = 512;
 
-/// What is wrong with the bytes of a file from `at` on, which do not begin with a record that can be read; `None` if
-/// that record is torn.
+/// Describes the damage in the bytes of a file from `at` on, which do not begin with a readable record; returns
+/// `None` if that record is torn.
 pub(super) fn judge(rest: &[u8], at: u64) -> Option<&'static str> {
     if was_synced(rest, at) {
-        return Some("the record there cannot be read, and there are records after it"); // W1
+        return Some("the record is unreadable, but more records follow"); // tear.W1
     }
     let header = read_header(rest);
     let is_short = match header {
@@ -28,14 +29,10 @@ pub(super) fn judge(rest: &[u8], at: u64) -> Option<&'static str> {
     if is_short || has_empty_sector(rest, at, length) {
         return None;
     }
-    Some(if header.is_some() {
-        "the checksum of the record there does not match"
-    } else {
-        "no record begins there"
-    })
+    Some(if header.is_some() { "the checksum of the record does not match" } else { "not a record" })
 }
 
-/// Whether a later record says that the bytes at `at` were on disk before it was written (W1).
+/// Returns whether a later record proves that the bytes at `at` were on disk before it was written (`tear.W1`).
 fn was_synced(rest: &[u8], at: u64) -> bool {
     let mut from = 1;
     while let Some(found) = rest.get(from..).and_then(find_mark) {
@@ -57,7 +54,7 @@ pub(super) fn find_mark(bytes: &[u8]) -> Option<usize> {
     bytes.windows(MARK.len()).position(|window| window == MARK)
 }
 
-/// Whether one of the sectors that the first `length` bytes lie in was never written.
+/// Returns whether any of the sectors that hold the first `length` bytes was never written.
 fn has_empty_sector(rest: &[u8], at: u64, length: usize) -> bool {
     let mut start = 0;
     while start < length.min(rest.len()) {
@@ -110,12 +107,12 @@ mod tests {
         let first = frame(at, 1500);
         let mut file = [first.clone(), frame(at + first.len() as u64, 40)].concat();
         file[100..1100].fill(0);
-        assert!(judge(&file, at).is_some(), "W1");
+        assert!(judge(&file, at).is_some(), "tear.W1");
     }
 
     proptest! {
         #[test]
-        fn a_bit_that_has_changed_is_damage(
+        fn a_flipped_bit_is_damage(
             at in 20..2000_u64, size in 1..1500_usize, more in prop::option::of(1..600_usize),
             place in any::<prop::sample::Index>(), bit in 0..8_u8,
         ) {
@@ -123,11 +120,11 @@ mod tests {
             let place = place.index(file.len());
             file[place] ^= 1 << bit;
             file.extend(more.map(|size| frame(20, size)).unwrap_or_default());
-            prop_assert!(judge(&file, at).is_some(), "W2");
+            prop_assert!(judge(&file, at).is_some(), "tear.W2");
         }
 
         #[test]
-        fn any_bytes_are_judged(rest in prop::collection::vec(prop_oneof![Just(0), Just(0xd7), any::<u8>()], 0..1200), at in any::<u32>()) {
+        fn any_bytes_can_be_judged(rest in prop::collection::vec(prop_oneof![Just(0), Just(0xd7), any::<u8>()], 0..1200), at in any::<u32>()) {
             judge(&rest, at.into());
         }
     }

@@ -1,10 +1,10 @@
-//! Writer: the one thread that changes anything.
+//! Writer: the single thread that makes changes.
 //!
-//! From: commands, which wait in a channel while a batch is being written.
-//! To:   the [log](super::log), one sync a batch; then memory; then whoever waits for the answer.
+//! Input: commands, which queue in a channel while a batch is being written.
+//! Output: the [log](super::log), one sync per batch; then memory; then the callers.
 //!
-//! Writers that come while a batch is being written share the next sync, and a lone writer waits for one sync a
-//! write. After a write that failed the writer tries every [`PROBE_EVERY`] whether the disk takes writes again.
+//! Commands that arrive while a batch is being written share the next sync; a lone writer pays one sync per write.
+//! After a failed write the writer checks every [`PROBE_EVERY`] whether the disk accepts writes again.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use watchkeeper_core::ObjectKey;
 
-use super::Trouble;
+use super::WriteHealth;
 use super::frame::push;
 use super::log::Log;
 use super::record;
@@ -26,32 +26,32 @@ use super::snapshot::{Snapshots, kept_bytes};
 use crate::store::memory::Change;
 use crate::store::{Collection, Expect, MemoryStore, Revision, Stored, Unversioned, WriteError};
 
-/// How many commands and how many bytes one sync is for, about.
+/// Approximate maximum of commands and of bytes per sync.
 const BATCH_COMMANDS: usize = 1024;
 const BATCH_BYTES: usize = 8 << 20;
 
-/// How often a disk that has failed is tried again, while nobody writes.
+/// The interval at which a failed disk is retried while no writes arrive.
 pub(super) const PROBE_EVERY: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 1000 });
-/// A failed batch is tried with this many bytes at most: a disk that takes them takes any single object.
+/// A retry writes at most this many bytes: a disk that accepts them accepts any single object.
 const PROBE_BYTES: usize = 2 << 20;
 
-/// A write, and where its answer goes.
+/// A write, and the channel for its result.
 #[derive(Debug)]
 pub(super) struct Command {
     pub(super) collection: Collection,
-    pub(super) asked: Asked,
-    /// When it was asked for, on the clock of the one who asks.
+    pub(super) operation: Operation,
+    /// The time of the request, on the caller's clock.
     pub(super) now: Instant,
     pub(super) answer: oneshot::Sender<Result<Arc<Stored>, WriteError>>,
 }
 
 #[derive(Debug)]
-pub(super) enum Asked {
+pub(super) enum Operation {
     Put { value: Unversioned, expect: Expect },
     Delete { key: ObjectKey, at: Option<Revision> },
 }
 
-impl Asked {
+impl Operation {
     fn key(&self) -> &ObjectKey {
         match self {
             Self::Put { value, .. } => value.key(),
@@ -59,7 +59,7 @@ impl Asked {
         }
     }
 
-    /// What is to happen, at the next revision; `None` where something else is stored than it expects.
+    /// Decides the change at the next revision; returns `None` if the precondition fails.
     fn decide(&self, existing: Option<&Arc<Stored>>, revision: Revision) -> Option<Change> {
         match self {
             Self::Put { value, expect } => {
@@ -81,17 +81,17 @@ pub(super) struct Writer {
     memory: Arc<MemoryStore>,
     log: Log,
     snapshots: Snapshots,
-    trouble: Trouble,
-    /// How many bytes the last batch had that failed; `None` while writes succeed.
+    health: WriteHealth,
+    /// The size in bytes of the last failed batch; `None` while writes succeed.
     failed: Option<usize>,
 }
 
 impl Writer {
-    pub(super) fn new(memory: Arc<MemoryStore>, log: Log, snapshots: Snapshots, trouble: Trouble) -> Self {
-        Self { memory, log, snapshots, trouble, failed: None }
+    pub(super) fn new(memory: Arc<MemoryStore>, log: Log, snapshots: Snapshots, health: WriteHealth) -> Self {
+        Self { memory, log, snapshots, health, failed: None }
     }
 
-    /// Writes until nobody can send any more.
+    /// Writes until all senders are dropped.
     pub(super) fn run(mut self, mut commands: mpsc::Receiver<Command>) {
         self.snapshots.turn(&self.memory, &mut self.log);
         while let Some(first) = self.wait(&mut commands) {
@@ -114,30 +114,29 @@ impl Writer {
                 return command;
             }
             let probed = self.log.probe(bytes.min(PROBE_BYTES));
-            self.attempted(bytes, probed);
+            self.record_attempt(bytes, probed);
         }
         commands.blocking_recv()
     }
 
-    /// Takes note of how an attempt to write went, and returns why it failed.
-    fn attempted(&mut self, bytes: usize, outcome: io::Result<()>) -> Option<String> {
+    /// Records the outcome of an attempt to write, and returns the error.
+    fn record_attempt(&mut self, bytes: usize, outcome: io::Result<()>) -> Option<String> {
         let failure = outcome.err().map(|error| format!("{}: {error}", self.log.name()));
         self.failed = failure.is_some().then_some(bytes);
-        self.trouble.set(failure.as_deref());
+        self.health.set(failure.as_deref());
         failure
     }
 
     fn commit(&mut self, batch: Batch) {
         let Batch { revision, records, added, removed, staged, pending, .. } = batch;
-        let failure = match records.is_empty() {
-            true => None, // nobody's expectation was met
-            false => {
-                let outcome = self.log.commit(&records, revision);
-                self.attempted(records.len(), outcome)
-            }
+        let failure = if records.is_empty() {
+            None // every command was a conflict
+        } else {
+            let outcome = self.log.commit(&records, revision);
+            self.record_attempt(records.len(), outcome)
         };
         if failure.is_none() {
-            self.snapshots.logged(records.len(), added, removed);
+            self.snapshots.record(records.len(), added, removed);
         }
         drop(pending);
         let answers: Vec<_> = staged
@@ -149,7 +148,7 @@ impl Writer {
                 }
                 (_, Some(failure)) => (answer, Err(WriteError::NotDurable(failure.clone().into()))),
                 (Outcome::Change { collection, change, now }, None) => {
-                    (answer, Ok(self.memory.apply(&collection, change, now))) // D1
+                    (answer, Ok(self.memory.apply(&collection, change, now))) // disk.D1
                 }
             })
             .collect();
@@ -159,7 +158,7 @@ impl Writer {
     }
 }
 
-/// The next command, if it comes within this time; `None` once nobody can send any more.
+/// Waits for the next command for at most `time`; returns `None` once all senders are dropped.
 fn receive_within(time: Duration, commands: &mut mpsc::Receiver<Command>) -> Poll<Option<Command>> {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut received = pin!(commands.recv());
@@ -186,15 +185,15 @@ impl Wake for Unpark {
 
 /// Writes that share a sync.
 struct Batch {
-    /// Of the last change.
+    /// The revision of the last change.
     revision: Revision,
     synced: u64,
     records: Vec<u8>,
-    /// What the objects take more and less by these changes.
+    /// The bytes by which these changes grow and shrink a snapshot.
     added: u64,
     removed: u64,
     staged: Vec<Staged>,
-    /// D2: what the keys will have that these changes are about.
+    /// `disk.D2`: the states that these changes will leave, by key.
     pending: HashMap<(Collection, ObjectKey), Option<Arc<Stored>>>,
 }
 
@@ -209,7 +208,7 @@ enum Outcome {
         change: Change,
         now: Instant,
     },
-    /// `is_known` where `current` is on disk already, whatever becomes of this batch.
+    /// `is_known` if `current` is already on disk, whatever happens to this batch.
     Conflict {
         current: Option<Arc<Stored>>,
         is_known: bool,
@@ -226,15 +225,15 @@ impl Batch {
         self.staged.len() >= BATCH_COMMANDS || self.records.len() >= BATCH_BYTES
     }
 
-    /// Decides a command on what all before it leave (D2).
+    /// Decides a command on the state that all commands before it leave (`disk.D2`).
     fn stage(&mut self, memory: &MemoryStore, command: Command) {
-        let Command { collection, asked, now, answer } = command;
-        let place = (collection, asked.key().clone());
+        let Command { collection, operation, now, answer } = command;
+        let place = (collection, operation.key().clone());
         let pending = self.pending.get(&place);
         let is_known = pending.is_none();
         let existing = pending.cloned().unwrap_or_else(|| memory.newest_of(&place.0, &place.1));
         let revision = Revision::new(self.revision.get() + 1);
-        let Some(change) = asked.decide(existing.as_ref(), revision) else {
+        let Some(change) = operation.decide(existing.as_ref(), revision) else {
             let outcome = Outcome::Conflict { current: existing, is_known };
             return self.staged.push(Staged { answer, outcome });
         };

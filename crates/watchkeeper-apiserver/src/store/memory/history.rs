@@ -1,12 +1,12 @@
-//! History: the newest events of a collection, in a ring that watchers read with a cursor.
+//! History: the newest events of a collection, in a ring buffer that watchers read with a cursor.
 //!
-//! - R1: every event of the collection after `floor` is here, in the order of revisions, and none up to
-//!   it. So a state at `floor` or later can be reached by undoing, and a watch from there misses
-//!   nothing.
-//! - R2: the event at place `n` has sequence number `base + n`, and keeps it: a cursor is a sequence
-//!   number, and has lagged exactly if it is less than `base`.
-//! - R3: count and bytes are within their limits after each push (but one event is always kept). Age
-//!   is caught up with by at most [`AGED_A_PUSH`] events a push, and wholly by a trim.
+//! Invariants:
+//! - `history.R1`: the ring holds every event of the collection after `floor`, in revision order, and none up to it.
+//!   So the state at `floor` or later can be reached by undoing events, and a watch from there misses nothing.
+//! - `history.R2`: the event at index `n` has sequence number `base + n` for life. A cursor is a sequence number, and
+//!   has lagged exactly if it is less than `base`.
+//! - `history.R3`: count and bytes are within their limits after each push (one event is always kept). Expired events
+//!   are dropped at most [`AGED_A_PUSH`] per push, and all of them by a trim.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,34 +16,34 @@ use tokio::time::Instant;
 
 use crate::store::{Event, Revision};
 
-/// How many events are taken from the ring while it is locked.
+/// The maximum number of events read or dropped per lock acquisition.
 pub(super) const BATCH: usize = 1024;
-/// How many events beyond the age a push drops: more than one, so that it gets ahead.
+/// Expired events dropped per push: more than one, so that dropping outpaces pushing.
 const AGED_A_PUSH: usize = 16;
-/// How many of the newest events keep what watchers have made of them.
+/// The number of newest events that keep their cached encodings.
 const HOT: usize = 1024;
-/// How long any event keeps it when the history is trimmed: by then all watchers that keep up have
-/// shown it.
+/// Events older than this lose their cached encodings when the history is trimmed: watchers that keep up have sent
+/// them by then.
 const COOL_AGE: Duration = Duration::from_secs(10);
 
-/// What a history may hold, for each collection. Whichever limit is reached first counts.
+/// Limits of the history of each collection. The first one reached applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistoryLimits {
-    /// How many events. One is always kept.
+    /// Maximum number of events. One is always kept.
     pub events: usize,
-    /// How many bytes of events and of states that only the history still knows.
+    /// Maximum size in bytes of the events and of the states that only the history keeps alive.
     pub bytes: usize,
-    /// How old an event may get.
+    /// Maximum age of an event.
     pub age: Duration,
 }
 
 impl HistoryLimits {
-    /// Events of a collection: as many as the watch cache of kube-apiserver at its largest.
+    /// Default maximum of events per collection: the largest size of kube-apiserver's watch cache.
     pub const EVENTS: usize = 102_400;
-    /// Bytes of a collection: 16,000 updates of a pod of 8 KB.
+    /// Default maximum of bytes per collection: 16,000 updates of an 8 KB pod.
     pub const BYTES: usize = 128 << 20;
-    /// Five minutes: how often kube-apiserver has etcd compacted, and more than a client takes for
-    /// the next page or to watch again.
+    /// Default maximum age: five minutes, the compaction interval of kube-apiserver, and longer than a client takes
+    /// to request the next page or to reopen a watch.
     pub const AGE: Duration = Duration::from_secs(300);
 }
 
@@ -54,7 +54,7 @@ impl Default for HistoryLimits {
     }
 }
 
-/// What was dropped, to be freed once the lock is released.
+/// Dropped events, to be freed after the lock is released.
 #[must_use = "free it after the lock"]
 #[derive(Debug, Default)]
 pub(super) struct Dropped(#[expect(dead_code, reason = "held to be freed later")] Vec<Arc<Event>>);
@@ -70,9 +70,9 @@ struct Slot {
 pub(super) struct History {
     limits: HistoryLimits,
     slots: VecDeque<Slot>,
-    /// R2: the sequence number of the first slot.
+    /// history.R2: the sequence number of the first slot.
     base: u64,
-    /// R1.
+    /// `history.R1`.
     floor: Revision,
     bytes: usize,
 }
@@ -82,12 +82,12 @@ impl History {
         Self { limits, slots: VecDeque::new(), base: 0, floor, bytes: 0 }
     }
 
-    /// The oldest revision that can be read at or watched from.
+    /// Returns the oldest revision that can be read or watched from.
     pub(super) fn floor(&self) -> Revision {
         self.floor
     }
 
-    /// The sequence number of the next event.
+    /// Returns the sequence number of the next event.
     pub(super) fn end(&self) -> u64 {
         self.base + self.slots.len() as u64
     }
@@ -97,9 +97,9 @@ impl History {
         self.slots.len()
     }
 
-    /// The sequence number of the first event after a revision.
+    /// Returns the sequence number of the first event after a revision.
     pub(super) fn first_after(&self, revision: Revision) -> u64 {
-        // Nearly always the end: whoever watches has just listed.
+        // Nearly always the end: a watcher has just listed.
         let newer = |slot: &Slot| slot.event.revision() > revision;
         match self.slots.back() {
             Some(last) if newer(last) => self.base + self.slots.partition_point(|slot| !newer(slot)) as u64,
@@ -107,7 +107,8 @@ impl History {
         }
     }
 
-    /// At most [`BATCH`] events from a sequence number on; `None` if some of them are gone (R2).
+    /// Returns at most [`BATCH`] events from a sequence number on, or `None` if some of them have been dropped
+    /// (`history.R2`).
     pub(super) fn from(&self, sequence: u64) -> Option<impl Iterator<Item = &Arc<Event>>> {
         let skip = usize::try_from(sequence.checked_sub(self.base)?).ok()?.min(self.slots.len());
         Some(self.slots.range(skip..).take(BATCH).map(|slot| &slot.event))
@@ -115,7 +116,10 @@ impl History {
 
     /// Appends the newest event.
     pub(super) fn push(&mut self, event: Arc<Event>, now: Instant) -> Dropped {
-        debug_assert!(self.slots.back().is_none_or(|last| last.event.revision() < event.revision()), "R1");
+        debug_assert!(
+            self.slots.back().is_none_or(|last| last.event.revision() < event.revision()),
+            "history.R1"
+        );
         let bytes = event.history_bytes();
         self.bytes += bytes;
         self.slots.push_back(Slot { time: now, bytes, event });
@@ -135,7 +139,7 @@ impl History {
         Dropped(dropped)
     }
 
-    /// Drops at most [`BATCH`] events that are too old, and says whether there are none left.
+    /// Drops at most [`BATCH`] expired events, and returns whether none are left.
     pub(super) fn trim(&mut self, now: Instant) -> (Dropped, bool) {
         let mut dropped = Vec::new();
         while dropped.len() < BATCH && self.is_aged(now) {
@@ -145,8 +149,8 @@ impl History {
         (Dropped(dropped), done)
     }
 
-    /// Cools at most [`BATCH`] events from a sequence number on, and returns the number to go on
-    /// with: none where all that follows is younger than [`COOL_AGE`].
+    /// Drops the encodings of at most [`BATCH`] events from a sequence number on. Returns the number to continue
+    /// from, or `None` once the remaining events are younger than [`COOL_AGE`].
     pub(super) fn cool_from(&mut self, sequence: u64, now: Instant) -> (Dropped, Option<u64>) {
         let first = usize::try_from(sequence.saturating_sub(self.base)).unwrap_or(usize::MAX);
         let last = first.saturating_add(BATCH).min(self.slots.len());
@@ -161,7 +165,7 @@ impl History {
         (Dropped(cooled), (next < self.end()).then_some(next))
     }
 
-    /// Drops all events up to a revision, at most [`BATCH`] of them, and says whether none is left.
+    /// Drops at most [`BATCH`] events up to a revision, and returns whether none are left.
     pub(super) fn compact(&mut self, revision: Revision) -> (Dropped, bool) {
         let is_before = |slot: &Slot| slot.event.revision() <= revision;
         let mut dropped = Vec::new();
@@ -170,7 +174,7 @@ impl History {
         }
         let done = !self.slots.front().is_some_and(is_before);
         if done {
-            self.floor = self.floor.max(revision); // R1
+            self.floor = self.floor.max(revision); // history.R1
         }
         (Dropped(dropped), done)
     }
@@ -179,20 +183,19 @@ impl History {
         let slot = self.slots.pop_front()?;
         self.base += 1;
         self.bytes -= slot.bytes;
-        self.floor = self.floor.max(slot.event.revision()); // R1
+        self.floor = self.floor.max(slot.event.revision()); // history.R1
         Some(slot.event)
     }
 
     fn is_over(&self) -> bool {
-        self.slots.len() > 1 && (self.slots.len() > self.limits.events || self.bytes > self.limits.bytes) // R3
+        self.slots.len() > 1 && (self.slots.len() > self.limits.events || self.bytes > self.limits.bytes) // history.R3
     }
 
     fn is_aged(&self, now: Instant) -> bool {
         self.slots.front().is_some_and(|slot| now.saturating_duration_since(slot.time) > self.limits.age)
     }
 
-    /// Replaces an event by one without encodings, and returns the hot one: watchers that still show it
-    /// keep it.
+    /// Replaces an event by a copy without encodings, and returns the original, which watchers may still be sending.
     fn cool(&mut self, place: usize) -> Option<Arc<Event>> {
         let slot = self.slots.get_mut(place)?;
         let cold = slot.event.cooled()?;

@@ -1,35 +1,34 @@
-//! Memory store: everything in memory, nothing in the background.
+//! Memory store: keeps everything in memory and runs nothing in the background.
 //!
-//! From: the verbs of [`Store`].
-//! To:   whoever awaits them; [`MemoryWatch`] for those who watch.
+//! Input: the methods of [`Store`].
+//! Output: their results, and a [`MemoryWatch`] per watcher.
 //!
-//! Each collection is a [`Shelf`]: the live objects, the history, one lock. The revision counter is
-//! shared by all shelves and is advanced under the lock of the shelf that changes.
+//! Each collection is a [`CollectionStore`]: live objects, history, one lock. All collections share the revision counter, which
+//! advances under the lock of the collection that changes.
 //!
-//! **Live objects** are a sorted map in chunks, shared by pointer (see [`snapshot`]). A list copies one
-//! pointer under the lock and reads without it; a write copies a chunk only if a list still holds
-//! it. Against a plain map that is read under the lock, a list of 20,000 objects does not keep a
-//! writer waiting; against a fully persistent tree, a lookup is two binary searches.
+//! **Live objects** are a sorted map of chunks shared by pointer (see [`snapshot`]). A list copies one pointer under
+//! the lock and reads without it; a write copies a chunk only while a list still holds it. Unlike with a plain map, a
+//! list of 20,000 objects does not block writers; unlike with a fully persistent tree, a lookup is two binary
+//! searches.
 //!
-//! **Old revisions** are not kept as maps. The state at a revision is the newest state with the
-//! changes since then undone, which the history can do exactly, as each event holds what it
-//! replaced. Pages do not pay this: a state that was cut off by a limit is remembered, up to
-//! [`shelf::REMEMBERED`] of them, until the history has passed it.
+//! **Old revisions** are not kept as maps. The state at a revision is the newest state with the later changes undone;
+//! this is exact because each event holds the state it replaced. Paging avoids the cost: up to [`collection_store::REMEMBERED`]
+//! states that a limit cut off are kept until the history has moved past them.
 //!
-//! **Watchers** read the history itself. A watcher is a cursor and no queue, so that a thousand cost the
-//! writer a thousand wakings and nothing else, and a slow one loses its place and not ours.
+//! **Watchers** read the history directly. A watcher is a cursor without a queue: a thousand watchers cost the writer
+//! a thousand wakeups and nothing else, and a slow watcher loses its own position without delaying anybody.
 //!
-//! - M1: a revision is allocated while the lock of its shelf is held, and its change is there when the
-//!   lock is released. So a reader of a shelf that sees revision n sees all of the shelf's changes
-//!   up to n.
-//! - M2: under a lock nothing is awaited or encoded, no caller's code runs, and the work is bounded:
-//!   one object, one chunk and its directory, or [`history::BATCH`] events (more only where a large
-//!   body pushes many small ones out of the history).
-//! - M3: the history of a shelf is within its limits after every write.
+//! Invariants:
+//! - `memory.M1`: a revision is allocated while the lock of its collection is held, and its change is visible when
+//!   the lock is released. So a reader that sees revision n sees all changes of the collection up to n.
+//! - `memory.M2`: under a lock nothing is awaited or encoded, no caller's code runs, and the work is bounded: one
+//!   object, one chunk and its directory, or [`history::BATCH`] events (more only if a large body pushes many small
+//!   events out of the history).
+//! - `memory.M3`: the history of a collection is within its limits after every write.
 
+mod collection_store;
 mod history;
 mod restore;
-mod shelf;
 mod snapshot;
 mod watch;
 
@@ -42,10 +41,10 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use watchkeeper_core::ObjectKey;
 
+pub(super) use collection_store::Change;
+use collection_store::CollectionStore;
 pub use history::HistoryLimits;
 pub(super) use restore::Restore;
-pub(super) use shelf::Change;
-use shelf::Shelf;
 pub(super) use snapshot::Snapshot;
 use watch::MemoryWatch;
 
@@ -54,25 +53,25 @@ use super::{
     Unversioned, WatchError, WatchQuery, WriteError,
 };
 
-/// A store in memory.
+/// A store that keeps everything in memory.
 ///
-/// Time is tokio's, so that a test with a paused clock drives it.
+/// Uses tokio's clock, so a test can pause it.
 #[derive(Debug)]
 pub struct MemoryStore {
     limits: HistoryLimits,
     counter: Arc<Counter>,
-    /// Taken before the lock of a shelf, never while one is held.
-    shelves: RwLock<Shelves>,
+    /// Locked before a collection's lock, never while one is held.
+    collections: RwLock<Collections>,
 }
 
 #[derive(Debug)]
-struct Shelves {
-    by_collection: HashMap<Collection, Arc<Shelf>>,
-    /// New shelves begin here: a collection that was never written has no older state either.
+struct Collections {
+    by_collection: HashMap<Collection, Arc<CollectionStore>>,
+    /// The floor of new collections: one that was never written has no older state either.
     compacted: Revision,
 }
 
-/// The revision of the newest change (T1), and who waits for it to grow.
+/// The revision of the newest change (`store.T1`), and a notification for waiters when it grows.
 #[derive(Debug)]
 struct Counter {
     newest: AtomicU64,
@@ -80,20 +79,21 @@ struct Counter {
 }
 
 impl Counter {
-    /// The newest revision.
+    /// Returns the newest revision.
     fn newest(&self) -> Revision {
         Revision::new(self.newest.load(Ordering::SeqCst))
     }
 
-    /// The revision of the change that is being made. M1: the shelf is locked.
+    /// Allocates the revision of the change in progress. `memory.M1`: the collection is locked.
     fn allocate(&self) -> Revision {
         Revision::new(self.newest.fetch_add(1, Ordering::SeqCst) + 1)
     }
 
-    /// The change that is being made has this revision, which is the next. M1: the shelf is locked.
+    /// Sets the revision of the change in progress, which must be the next one. `memory.M1`: the collection is
+    /// locked.
     fn advance(&self, revision: Revision) {
         let before = self.newest.swap(revision.get(), Ordering::SeqCst);
-        debug_assert_eq!(before + 1, revision.get(), "T1");
+        debug_assert_eq!(before + 1, revision.get(), "store.T1");
     }
 }
 
@@ -104,64 +104,65 @@ impl Default for MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store at [`Revision::FIRST`].
+    /// Creates an empty store at [`Revision::FIRST`].
     pub fn new(limits: HistoryLimits) -> Self {
         Self::beginning_at(limits, Revision::FIRST)
     }
 
     fn beginning_at(limits: HistoryLimits, revision: Revision) -> Self {
         let counter = Counter { newest: AtomicU64::new(revision.get()), grown: Notify::new() };
-        let shelves = Shelves { by_collection: HashMap::new(), compacted: revision };
-        Self { limits, counter: Arc::new(counter), shelves: RwLock::new(shelves) }
+        let collections = Collections { by_collection: HashMap::new(), compacted: revision };
+        Self { limits, counter: Arc::new(counter), collections: RwLock::new(collections) }
     }
 
-    /// Makes a change that has been decided on what is here, at the next revision: for a store that writes
-    /// elsewhere first and is the only writer. Returns what the write returns.
+    /// Applies a change that was decided on the current state, at the next revision: for a store that persists
+    /// changes first and is the only writer. Returns what the write returns.
     pub(super) fn apply(&self, collection: &Collection, change: Change, now: Instant) -> Arc<Stored> {
-        self.shelf(collection).apply(change, now)
+        self.collection_store(collection).apply(change, now)
     }
 
-    /// What is stored under a key.
+    /// Returns the object stored under a key.
     pub(super) fn newest_of(&self, collection: &Collection, key: &ObjectKey) -> Option<Arc<Stored>> {
-        self.shelf(collection).get(key)
+        self.collection_store(collection).get(key)
     }
 
-    /// The revision of the newest change.
+    /// Returns the revision of the newest change.
     pub(super) fn newest(&self) -> Revision {
         self.counter.newest()
     }
 
-    /// All live objects. They are of one revision where nobody writes meanwhile.
+    /// Returns all live objects. They are at one revision only if no write is in progress.
     pub(super) fn live(&self) -> Vec<(Collection, Snapshot)> {
-        let shelves: Vec<_> = self
-            .shelves
+        let collections: Vec<_> = self
+            .collections
             .read()
             .by_collection
             .iter()
-            .map(|(name, shelf)| (name.clone(), shelf.clone()))
+            .map(|(name, collection_store)| (name.clone(), collection_store.clone()))
             .collect();
-        shelves.into_iter().map(|(name, shelf)| (name, shelf.live())).collect()
+        collections.into_iter().map(|(name, collection_store)| (name, collection_store.live())).collect()
     }
 
-    /// Forgets what is too old, and the encodings that nobody is likely to ask for again. Writes do
-    /// this for their own collection, a little each; call it about once a minute for the rest. It
-    /// holds a lock only for short steps.
+    /// Drops expired events, and encodings that are unlikely to be needed again. Each write does a little of this for
+    /// its own collection; call it about once a minute for the others. Locks are held only for short steps.
     pub fn trim(&self) {
         let now = Instant::now();
-        let shelves: Vec<_> = self.shelves.read().by_collection.values().cloned().collect();
-        for shelf in shelves {
-            shelf.trim(now);
+        let collections: Vec<_> = self.collections.read().by_collection.values().cloned().collect();
+        for collection_store in collections {
+            collection_store.trim(now);
         }
     }
 
-    fn shelf(&self, collection: &Collection) -> Arc<Shelf> {
-        if let Some(shelf) = self.shelves.read().by_collection.get(collection) {
-            return shelf.clone();
+    fn collection_store(&self, collection: &Collection) -> Arc<CollectionStore> {
+        if let Some(collection_store) = self.collections.read().by_collection.get(collection) {
+            return collection_store.clone();
         }
-        let mut shelves = self.shelves.write();
-        let compacted = shelves.compacted;
-        let new = || Arc::new(Shelf::new(self.limits, compacted, Snapshot::default(), self.counter.clone()));
-        shelves.by_collection.entry(collection.clone()).or_insert_with(new).clone()
+        let mut collections = self.collections.write();
+        let compacted = collections.compacted;
+        let new = || {
+            Arc::new(CollectionStore::new(self.limits, compacted, Snapshot::default(), self.counter.clone()))
+        };
+        collections.by_collection.entry(collection.clone()).or_insert_with(new).clone()
     }
 
     fn compact_now(&self, revision: Revision) -> Result<(), ReadError> {
@@ -169,26 +170,26 @@ impl MemoryStore {
         if revision > current {
             return Err(ReadError::Future { asked: revision, current });
         }
-        let mut shelves = self.shelves.write();
-        shelves.compacted = shelves.compacted.max(revision);
-        let all: Vec<_> = shelves.by_collection.values().cloned().collect();
-        drop(shelves); // a shelf made from here on begins at the new floor
-        for shelf in all {
-            shelf.compact(revision);
+        let mut collections = self.collections.write();
+        collections.compacted = collections.compacted.max(revision);
+        let all: Vec<_> = collections.by_collection.values().cloned().collect();
+        drop(collections); // collections created from here on begin at the new floor
+        for collection_store in all {
+            collection_store.compact(revision);
         }
         Ok(())
     }
 
-    /// How many events the history of a collection holds.
+    /// Returns the number of events in the history of a collection.
     #[cfg(test)]
     pub(super) fn history_len(&self, collection: &Collection) -> usize {
-        self.shelf(collection).history_len()
+        self.collection_store(collection).history_len()
     }
 
-    /// How many states of a collection are remembered for paging.
+    /// Returns the number of states of a collection kept for paging.
     #[cfg(test)]
     pub(super) fn remembered(&self, collection: &Collection) -> usize {
-        self.shelf(collection).remembered()
+        self.collection_store(collection).remembered()
     }
 }
 
@@ -198,11 +199,11 @@ impl Store for MemoryStore {
         collection: &'a Collection,
         key: &'a ObjectKey,
     ) -> StoreFuture<'a, Result<Option<Arc<Stored>>, ReadError>> {
-        Box::pin(async move { Ok(self.shelf(collection).get(key)) })
+        Box::pin(async move { Ok(self.collection_store(collection).get(key)) })
     }
 
     fn range(&self, query: RangeQuery) -> StoreFuture<'_, Result<Range, ReadError>> {
-        Box::pin(async move { self.shelf(&query.collection).range(&query) })
+        Box::pin(async move { self.collection_store(&query.collection).range(&query) })
     }
 
     fn put<'a>(
@@ -211,7 +212,7 @@ impl Store for MemoryStore {
         value: Unversioned,
         expect: Expect,
     ) -> StoreFuture<'a, Result<Arc<Stored>, WriteError>> {
-        Box::pin(async move { self.shelf(collection).put(&value, expect) })
+        Box::pin(async move { self.collection_store(collection).put(&value, expect) })
     }
 
     fn delete<'a>(
@@ -220,13 +221,13 @@ impl Store for MemoryStore {
         key: &'a ObjectKey,
         at: Option<Revision>,
     ) -> StoreFuture<'a, Result<Arc<Stored>, WriteError>> {
-        Box::pin(async move { self.shelf(collection).delete(key, at) })
+        Box::pin(async move { self.collection_store(collection).delete(key, at) })
     }
 
     fn watch(&self, query: WatchQuery) -> StoreFuture<'_, Result<BoxWatch, WatchError>> {
         Box::pin(async move {
-            let shelf = self.shelf(&query.collection);
-            let watch = MemoryWatch::open(shelf, query.namespace, query.after)?;
+            let collection_store = self.collection_store(&query.collection);
+            let watch = MemoryWatch::open(collection_store, query.namespace, query.after)?;
             Ok(Box::pin(watch) as BoxWatch)
         })
     }
@@ -242,7 +243,7 @@ impl Store for MemoryStore {
     fn wait_for(&self, revision: Revision) -> StoreFuture<'_, Result<Revision, ReadError>> {
         Box::pin(async move {
             loop {
-                let grown = self.counter.grown.notified(); // before the look, so that nothing is missed
+                let grown = self.counter.grown.notified(); // registered before the check, so that no change is missed
                 let newest = self.counter.newest();
                 if newest >= revision {
                     return Ok(newest);

@@ -1,7 +1,7 @@
-//! Restoring: the state that a store begins with, where it does not begin with nothing.
+//! Restoring a store: the state it starts with, if not empty.
 //!
-//! From: whoever has kept the objects, one at a time and in any order of keys.
-//! To:   a [`MemoryStore`] at their revision. What was before it has left the history.
+//! Input: recovered objects, one at a time and in any order.
+//! Output: a [`MemoryStore`] at their revision, whose history begins there.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use super::snapshot::Snapshot;
 use super::{HistoryLimits, MemoryStore};
 use crate::store::{Collection, Revision, Stored};
 
-/// The objects of a store that is not there yet.
+/// The objects of a store that is being restored.
 #[derive(Debug, Default)]
 pub(in crate::store) struct Restore {
     live: HashMap<Collection, Snapshot>,
 }
 
 impl Restore {
-    /// The object under a key.
+    /// Returns the object under a key.
     pub(in crate::store) fn get(&self, collection: &Collection, key: &ObjectKey) -> Option<&Arc<Stored>> {
         self.live.get(collection)?.get(key)
     }
 
-    /// Puts an object in its place, and returns what was there.
+    /// Inserts an object, and returns the one it replaced.
     pub(in crate::store) fn put(
         &mut self,
         collection: &Collection,
@@ -36,7 +36,7 @@ impl Restore {
         }
     }
 
-    /// Takes an object out.
+    /// Removes an object.
     pub(in crate::store) fn delete(
         &mut self,
         collection: &Collection,
@@ -45,25 +45,25 @@ impl Restore {
         self.live.get_mut(collection)?.remove(key)
     }
 
-    /// All objects, in the order of their keys within their collections.
+    /// Returns all objects, in key order within each collection.
     pub(in crate::store) fn objects(&self) -> impl Iterator<Item = (&Collection, Arc<Stored>)> {
         self.live
             .iter()
             .flat_map(|(collection, live)| live.objects().into_iter().map(move |stored| (collection, stored)))
     }
 
-    /// All objects, by collection. It shares them.
+    /// Returns all objects by collection, sharing them.
     pub(in crate::store) fn live(&self) -> Vec<(Collection, Snapshot)> {
         self.live.iter().map(|(collection, live)| (collection.clone(), live.clone())).collect()
     }
 
-    /// The store with these objects, none of which is newer than `revision`.
+    /// Creates the store with these objects, none of which may be newer than `revision`.
     pub(in crate::store) fn finish(self, limits: HistoryLimits, revision: Revision) -> MemoryStore {
         let mut store = MemoryStore::beginning_at(limits, revision);
-        let shelves = store.shelves.get_mut();
+        let collections = store.collections.get_mut();
         for (collection, live) in self.live {
-            let shelf = super::Shelf::new(limits, revision, live, store.counter.clone());
-            shelves.by_collection.insert(collection, Arc::new(shelf));
+            let collection_store = super::CollectionStore::new(limits, revision, live, store.counter.clone());
+            collections.by_collection.insert(collection, Arc::new(collection_store));
         }
         store
     }

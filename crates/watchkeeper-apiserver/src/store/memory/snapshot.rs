@@ -1,14 +1,14 @@
-//! Snapshots: a sorted map of objects that is copied by copying a pointer.
+//! Snapshots: a sorted map of objects that is cheap to copy.
 //!
-//! A directory of chunks, each of at most [`CHUNK`] objects in the order of the texts of their keys.
-//! Both levels are shared and are copied on the first write after a snapshot was taken: one chunk,
-//! and a directory of one pointer a chunk. Where nobody holds a snapshot nothing is copied.
+//! A directory of chunks, each with at most [`CHUNK`] objects in key order. Both levels are shared and copied on the
+//! first write after a snapshot was taken: one chunk, and a directory of one pointer per chunk. Without an
+//! outstanding snapshot nothing is copied.
 //!
-//! - C1: no chunk is empty; keys ascend within a chunk and from chunk to chunk.
+//! Invariants:
+//! - `snapshot.C1`: no chunk is empty; keys ascend within a chunk and from chunk to chunk.
 //!
-//! The order is that of bytes, as in etcd, and not that of [`ObjectKey`]: of the namespaces `a` and
-//! `a-b`, the second is listed first, because `-` is less than the slash after `a`. All keys of a
-//! namespace stand together either way.
+//! The order is by bytes, as in etcd, which differs from that of [`ObjectKey`]: namespace `a-b` sorts before `a`,
+//! because `-` is less than the slash after `a`. Either way the keys of a namespace are contiguous.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use watchkeeper_core::ObjectKey;
 
 use crate::store::Stored;
 
-/// Long enough that directories are short, short enough that a copy takes about a microsecond.
+/// Long enough to keep directories short, short enough that a copy takes about a microsecond.
 const CHUNK: usize = 128;
 
-/// A state of a collection.
+/// The state of a collection at one revision.
 #[derive(Debug, Clone, Default)]
 pub(in crate::store) struct Snapshot {
-    /// C1.
+    /// `snapshot.C1`.
     chunks: Arc<Vec<Arc<Chunk>>>,
 }
 
@@ -30,12 +30,12 @@ type Chunk = Vec<Entry>;
 
 #[derive(Debug, Clone)]
 struct Entry {
-    /// The key of `stored`, one step nearer.
+    /// The key of `stored`, copied to save an indirection.
     key: ObjectKey,
     stored: Arc<Stored>,
 }
 
-/// Where an object stands, or would: the first that is not less than a text.
+/// The position of the first object whose key is not less than a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Position {
     chunk: usize,
@@ -43,12 +43,12 @@ struct Position {
 }
 
 impl Snapshot {
-    /// The object with this key.
+    /// Returns the object with this key.
     pub(super) fn get(&self, key: &ObjectKey) -> Option<&Arc<Stored>> {
         self.find(key).map(|at| &self.chunks[at.chunk][at.entry].stored)
     }
 
-    /// Puts an object in its place, and returns what was there.
+    /// Inserts an object, and returns the one it replaced.
     pub(super) fn insert(&mut self, stored: Arc<Stored>) -> Option<Arc<Stored>> {
         let found = self.find(stored.key());
         let Position { mut chunk, mut entry } = found.unwrap_or_else(|| self.position(stored.key().as_str()));
@@ -59,7 +59,7 @@ impl Snapshot {
         }
         let new = Entry { key: stored.key().clone(), stored };
         if chunk == chunks.len() {
-            // Beyond the last key: at the end of the last chunk, or as the first of a new one.
+            // Beyond the last key: append to the last chunk, or start a new one.
             match chunks.last_mut() {
                 Some(last) if last.len() < CHUNK => Arc::make_mut(last).push(new),
                 _ => chunks.push(Arc::new(vec![new])),
@@ -77,13 +77,13 @@ impl Snapshot {
         None
     }
 
-    /// Takes an object out.
+    /// Removes an object.
     pub(super) fn remove(&mut self, key: &ObjectKey) -> Option<Arc<Stored>> {
         let at = self.find(key)?;
         let chunks = Arc::make_mut(&mut self.chunks);
         let removed = Arc::make_mut(&mut chunks[at.chunk]).remove(at.entry);
         if chunks[at.chunk].is_empty() {
-            chunks.remove(at.chunk); // C1
+            chunks.remove(at.chunk); // snapshot.C1
         } else if chunks.get(at.chunk + 1).is_some_and(|next| next.len() + chunks[at.chunk].len() < CHUNK / 2)
         {
             let next = chunks.remove(at.chunk + 1);
@@ -92,7 +92,7 @@ impl Snapshot {
         Some(removed.stored)
     }
 
-    /// The first `limit` objects from `from` on and before `to`, and how many there are after them.
+    /// Returns the first `limit` objects with keys from `from` up to but excluding `to`, and the number that follow.
     pub(super) fn range(&self, from: &str, to: Option<&str>, limit: usize) -> (Vec<Arc<Stored>>, usize) {
         let start = self.position(from);
         let end = to.map_or(Position { chunk: self.chunks.len(), entry: 0 }, |to| self.position(to));
@@ -111,12 +111,12 @@ impl Snapshot {
         (items, total - count)
     }
 
-    /// All objects, in order.
+    /// Returns all objects in order.
     pub(in crate::store) fn objects(&self) -> Vec<Arc<Stored>> {
         self.range("", None, usize::MAX).0
     }
 
-    /// How many objects stand between two positions.
+    /// Returns the number of objects between two positions.
     fn distance(&self, start: Position, end: Position) -> usize {
         if end <= start {
             return 0;
@@ -133,16 +133,16 @@ impl Snapshot {
 
     fn position(&self, text: &str) -> Position {
         let less = |entry: &Entry| entry.key.as_str() < text;
-        let chunk = self.chunks.partition_point(|chunk| chunk.last().is_some_and(less)); // C1
+        let chunk = self.chunks.partition_point(|chunk| chunk.last().is_some_and(less)); // snapshot.C1
         let entry = self.chunks.get(chunk).map_or(0, |chunk| chunk.partition_point(less));
         Position { chunk, entry }
     }
 
     #[cfg(test)]
     fn check(&self) {
-        assert!(self.chunks.iter().all(|chunk| !chunk.is_empty() && chunk.len() <= CHUNK), "C1");
+        assert!(self.chunks.iter().all(|chunk| !chunk.is_empty() && chunk.len() <= CHUNK), "snapshot.C1");
         let keys = || self.chunks.iter().flat_map(|chunk| chunk.iter()).map(|entry| entry.key.as_str());
-        assert!(keys().zip(keys().skip(1)).all(|(left, right)| left < right), "C1");
+        assert!(keys().zip(keys().skip(1)).all(|(left, right)| left < right), "snapshot.C1");
     }
 }
 

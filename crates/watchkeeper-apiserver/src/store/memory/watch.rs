@@ -1,9 +1,10 @@
-//! Watches: a cursor into the history of a shelf.
+//! Watches: a cursor into the history of a collection.
 //!
-//! From: the events of a [`Shelf`], read under its lock a batch at a time.
-//! To:   one watcher, as a stream.
+//! Input: the events of a [`CollectionStore`], read under its lock one batch at a time.
+//! Output: one watcher, as a stream.
 //!
-//! - N1: the wait for the next change begins before the look that finds nothing, so that no change
+//! Invariants:
+//! - `watch.N1`: the wait for the next change is registered before the check that finds nothing, so that no change
 //!   falls between the two.
 
 use std::pin::Pin;
@@ -13,34 +14,35 @@ use std::task::{Context, Poll, ready};
 use futures_core::Stream;
 use tokio::sync::futures::OwnedNotified;
 
-use super::shelf::{Shelf, Taken};
+use super::collection_store::{CollectionStore, Taken};
 use crate::store::{Event, Revision, Watch, WatchError};
 
 /// A watch on a memory store.
 pub(super) struct MemoryWatch {
-    shelf: Arc<Shelf>,
+    collection_store: Arc<CollectionStore>,
     namespace: Option<String>,
     cursor: u64,
-    /// Where it has got to: events up to here are not wanted, or have been yielded.
+    /// Events up to this revision are not wanted, or have been yielded.
     after: Revision,
-    /// N1.
+    /// `watch.N1`.
     changed: Pin<Box<OwnedNotified>>,
     ended: bool,
 }
 
 impl MemoryWatch {
     pub(super) fn open(
-        shelf: Arc<Shelf>,
+        collection_store: Arc<CollectionStore>,
         namespace: Option<String>,
         after: Revision,
     ) -> Result<Self, WatchError> {
-        let changed = Box::pin(shelf.changed().clone().notified_owned()); // N1
-        let cursor = shelf.cursor_after(after).map_err(|oldest| WatchError::Compacted { after, oldest })?;
-        Ok(Self { shelf, namespace, cursor, after, changed, ended: false })
+        let changed = Box::pin(collection_store.changed().clone().notified_owned()); // watch.N1
+        let cursor =
+            collection_store.cursor_after(after).map_err(|oldest| WatchError::Compacted { after, oldest })?;
+        Ok(Self { collection_store, namespace, cursor, after, changed, ended: false })
     }
 
     fn take(&self) -> Taken {
-        self.shelf.take(self.cursor, |event: &Event| {
+        self.collection_store.take(self.cursor, |event: &Event| {
             event.revision() > self.after
                 && self
                     .namespace
@@ -66,7 +68,7 @@ impl Stream for MemoryWatch {
                 }
                 Taken::Nothing => {
                     ready!(this.changed.as_mut().poll(context));
-                    this.changed.set(this.shelf.changed().clone().notified_owned()); // N1
+                    this.changed.set(this.collection_store.changed().clone().notified_owned()); // watch.N1
                 }
                 Taken::Lagged(oldest) => {
                     this.ended = true;
@@ -80,6 +82,6 @@ impl Stream for MemoryWatch {
 
 impl Watch for MemoryWatch {
     fn progress(&self) -> Revision {
-        self.shelf.progress(self.cursor).map_or(self.after, |seen| seen.max(self.after))
+        self.collection_store.progress(self.cursor).map_or(self.after, |seen| seen.max(self.after))
     }
 }

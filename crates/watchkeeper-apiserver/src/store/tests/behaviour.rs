@@ -104,7 +104,7 @@ fn a_read_in_the_future_is_refused_and_waiting_for_it_ends_with_its_write<S: Sub
     assert_eq!(now(store.wait_for(Revision::new(1))).unwrap(), future);
 }
 
-fn a_watch_brings_what_was_before_it_opened_and_what_comes_after_in_one_order<S: Subject>() {
+fn a_watch_yields_past_and_new_changes_in_order<S: Subject>() {
     let store = S::fresh();
     put(&store, "n/a");
     put(&store, "n/b");
@@ -116,7 +116,7 @@ fn a_watch_brings_what_was_before_it_opened_and_what_comes_after_in_one_order<S:
     assert_eq!(drain(&mut watch), Vec::<String>::new());
 }
 
-fn a_watch_of_a_namespace_brings_only_its_own_and_keeps_its_place_among_others<S: Subject>() {
+fn a_watch_of_a_namespace_yields_only_its_changes_but_makes_progress_on_all<S: Subject>() {
     let store = S::fresh();
     let query = WatchQuery { collection: pods(), namespace: Some("n".into()), after: Revision::FIRST };
     let mut watch = now(store.watch(query)).unwrap();
@@ -137,7 +137,7 @@ fn a_watch_from_the_future_is_silent_until_then<S: Subject>() {
     assert_eq!(drain(&mut watch), ["created n/c@4"]);
 }
 
-fn a_bookmark_may_say_what_has_been_yielded_and_no_more<S: Subject>() {
+fn a_watch_reports_progress_only_up_to_what_it_has_yielded<S: Subject>() {
     let store = S::fresh();
     let mut watch = watch(&store, Revision::FIRST).unwrap();
     now(store.put(&"nodes".into(), value("n", ""), Expect::Absent)).unwrap();
@@ -174,7 +174,7 @@ fn in_memory_a_write_happens_within_one_poll() {
     assert_eq!(written.unwrap().unwrap().modified(), Revision::new(2));
 }
 
-fn what_a_dropped_watch_held_is_freed<S: Subject>() {
+fn dropping_a_watch_frees_its_events<S: Subject>() {
     let store = S::fresh();
     let mut watch = watch(&store, Revision::FIRST).unwrap();
     let stored = now(store.put(&pods(), value("n/a", ""), Expect::Any)).unwrap();
@@ -193,12 +193,12 @@ of_each_store!(
     a_deleted_object_leaves_its_last_state_under_the_revision_of_its_deletion,
     all_pages_of_a_list_are_of_one_revision_whatever_is_written_between_them,
     a_read_in_the_future_is_refused_and_waiting_for_it_ends_with_its_write,
-    a_watch_brings_what_was_before_it_opened_and_what_comes_after_in_one_order,
-    a_watch_of_a_namespace_brings_only_its_own_and_keeps_its_place_among_others,
+    a_watch_yields_past_and_new_changes_in_order,
+    a_watch_of_a_namespace_yields_only_its_changes_but_makes_progress_on_all,
     a_watch_from_the_future_is_silent_until_then,
-    a_bookmark_may_say_what_has_been_yielded_and_no_more,
+    a_watch_reports_progress_only_up_to_what_it_has_yielded,
     a_write_that_is_never_polled_never_happens,
-    what_a_dropped_watch_held_is_freed,
+    dropping_a_watch_frees_its_events,
 );
 
 mod waiting {

@@ -1,4 +1,4 @@
-//! What is bounded, and what happens to those who come too late.
+//! Bounds, and what happens to readers and watchers that fall behind.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -16,7 +16,7 @@ fn a_history_never_holds_more_events_than_it_may<S: Subject>() {
     let store = S::new(HistoryLimits { events: 5, ..HistoryLimits::default() });
     for number in 0..50 {
         put(&store, &format!("n/{}", number % 7));
-        assert!(store.memory().history_len(&pods()) <= 5, "M3");
+        assert!(store.memory().history_len(&pods()) <= 5, "memory.M3");
     }
     assert_eq!(store.memory().history_len(&pods()), 5);
 }
@@ -27,13 +27,13 @@ fn a_history_never_holds_more_bytes_than_it_may_but_always_the_newest_event<S: S
     for _ in 0..20 {
         now(store.put(&pods(), value("n/a", &text), Expect::Any)).unwrap();
     }
-    assert_eq!(store.memory().history_len(&pods()), 4, "M3");
+    assert_eq!(store.memory().history_len(&pods()), 4, "memory.M3");
     now(store.put(&pods(), value("n/a", &"x".repeat(100_000)), Expect::Any)).unwrap();
     put(&store, "n/a");
     assert_eq!(store.memory().history_len(&pods()), 1);
 }
 
-async fn a_history_forgets_by_age_a_little_a_write_and_wholly_when_trimmed<S: Subject>() {
+async fn a_history_drops_a_few_expired_events_per_write_and_all_when_trimmed<S: Subject>() {
     let store = S::new(HistoryLimits { age: Duration::from_secs(60), ..HistoryLimits::default() });
     for _ in 0..100 {
         put(&store, "n/a");
@@ -50,7 +50,7 @@ async fn a_history_forgets_by_age_a_little_a_write_and_wholly_when_trimmed<S: Su
     );
 }
 
-async fn trimming_forgets_encodings_before_events<S: Subject>() {
+async fn trimming_drops_encodings_before_events<S: Subject>() {
     let store = S::new(HistoryLimits::default());
     let mut watch = watch(&store, Revision::FIRST).unwrap();
     put(&store, "n/a");
@@ -66,10 +66,10 @@ async fn trimming_forgets_encodings_before_events<S: Subject>() {
     tokio::time::advance(Duration::from_secs(11)).await;
     store.memory().trim();
     assert_eq!(encode(&again(Revision::FIRST)[0], "second"), "second");
-    assert_eq!(encode(&held[0], "second"), "first", "who holds the event keeps what it had");
+    assert_eq!(encode(&held[0], "second"), "first", "a held event keeps its encodings");
 }
 
-fn compaction_makes_older_reads_and_watches_fail_in_all_collections_and_says_what_is_left<S: Subject>() {
+fn compaction_fails_older_reads_and_watches_in_all_collections<S: Subject>() {
     let store = S::new(HistoryLimits::default());
     for _ in 0..5 {
         put(&store, "n/a");
@@ -78,9 +78,9 @@ fn compaction_makes_older_reads_and_watches_fail_in_all_collections_and_says_wha
     assert_eq!(store.memory().history_len(&pods()), 2);
     assert_eq!(now(store.range(at(4))).unwrap().items[0].modified(), Revision::new(4));
     let error = now(store.range(at(3))).unwrap_err();
-    assert_eq!(error.to_string(), "revision 3 has left the history, which begins at 4");
+    assert_eq!(error.to_string(), "revision 3 has been compacted, the oldest available is 4");
     let error = watch(&store, Revision::new(3)).err().unwrap();
-    assert_eq!(error.to_string(), "revision 3 has left the history, which begins at 4");
+    assert_eq!(error.to_string(), "revision 3 has been compacted, the oldest available is 4");
     assert!(watch(&store, Revision::new(4)).is_ok());
 
     let nodes = RangeQuery { collection: "nodes".into(), ..at(3) };
@@ -89,13 +89,10 @@ fn compaction_makes_older_reads_and_watches_fail_in_all_collections_and_says_wha
         "a collection never seen before"
     );
     now(store.compact(Revision::new(2))).unwrap();
-    assert!(
-        matches!(now(store.range(at(3))), Err(ReadError::Compacted { .. })),
-        "what is compacted stays so"
-    );
+    assert!(matches!(now(store.range(at(3))), Err(ReadError::Compacted { .. })), "compaction is permanent");
 }
 
-fn a_watcher_that_falls_behind_is_ended_and_no_other_notices<S: Subject>() {
+fn a_watcher_that_falls_behind_ends_without_affecting_others<S: Subject>() {
     let store = S::new(HistoryLimits { events: 4, ..HistoryLimits::default() });
     let mut slow = watch(&store, Revision::FIRST).unwrap();
     let mut quick = watch(&store, Revision::FIRST).unwrap();
@@ -104,7 +101,7 @@ fn a_watcher_that_falls_behind_is_ended_and_no_other_notices<S: Subject>() {
         put(&store, "n/a");
         seen.extend(drain(&mut quick));
     }
-    assert_eq!(drain(&mut slow), ["revision 1 has left the history, which begins at 3", "end"]);
+    assert_eq!(drain(&mut slow), ["revision 1 has been compacted, the oldest available is 3", "end"]);
     assert_eq!(seen.len(), 6);
     assert_eq!(slow.progress(), Revision::FIRST);
 }
@@ -154,10 +151,10 @@ fn only_the_newest_1024_events_keep_their_encodings<S: Subject>() {
     }
     assert_eq!(encode("second"), "first");
     put(&store, "n/b");
-    assert_eq!(encode("third"), "third", "V2");
+    assert_eq!(encode("third"), "third", "event.V2");
 }
 
-fn what_takes_many_batches_is_whole_and_in_order<S: Subject>() {
+fn many_batches_are_complete_and_in_order<S: Subject>() {
     let store = S::new(HistoryLimits::default());
     let mut watch = watch(&store, Revision::FIRST).unwrap();
     for number in 0..3000 {
@@ -179,18 +176,18 @@ fn what_takes_many_batches_is_whole_and_in_order<S: Subject>() {
 of_each_store!(
     a_history_never_holds_more_events_than_it_may,
     a_history_never_holds_more_bytes_than_it_may_but_always_the_newest_event,
-    compaction_makes_older_reads_and_watches_fail_in_all_collections_and_says_what_is_left,
-    a_watcher_that_falls_behind_is_ended_and_no_other_notices,
+    compaction_fails_older_reads_and_watches_in_all_collections,
+    a_watcher_that_falls_behind_ends_without_affecting_others,
     states_for_paging_are_few_and_never_older_than_the_history,
     only_the_newest_1024_events_keep_their_encodings,
-    what_takes_many_batches_is_whole_and_in_order,
+    many_batches_are_complete_and_in_order,
 );
 
 mod waiting {
     use super::*;
     of_each_store!(
-        #[tokio::test(start_paused = true)] async a_history_forgets_by_age_a_little_a_write_and_wholly_when_trimmed,
-        #[tokio::test(start_paused = true)] async trimming_forgets_encodings_before_events,
+        #[tokio::test(start_paused = true)] async a_history_drops_a_few_expired_events_per_write_and_all_when_trimmed,
+        #[tokio::test(start_paused = true)] async trimming_drops_encodings_before_events,
         #[tokio::test] async a_watcher_that_sleeps_while_others_write_is_not_behind,
     );
 }

@@ -1,4 +1,4 @@
-//! The promises of a store, told through its verbs: of each store there is.
+//! The promises of a store, tested for each implementation.
 
 mod behaviour;
 mod bounds;
@@ -19,15 +19,15 @@ use super::{
     Unversioned, WatchError, WatchQuery, WriteError,
 };
 
-/// A store that must keep the promises.
+/// A store under test.
 trait Subject: Store + Sized + 'static {
-    /// An empty one.
+    /// Creates an empty store.
     fn new(limits: HistoryLimits) -> Self;
 
-    /// Where its history is.
+    /// Returns the memory store that holds the history.
     fn memory(&self) -> &MemoryStore;
 
-    /// An empty one that forgets little.
+    /// Creates an empty store with default limits.
     fn fresh() -> Self {
         Self::new(HistoryLimits::default())
     }
@@ -53,7 +53,7 @@ impl Subject for DiskStore {
     }
 }
 
-/// Makes tests of functions that are generic over the store: one for each store.
+/// Generates tests from functions that are generic over the store, one per implementation.
 macro_rules! of_each_store {
     ($($(#[$attribute:meta])* async $name:ident),* $(,)?) => {
         mod in_memory {
@@ -74,14 +74,14 @@ macro_rules! of_each_store {
 }
 use of_each_store;
 
-/// How long a test waits for what must come.
+/// The maximum wait for an expected result.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn pods() -> Collection {
     "pods".into()
 }
 
-/// An object in a namespace with some text in it.
+/// Creates an object with some text in it.
 pub(super) fn value(key: &str, text: &str) -> Unversioned {
     let key: ObjectKey = key.parse().unwrap();
     let namespace = key.namespace().unwrap_or_default();
@@ -96,8 +96,8 @@ pub(super) fn key(text: &str) -> ObjectKey {
     text.parse().unwrap()
 }
 
-/// Waits without a runtime: a store needs none. Where there is one, its patience with a task that does not yield
-/// must not end the wait.
+/// Blocks on a future without a runtime, which a store does not need. Inside one, tokio's cooperative budget must not
+/// end the wait.
 pub(super) fn now<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(Thread);
     impl Wake for Unpark {
@@ -112,7 +112,7 @@ pub(super) fn now<T>(future: impl Future<Output = T>) -> T {
             Poll::Ready(value) => return value,
             Poll::Pending => thread::park_timeout(PATIENCE),
         }
-        assert!(begun.elapsed() < PATIENCE, "it is not ready after {PATIENCE:?}");
+        assert!(begun.elapsed() < PATIENCE, "not ready after {PATIENCE:?}");
     }
 }
 
@@ -128,7 +128,7 @@ fn watch(store: &dyn Store, after: Revision) -> Result<BoxWatch, WatchError> {
     now(store.watch(WatchQuery { collection: pods(), namespace: None, after }))
 }
 
-/// All that a watch has now, in words, down to its end if it has ended.
+/// Returns everything a watch yields now as text, with "end" if it has ended.
 fn drain(watch: &mut BoxWatch) -> Vec<String> {
     let mut words = Vec::new();
     while let Some(item) = watch.next().now_or_never() {

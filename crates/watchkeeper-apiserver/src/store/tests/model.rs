@@ -57,7 +57,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 type State = BTreeMap<String, Arc<Stored>>;
 
-/// A collection that forgets nothing but knows what it should have forgotten.
+/// A collection that keeps everything, and knows what the store must have dropped.
 struct Model {
     /// The state after each revision since the first.
     states: Vec<State>,
@@ -85,7 +85,7 @@ impl Model {
         self.dropped = self.dropped.max(self.seen(revision));
     }
 
-    /// How many changes there are up to a revision.
+    /// Returns the number of changes up to a revision.
     fn seen(&self, revision: Revision) -> usize {
         self.events.iter().filter(|(other, _)| *other <= revision).count()
     }
@@ -126,7 +126,7 @@ impl<S: Subject> Run<S> {
         Revision::new(self.current.get().saturating_sub(back).max(1))
     }
 
-    /// Follows one change in the model: all collections have a state at each revision.
+    /// Applies one change to the model: all collections have a state at each revision.
     fn changed(&mut self, index: usize, key: String, state: Option<Arc<Stored>>) {
         self.current = Revision::new(self.current.get() + 1);
         for model in &mut self.models {
@@ -164,8 +164,8 @@ impl<S: Subject> Run<S> {
             return assert_eq!(conflict(result), existing);
         }
         let stored = result.unwrap();
-        assert_eq!(stored.modified(), Revision::new(self.current.get() + 1), "T1");
-        assert_eq!(stored.object().head.version(), &stored.modified().into(), "T2");
+        assert_eq!(stored.modified(), Revision::new(self.current.get() + 1), "store.T1");
+        assert_eq!(stored.object().head.version(), &stored.modified().into(), "store.T2");
         assert_eq!(stored.created(), existing.map_or(stored.modified(), |existing| existing.created()));
         self.changed(index, text, Some(stored));
     }
@@ -188,7 +188,7 @@ impl<S: Subject> Run<S> {
 
     fn range(&self, index: usize, namespace: Option<usize>, back: u64, start: Option<usize>, limit: usize) {
         let model = &self.models[index];
-        // Exactly so far back, or the newest without saying so.
+        // Exactly this far back, or the newest without specifying a revision.
         let at = (back > 0).then(|| self.back(back - 1));
         let revision = at.unwrap_or(self.current);
         let start = start.map(key_text);
@@ -214,7 +214,7 @@ impl<S: Subject> Run<S> {
             .collect();
         let count = if limit == 0 { all.len() } else { all.len().min(limit) };
         let range = result.unwrap();
-        assert_eq!(range.items, all[..count], "T3");
+        assert_eq!(range.items, all[..count], "store.T3");
         assert_eq!((range.revision, range.remaining), (revision, all.len() - count));
     }
 
@@ -257,11 +257,11 @@ impl<S: Subject> Run<S> {
         }
         let expected: Vec<_> =
             model.events[open.cursor..].iter().filter(|(_, key)| in_namespace(key, open.namespace)).collect();
-        assert_eq!(seen.len(), expected.len(), "T4");
+        assert_eq!(seen.len(), expected.len(), "store.T4");
         for (event, (revision, key)) in seen.iter().zip(expected) {
             let place = usize::try_from(revision.get() - 1).unwrap();
             let (before, after) = (model.states[place - 1].get(key), model.states[place].get(key));
-            assert_eq!((event.revision(), event.key().as_str()), (*revision, key.as_str()), "T4");
+            assert_eq!((event.revision(), event.key().as_str()), (*revision, key.as_str()), "store.T4");
             assert_eq!((event.previous(), event.current()), (before, after));
         }
         open.cursor = model.events.len();
@@ -290,7 +290,7 @@ impl<S: Subject> Run<S> {
         }
         for (index, model) in self.models.iter().enumerate() {
             let held = self.store.memory().history_len(&collection(index));
-            assert_eq!(held, model.events.len() - model.dropped, "R1");
+            assert_eq!(held, model.events.len() - model.dropped, "history.R1");
         }
     }
 }
@@ -312,12 +312,12 @@ fn steps() -> impl Strategy<Value = (usize, Vec<Step>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
     #[test]
-    fn a_store_answers_as_one_that_forgets_nothing_until_it_says_that_it_has((limit, steps) in steps()) {
+    fn the_memory_store_matches_a_model_that_keeps_every_state((limit, steps) in steps()) {
         run::<MemoryStore>(limit, &steps);
     }
 
     #[test]
-    fn a_store_on_disk_answers_as_one_that_forgets_nothing_until_it_says_that_it_has((limit, steps) in steps()) {
+    fn the_disk_store_matches_a_model_that_keeps_every_state((limit, steps) in steps()) {
         run::<DiskStore>(limit, &steps);
     }
 }

@@ -8,11 +8,11 @@ use crate::store::{HistoryLimits, RangeQuery};
 const WRITERS: usize = 4;
 const WRITES: usize = 400;
 const WATCHERS: usize = 12;
-/// The last key that is written: watchers stop there.
+/// The last key written: watchers stop there.
 const LAST: &str = "z/last";
 
-/// Writes as a controller does: reads, writes on what it read, and tries again after a conflict.
-/// Returns the revisions of its changes.
+/// Writes like a controller: reads, writes based on what it read, and retries after a conflict. Returns the revisions
+/// of its changes.
 async fn write<S: Subject>(store: Arc<S>, writer: usize) -> Vec<Revision> {
     let mut revisions = Vec::new();
     for round in 0..WRITES {
@@ -41,7 +41,7 @@ async fn write<S: Subject>(store: Arc<S>, writer: usize) -> Vec<Revision> {
     revisions
 }
 
-/// Lists, watches from there until the last key, and returns the state and the revisions it saw.
+/// Lists, watches from there until the last key, and returns the state and the revisions observed.
 async fn follow<S: Subject>(store: Arc<S>) -> (Revision, BTreeMap<String, Arc<Stored>>, Vec<Revision>) {
     let list = store.range(RangeQuery::all(pods())).await.unwrap();
     let mut state: BTreeMap<_, _> =
@@ -52,7 +52,7 @@ async fn follow<S: Subject>(store: Arc<S>) -> (Revision, BTreeMap<String, Arc<St
         for event in watch.next().await.unwrap().unwrap() {
             let key = event.key().to_string();
             revisions.push(event.revision());
-            assert_eq!(state.get(&key), event.previous(), "T4: nothing was missed in between");
+            assert_eq!(state.get(&key), event.previous(), "store.T4: nothing was missed in between");
             match event.current() {
                 Some(stored) => drop(state.insert(key, stored.clone())),
                 None => drop(state.remove(&key)),
@@ -78,20 +78,20 @@ async fn every_watcher_sees_every_change_once_in_order_and_ends_with_the_same_st
     changes.sort();
     assert!(
         changes.iter().map(|revision| revision.get()).eq(2..changes.len() as u64 + 2),
-        "T1: none is skipped"
+        "store.T1: none is skipped"
     );
 
     let end = now(store.range(RangeQuery::all(pods()))).unwrap().items;
     for watcher in watchers {
         let (from, state, revisions) = watcher.await.unwrap();
-        assert!(revisions.iter().eq(changes.iter().filter(|revision| **revision > from)), "T4");
+        assert!(revisions.iter().eq(changes.iter().filter(|revision| **revision > from)), "store.T4");
         assert!(state.values().eq(&end));
     }
 }
 
 async fn pages_read_while_others_write_are_pages_of_one_state<S: Subject>() {
     let store = Arc::new(S::fresh());
-    // Two keys in two chunks' distance are always written one after the other: `a` and then `z`.
+    // Two keys that are two chunks apart are always written one after the other: `a` and then `z`.
     for number in 0..300 {
         put(&*store, &format!("n/k{number:03}"));
     }
@@ -122,23 +122,23 @@ async fn pages_read_while_others_write_are_pages_of_one_state<S: Subject>() {
             items.iter().find(|item| item.key().as_str() == text).map_or(0, |item| item.modified().get())
         };
         let (a, z) = (modified("n/a"), modified("n/z"));
-        assert!(z == 0 && a <= 302 || a == z + 1 || z == a + 1, "T3: a@{a} z@{z}");
+        assert!(z == 0 && a <= 302 || a == z + 1 || z == a + 1, "store.T3: a@{a} z@{z}");
     }
     writer.await.unwrap();
 }
 
-/// Lists and watches again whenever the history has passed it, until the last key is there.
+/// Lists and watches again whenever its watch has been compacted, until the last key exists.
 async fn follow_and_relist<S: Subject>(store: Arc<S>) {
     loop {
         let list = now(store.range(RangeQuery::all(pods()))).unwrap();
         if list.items.iter().any(|item| item.key().as_str() == LAST) {
-            return; // perhaps no event comes after this list
+            return; // there may be no event after this list
         }
         let mut seen = list.revision;
         if let Ok(mut watch) = watch(&*store, seen) {
             while let Some(Ok(batch)) = watch.next().await {
                 for event in batch {
-                    assert_eq!(event.revision().before(), seen, "T4");
+                    assert_eq!(event.revision().before(), seen, "store.T4");
                     seen = event.revision();
                     if event.key().as_str() == LAST {
                         return;
@@ -149,7 +149,7 @@ async fn follow_and_relist<S: Subject>(store: Arc<S>) {
     }
 }
 
-async fn a_watcher_of_a_short_history_misses_nothing_without_being_told<S: Subject>() {
+async fn a_watcher_of_a_short_history_never_misses_a_change_without_an_error<S: Subject>() {
     let store = Arc::new(S::new(HistoryLimits { events: 8, ..HistoryLimits::default() }));
     let watchers: Vec<_> = (0..6).map(|_| tokio::spawn(follow_and_relist(store.clone()))).collect();
     for round in 0..2000 {
@@ -167,5 +167,5 @@ async fn a_watcher_of_a_short_history_misses_nothing_without_being_told<S: Subje
 of_each_store!(
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)] async every_watcher_sees_every_change_once_in_order_and_ends_with_the_same_state,
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)] async pages_read_while_others_write_are_pages_of_one_state,
-    #[tokio::test(flavor = "multi_thread", worker_threads = 4)] async a_watcher_of_a_short_history_misses_nothing_without_being_told,
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)] async a_watcher_of_a_short_history_never_misses_a_change_without_an_error,
 );

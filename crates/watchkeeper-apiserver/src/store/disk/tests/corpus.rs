@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// A directory after some writes, all of which were acknowledged, and what it looked like after each of them.
+/// A directory after some writes, all acknowledged, and its contents after each of them.
 struct Sample {
     name: &'static str,
     files: FakeFiles,
@@ -15,7 +15,7 @@ impl Sample {
     fn write(name: &'static str, thresholds: Thresholds, steps: &[Step]) -> Self {
         let files = FakeFiles::default();
         let store = open(&files, thresholds).unwrap();
-        store.beside().write(KEYRING, b"who the server is").unwrap();
+        store.side_files().write(KEYRING, b"keys and certificates").unwrap();
         let mut history = vec![files.copy()];
         for step in steps {
             take(&store, *step);
@@ -26,7 +26,7 @@ impl Sample {
         Self { name, files, history, acknowledged }
     }
 
-    /// Calls a function with every damaged directory, and what was done to it.
+    /// Calls a function with every damaged directory and a description of the damage.
     fn damage(&self, mut check: impl FnMut(&str, &FakeFiles)) {
         let names = self.files.list().unwrap();
         let mut add = |what: String, change: &dyn Fn(&FakeFiles)| {
@@ -69,7 +69,7 @@ impl Sample {
     }
 }
 
-/// What kind of file it is.
+/// Returns the kind of a file.
 fn kind(name: &str) -> &str {
     name.trim_end_matches(|character: char| character.is_ascii_digit())
 }
@@ -78,7 +78,7 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| *byte == 0)
 }
 
-/// The places in a file that matter: around the header and every record, and some in between.
+/// Returns the interesting offsets in a file: around the header and every record, and some in between.
 fn places(name: &str, bytes: &[u8]) -> Vec<usize> {
     let mut places: Vec<usize> = match name {
         mark::MARK_FILE => (0..70).chain((4096 + mark::TAIL)..(4096 + mark::TAIL + 70)).collect(),
@@ -111,7 +111,7 @@ fn samples() -> Vec<Sample> {
     // The power goes off, or the disk is full, before a snapshot is complete: two logs and no snapshot.
     let mut two = Sample::write("two logs", NEVER, &steps(10, 60));
     let base = Revision::new(two.acknowledged.1);
-    two.files.put(&log_name(base), frame::file_header(frame::Form::Log, base));
+    two.files.put(&log_name(base), frame::file_header(frame::FileKind::Log, base));
     let store = open(&two.files, NEVER).unwrap();
     for step in steps(5, 30) {
         take(&store, step);
@@ -131,7 +131,7 @@ fn no_damage_to_a_single_file_loses_acknowledged_changes_silently() {
                 refused += 1;
                 let text = error.to_string();
                 assert!(text.contains("--recover") || text.contains("format version"), "{what}: {text}");
-                assert_eq!(files.operations(), 0, "{what}: a directory that is refused is left as it is");
+                assert_eq!(files.operations(), 0, "{what}: a refused directory is left unmodified");
             }
             Ok(store) => {
                 complete += 1;
@@ -163,7 +163,10 @@ fn recovery_opens_every_damaged_directory_and_reports_what_it_lost() {
                 assert!(loss.changes > 0 || loss.objects != Some(0), "{what}: {loss}");
             }
             if loss.is_exact {
-                assert!(revision(&store) > *last || what.contains("high-water-mark as of"), "{what}: A1");
+                assert!(
+                    revision(&store) > *last || what.contains("high-water-mark as of"),
+                    "{what}: salvage.A1"
+                );
             }
             take(&store, (1, 20, false)).unwrap().unwrap();
             let after = (state(&store), revision(&store));
@@ -176,9 +179,9 @@ fn recovery_opens_every_damaged_directory_and_reports_what_it_lost() {
     assert!(reported > 150, "{reported}");
 }
 
-/// Opens a store, and accepts losses.
+/// Opens a store, accepting losses.
 fn recover(files: &FakeFiles) -> Result<DiskStore, OpenError> {
-    DiskStore::on(files.clone(), HistoryLimits::default(), NEVER, Losses::Accepted)
+    DiskStore::on(files.clone(), HistoryLimits::default(), NEVER, LossPolicy::Accepted)
 }
 
 #[test]
@@ -200,16 +203,16 @@ fn recovery_keeps_every_record_that_can_be_read_and_the_files_that_it_replaces()
     let (collection, text) = place(2);
     expected.remove(&(collection.to_string(), text)).unwrap();
     assert_eq!(state(&store), expected);
-    assert_eq!(revision(&store), 8, "A1: seven were acknowledged");
+    assert_eq!(revision(&store), 8, "salvage.A1: seven were acknowledged");
     let loss = store.recovery().loss.clone().unwrap();
     let text = format!(
         "1 of the changes after revision 1 up to 7 are lost; the files that were replaced are kept as *.lost \
-         (fake/{name} is damaged at byte {third}: the record there cannot be read, and there are records after it; \
+         (fake/{name} is damaged at byte {third}: the record is unreadable, but more records follow; \
          restore the data directory from a copy, or start with --recover to keep what can be read and lose the rest)"
     );
     assert_eq!(loss.to_string(), text);
     drop(store);
-    assert_eq!(files.contents(&format!("{name}.lost")), log, "A2");
+    assert_eq!(files.contents(&format!("{name}.lost")), log, "salvage.A2");
     let store = recover(&files).unwrap();
     assert_eq!((state(&store), store.recovery().loss.clone()), (expected, None), "nothing more is lost");
 }
@@ -232,7 +235,7 @@ fn a_directory_of_an_earlier_version_gets_a_mark() {
 }
 
 #[test]
-fn a_last_batch_that_the_log_lacks_comes_back_from_the_mark() {
+fn a_last_batch_missing_from_the_log_is_restored_from_the_mark() {
     let sample = Sample::write("tail", NEVER, &[(0, 50, false), (1, 50, false), (2, 50, false)]);
     let log = "log-00000000000000000001";
     let whole = sample.files.contents(log);

@@ -1,4 +1,4 @@
-//! What is left after a crash: everything that was answered, and nothing that was not asked for.
+//! The state after a crash: every acknowledged write, and nothing that was not requested.
 
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng};
@@ -53,7 +53,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn a_log_that_ends_anywhere_after_the_mark_brings_back_the_changes_that_are_whole(
+    fn a_log_truncated_after_the_mark_recovers_its_complete_changes(
         steps in steps(30), place in any::<prop::sample::Index>(),
     ) {
         let Written { files, log, lengths, marks, states } = write(&steps);
@@ -67,9 +67,9 @@ proptest! {
         let cut = store.recovery().cut.as_ref().map(|cut| (cut.offset, cut.bytes));
         let expected = (end > lengths[whole]).then(|| (lengths[whole] as u64, (end - lengths[whole]) as u64));
         prop_assert_eq!(cut, expected);
-        prop_assert_eq!(files.contents(LOG_NAME).len(), lengths[whole], "D4");
+        prop_assert_eq!(files.contents(LOG_NAME).len(), lengths[whole], "disk.D4");
 
-        // What is written next is found again, too.
+        // New writes are recovered too.
         take(&store, (1, 10, false)).unwrap().unwrap();
         let after = state(&store);
         drop(store);
@@ -77,7 +77,7 @@ proptest! {
     }
 
     #[test]
-    fn a_bit_that_has_changed_is_an_error_that_says_where(
+    fn a_flipped_bit_is_reported_with_its_offset(
         steps in steps(20), place in any::<prop::sample::Index>(), bit in 0..8_u8,
     ) {
         let Written { files, mut log, lengths, .. } = write(&steps);
@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn when_the_power_goes_off_what_was_answered_is_there(
+    fn acknowledged_writes_survive_a_power_loss(
         steps in steps(40), off in 0..160_u64, seed in any::<[u8; 32]>(),
     ) {
         let files = FakeFiles::default();
@@ -107,9 +107,9 @@ proptest! {
             let before = state(&store);
             match take(&store, *step) {
                 Some(Ok(_)) => possible = vec![state(&store)],
-                // The first that fails may have reached the disk, and none after it.
+                // The first failed write may have reached the disk, but none after it.
                 Some(Err(WriteError::NotDurable(_))) => {
-                    prop_assert_eq!(&state(&store), &before, "D1");
+                    prop_assert_eq!(&state(&store), &before, "disk.D1");
                     if possible.len() == 1 {
                         possible.push(after(&before, *step, revision(&store) + 1));
                     }
@@ -122,15 +122,15 @@ proptest! {
         let left = files.after_crash(choices(seed));
         let store = open(&left, EAGER).unwrap();
         let found = state(&store);
-        prop_assert!(possible.contains(&found), "{found:#?} is none of {possible:#?}");
+        prop_assert!(possible.contains(&found), "{found:#?} is not one of {possible:#?}");
         let kept = revision(&store);
         take(&store, (1, 10, false)).unwrap().unwrap();
-        prop_assert_eq!(revision(&store), kept + 1, "T1");
+        prop_assert_eq!(revision(&store), kept + 1, "store.T1");
     }
 }
 
 #[test]
-fn what_was_seen_after_a_kill_is_there_when_the_power_goes_off_after_it() {
+fn reads_after_a_kill_survive_a_later_power_loss() {
     let steps: Vec<Step> = (0..40).map(|step| (step % 7, 100 + 20 * (step % 5), step % 6 == 5)).collect();
     for killed in 0.. {
         let files = FakeFiles::default();
@@ -145,38 +145,37 @@ fn what_was_seen_after_a_kill_is_there_when_the_power_goes_off_after_it() {
             assert!(killed > 80, "there were {killed} operations");
             return;
         }
-        // Nothing is lost of what the process has written, but it has not synced all of it.
+        // Everything the process has written survives, though not all of it was synced.
         files.fail(None);
         let store = open(&files, NEVER).unwrap();
         take(&store, (1, 50, false)).unwrap().unwrap();
         let seen = (state(&store), revision(&store));
         drop(store);
-        // Of what was not synced since, nothing is left.
+        // Nothing that was not synced since then survives.
         let left = files.after_crash(|below| below.min(2) - 1);
         let store = open(&left, NEVER).unwrap_or_else(|error| panic!("killed at {killed}: {error}"));
-        assert_eq!((state(&store), revision(&store)), seen, "D1, killed at {killed}");
+        assert_eq!((state(&store), revision(&store)), seen, "disk.D1, killed at {killed}");
     }
 }
 
-/// The state after a change that was not made.
+/// Returns the state that a change would lead to.
 fn after(before: &State, (number, size, deletes): Step, revision: u64) -> State {
     let mut state = before.clone();
     let (collection, text) = place(number);
     let place = (collection.to_string(), text.clone());
-    match deletes {
-        true => drop(state.remove(&place)),
-        false => {
-            let revision = Revision::new(revision);
-            let created = before.get(&place).map_or(revision, |existing| existing.created());
-            let stored = value(&text, &"x".repeat(size)).commit(created, revision);
-            state.insert(place, Arc::new(stored));
-        }
+    if deletes {
+        drop(state.remove(&place));
+    } else {
+        let revision = Revision::new(revision);
+        let created = before.get(&place).map_or(revision, |existing| existing.created());
+        let stored = value(&text, &"x".repeat(size)).commit(created, revision);
+        state.insert(place, Arc::new(stored));
     }
     state
 }
 
 #[test]
-fn sectors_that_are_gone_from_the_middle_of_a_log_are_an_error() {
+fn missing_sectors_in_the_middle_of_a_log_are_an_error() {
     let steps: Vec<Step> = (0..8).map(|number| (number, 600, false)).collect();
     let Written { files, mut log, lengths, .. } = write(&steps);
     let start = lengths[2].next_multiple_of(512);
@@ -184,7 +183,7 @@ fn sectors_that_are_gone_from_the_middle_of_a_log_are_an_error() {
     files.put(LOG_NAME, log);
     let error = open(&files, NEVER).unwrap_err().to_string();
     let expected = format!(
-        "fake/{LOG_NAME} is damaged at byte {}: the record there cannot be read, and there are records after it; restore the data directory from a copy, or start with --recover to keep what can be read and lose the rest",
+        "fake/{LOG_NAME} is damaged at byte {}: the record is unreadable, but more records follow; restore the data directory from a copy, or start with --recover to keep what can be read and lose the rest",
         lengths[2]
     );
     assert_eq!(error, expected);

@@ -48,7 +48,7 @@ fn files_of_others_are_left_alone_and_drafts_of_ours_are_removed() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_one_is_named() {
+fn an_unusable_directory_is_named_in_the_error() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("file");
     fs::write(&path, "").unwrap();
@@ -61,7 +61,7 @@ fn a_torn_end_of_a_real_log_is_cut_off_and_snapshots_replace_real_files() {
     let home = tempfile::tempdir().unwrap();
     let small = || {
         let files = Directory::open(home.path()).unwrap();
-        DiskStore::on(files, HistoryLimits::default(), EAGER, Losses::Refused).unwrap()
+        DiskStore::on(files, HistoryLimits::default(), EAGER, LossPolicy::Refused).unwrap()
     };
     let store = small();
     for step in 0..60 {
@@ -86,10 +86,10 @@ fn a_torn_end_of_a_real_log_is_cut_off_and_snapshots_replace_real_files() {
 }
 
 #[test]
-fn files_that_others_can_read_are_taken_away_from_them() {
+fn files_readable_by_others_become_private() {
     let home = tempfile::tempdir().unwrap();
     let store = open(home.path()).unwrap();
-    store.beside().write(KEYRING, b"secret").unwrap();
+    store.side_files().write(KEYRING, b"secret").unwrap();
     drop(store);
     let names = ["keyring", "high-water-mark", "log-00000000000000000001", "lock"];
     for name in names {
@@ -116,6 +116,6 @@ fn a_fifo_in_place_of_a_file_is_an_error_and_does_not_block_the_start() {
         let error = open(home.path()).unwrap_err();
         assert_eq!(error.to_string(), format!("cannot use {}", path.display()));
         let source = std::error::Error::source(&error).unwrap();
-        assert_eq!(source.to_string(), "it is not a regular file");
+        assert_eq!(source.to_string(), "not a regular file");
     }
 }

@@ -1,4 +1,4 @@
-//! Files that are none: they know what would be left of them after a crash, and fail when they are told to.
+//! Fake files that know what would survive a crash, and fail on request.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -9,14 +9,14 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::store::disk::files::{Appender, Files};
 
-/// What is to go wrong.
+/// The fault to inject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum Fault {
-    /// The operation with this number fails, and none after it.
+    /// The operation with this number fails, and no other.
     Once(u64),
-    /// The power goes off: the operation with this number fails, and so do all after it.
+    /// Power loss: the operation with this number fails, and so do all after it.
     From(u64),
-    /// No byte more than these in all files.
+    /// Disk full: all files together hold at most this many bytes.
     Full(usize),
 }
 
@@ -27,15 +27,15 @@ pub(in crate::store) struct FakeFiles {
 
 #[derive(Debug, Default)]
 struct Disk {
-    /// By name: now, and if the power went off.
+    /// File numbers by name: now, and after a power loss.
     names: BTreeMap<String, usize>,
     durable_names: BTreeMap<String, usize>,
     contents: Vec<Contents>,
-    /// How many operations there were that change something, and how many of them were syncs.
+    /// The number of modifying operations, and how many of them were syncs.
     operations: u64,
     syncs: u64,
     fault: Option<Fault>,
-    /// Syncs wait while this holds, and are counted.
+    /// Syncs block while this is set, and are counted.
     is_held: bool,
     waiting: usize,
 }
@@ -71,7 +71,7 @@ impl FakeFiles {
         self.disk.0.lock().operations
     }
 
-    /// How many bytes have been written to all files that ever were.
+    /// Returns the total bytes written to all files, past and present.
     pub(super) fn bytes(&self) -> usize {
         self.disk.0.lock().contents.iter().map(|contents| contents.now.len()).sum()
     }
@@ -80,13 +80,13 @@ impl FakeFiles {
         self.disk.0.lock().syncs
     }
 
-    /// Lets all syncs wait, or go on.
+    /// Blocks or unblocks all syncs.
     pub(super) fn hold(&self, is_held: bool) {
         self.disk.0.lock().is_held = is_held;
         self.disk.1.notify_all();
     }
 
-    /// Waits until a sync waits.
+    /// Waits until a sync is blocked.
     pub(super) fn until_held(&self) {
         let mut disk = self.disk.0.lock();
         while disk.waiting == 0 {
@@ -107,14 +107,14 @@ impl FakeFiles {
         disk.durable_names.insert(name.to_owned(), new);
     }
 
-    /// Takes a file away.
+    /// Removes a file.
     pub(super) fn lose(&self, name: &str) {
         let mut disk = self.disk.0.lock();
         disk.names.remove(name);
         disk.durable_names.remove(name);
     }
 
-    /// Other files with the same contents.
+    /// Returns a copy of the files.
     pub(super) fn copy(&self) -> Self {
         let copy = Self::default();
         let disk = self.disk.0.lock();
@@ -124,7 +124,7 @@ impl FakeFiles {
         copy
     }
 
-    /// What is there after the power went off: what was synced, and of all else a part, as `choices` say.
+    /// Returns what survives a power loss: everything synced, and a part of the rest, as selected by `choices`.
     pub(super) fn after_crash(&self, mut choices: impl FnMut(usize) -> usize) -> Self {
         let left = Self::default();
         let disk = self.disk.0.lock();
@@ -225,7 +225,7 @@ impl Files for FakeFiles {
 struct FakeFile {
     files: FakeFiles,
     number: usize,
-    /// How short it was since it was last synced.
+    /// The shortest length since the last sync.
     least: usize,
 }
 
@@ -275,7 +275,7 @@ impl Appender for FakeFile {
         disk.syncs += 1;
         disk.operate()?;
         let Contents { now, durable } = &mut disk.contents[self.number];
-        // A log is only appended to or cut off, so that what is the same need not be copied.
+        // A log is only appended to or truncated, so the unchanged part need not be copied.
         durable.truncate(now.len().min(self.least));
         durable.extend_from_slice(&now[durable.len()..]);
         self.least = usize::MAX;

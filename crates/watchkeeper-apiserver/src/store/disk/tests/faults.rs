@@ -3,7 +3,7 @@
 use super::fake::Fault;
 use super::*;
 
-/// Writes, overwrites and deletes, with a snapshot or two on the way.
+/// Writes, overwrites and deletes, with a snapshot or two in between.
 fn story() -> Vec<Step> {
     (0..24).map(|step| (step % 7, 100 + 10 * step, step % 5 == 4)).collect()
 }
@@ -22,9 +22,9 @@ fn a_disk_that_fails_once_fails_one_write_of_which_nothing_is_left() {
                 Some(Err(WriteError::NotDurable(why))) => {
                     failures += 1;
                     assert!(why.to_string().ends_with(": injected"), "{why}");
-                    assert_eq!((state(&store), revision(&store)), (before, revision_before), "D1");
+                    assert_eq!((state(&store), revision(&store)), (before, revision_before), "disk.D1");
                     take(&store, step).unwrap().unwrap(); // it fails once
-                    assert!(store.trouble.get().is_none());
+                    assert!(store.health.get().is_none());
                 }
                 Some(result) => drop(result.unwrap()),
                 None => {}
@@ -43,14 +43,14 @@ fn a_disk_that_fails_once_fails_one_write_of_which_nothing_is_left() {
     }
 }
 
-/// How many of the story are changes.
+/// Returns the number of steps that are changes.
 fn changes() -> u64 {
     let store = open(&FakeFiles::default(), NEVER).unwrap();
     story().into_iter().filter_map(|step| take(&store, step)).count() as u64
 }
 
 #[test]
-fn a_disk_that_fails_while_it_is_opened_is_named_and_loses_nothing() {
+fn a_failure_while_opening_names_the_file_and_loses_nothing() {
     let files = FakeFiles::default();
     let store = open(&files, EAGER).unwrap();
     for step in story() {
@@ -58,7 +58,7 @@ fn a_disk_that_fails_while_it_is_opened_is_named_and_loses_nothing() {
     }
     let before = state(&store);
     drop(store);
-    // Something for the start to cut and to remove.
+    // Something for the start to truncate and to remove.
     let mut name = files.list().unwrap();
     name.retain(|name| name.starts_with(LOG));
     files.put(&name[0], [files.contents(&name[0]), b"\xd7re".to_vec()].concat());
@@ -95,36 +95,39 @@ fn a_full_disk_refuses_writes_until_there_is_room_and_readers_do_not_notice() {
     files.fail(Some(Fault::Full(files.bytes() + 50)));
     for _ in 0..3 {
         let error = take(&store, (2, 100, false)).unwrap().unwrap_err();
-        assert_eq!(error.to_string(), "the write is not on disk");
+        assert_eq!(error.to_string(), "failed to write to disk");
         let why = std::error::Error::source(&error).unwrap().to_string();
         assert!(why.starts_with("log-00000000000000000001: "), "{why}");
         assert_eq!(state(&store), before);
         assert!(!answer("/readyz").is_well && answer("/livez").is_well);
         assert_eq!(answer("/readyz/store").text, format!("internal server error: {why}\n"));
     }
-    assert!(take(&store, (9, 0, true)).is_none(), "what is not there is known not to be");
+    assert!(
+        take(&store, (9, 0, true)).is_none(),
+        "a deletion of a missing object is a conflict, not a failure"
+    );
 
     files.fail(None);
-    until_well(|| answer("/readyz").is_well); // by itself: nobody writes
+    until_well(|| answer("/readyz").is_well); // without any write
     take(&store, (2, 100, false)).unwrap().unwrap();
     assert!(answer("/readyz").is_well);
     let before = state(&store);
     drop(store);
     let log = files.contents("log-00000000000000000001");
-    assert_eq!(read_log(&log).unwrap().end, log.len() as u64, "D4");
+    assert_eq!(read_log(&log).unwrap().end, log.len() as u64, "disk.D4");
     assert_eq!(state(&open(&files, NEVER).unwrap()), before);
 }
 
-/// Waits until a condition holds, for a minute at most.
+/// Waits until a condition holds, for at most a minute.
 fn until_well(is_well: impl Fn() -> bool) {
     let begun = std::time::Instant::now();
     while !is_well() {
-        assert!(begun.elapsed().as_secs() < 60, "it does not become well");
+        assert!(begun.elapsed().as_secs() < 60, "not well after a minute");
         std::thread::yield_now();
     }
 }
 
-/// Counts what is logged on this thread.
+/// Counts the events logged on this thread.
 #[derive(Clone, Default)]
 struct Counted(Arc<std::sync::atomic::AtomicUsize>);
 
@@ -151,13 +154,13 @@ impl tracing::Subscriber for Counted {
 }
 
 #[test]
-fn a_disk_that_fails_is_logged_when_it_begins_and_when_it_ends() {
-    let (logged, trouble) = (Counted::default(), Trouble::default());
+fn a_failing_disk_is_logged_when_failures_begin_and_end() {
+    let (logged, health) = (Counted::default(), WriteHealth::default());
     let count = |outcomes: &[Option<&str>]| {
         let before = logged.0.load(std::sync::atomic::Ordering::Relaxed);
         tracing::subscriber::with_default(logged.clone(), || {
             for outcome in outcomes {
-                trouble.set(*outcome);
+                health.set(*outcome);
             }
         });
         logged.0.load(std::sync::atomic::Ordering::Relaxed) - before
@@ -169,7 +172,7 @@ fn a_disk_that_fails_is_logged_when_it_begins_and_when_it_ends() {
 }
 
 #[test]
-fn an_object_that_could_not_be_read_again_is_not_written() {
+fn an_object_that_could_not_be_read_back_is_not_written() {
     let files = FakeFiles::default();
     let store = open(&files, NEVER).unwrap();
     let length = files.contents("log-00000000000000000001").len();
@@ -179,8 +182,8 @@ fn an_object_that_could_not_be_read_again_is_not_written() {
         let error = now(store.put(&"pods".into(), value, Expect::Any)).unwrap_err();
         std::error::Error::source(&error).unwrap().to_string()
     };
-    assert_eq!(refused(br#""""#, 1), "the body has no readable metadata");
+    assert_eq!(refused(br#""""#, 1), "invalid metadata in the object");
     let other = br#"{"metadata":{"resourceVersion":"","name":"b"}}"#;
-    assert_eq!(refused(other, 32), "the object has other names in its head than in its body");
+    assert_eq!(refused(other, 32), "object has different names in its head and its body");
     assert_eq!(files.contents("log-00000000000000000001").len(), length);
 }

@@ -1,11 +1,11 @@
-//! A store on disk: what it keeps, what it survives, and what it refuses.
+//! A store on disk: what it persists, what it survives, and what it refuses.
 
-mod beside;
 mod corpus;
 mod crashes;
 mod directory;
 mod fake;
 mod faults;
+mod side_files;
 mod snapshots;
 mod visibility;
 
@@ -22,20 +22,20 @@ type State = BTreeMap<(String, String), Arc<Stored>>;
 
 const COLLECTIONS: [&str; 2] = ["pods", "apps/deployments"];
 
-/// Snapshots all the time.
+/// Takes snapshots constantly.
 const EAGER: Thresholds = Thresholds { factor: 2, least: 1500 };
-/// Snapshots never.
+/// Never takes a snapshot.
 const NEVER: Thresholds = Thresholds { factor: 0, least: u64::MAX };
 
 impl DiskStore {
-    /// An empty store on files that are none.
+    /// Creates an empty store on fake files.
     pub(in crate::store) fn on_fake_files(limits: HistoryLimits) -> Self {
-        Self::on(FakeFiles::default(), limits, EAGER, Losses::Refused).unwrap()
+        Self::on(FakeFiles::default(), limits, EAGER, LossPolicy::Refused).unwrap()
     }
 }
 
 fn open(files: &FakeFiles, thresholds: Thresholds) -> Result<DiskStore, OpenError> {
-    DiskStore::on(files.clone(), HistoryLimits::default(), thresholds, Losses::Refused)
+    DiskStore::on(files.clone(), HistoryLimits::default(), thresholds, LossPolicy::Refused)
 }
 
 fn state(store: &DiskStore) -> State {
@@ -52,19 +52,20 @@ fn revision(store: &DiskStore) -> u64 {
     now(store.current()).unwrap().get()
 }
 
-/// A write as a test asks for it: number of the key, how large, and whether it deletes.
+/// A write: number of the key, size in bytes, and whether it is a deletion.
 type Step = (usize, usize, bool);
 
 fn place(number: usize) -> (Collection, String) {
     (COLLECTIONS[number % 2].into(), format!("n{}/object-{}", number % 3, number))
 }
 
-/// Makes a change: `None` where there is nothing to delete.
+/// Applies a step; returns `None` if there is nothing to delete.
 fn take(store: &DiskStore, (number, size, deletes): Step) -> Option<Result<Arc<Stored>, WriteError>> {
     let (collection, text) = place(number);
-    let result = match deletes {
-        true => now(store.delete(&collection, &key(&text), None)),
-        false => now(store.put(&collection, value(&text, &"x".repeat(size)), Expect::Any)),
+    let result = if deletes {
+        now(store.delete(&collection, &key(&text), None))
+    } else {
+        now(store.put(&collection, value(&text, &"x".repeat(size)), Expect::Any))
     };
     match result {
         Err(WriteError::Conflict { .. }) => None,

@@ -1,4 +1,4 @@
-//! Snapshots in place of logs, and files that are not as they should be.
+//! Snapshots, and files that are damaged or missing.
 
 use super::*;
 
@@ -55,7 +55,7 @@ fn revisions_from_before_a_start_are_compacted_and_new_ones_go_on() {
 }
 
 #[test]
-fn many_objects_come_back_as_they_were() {
+fn many_objects_are_recovered_unchanged() {
     let files = FakeFiles::default();
     let thresholds = Thresholds { factor: 2, least: 1 << 20 };
     let store = open(&files, thresholds).unwrap();
@@ -73,7 +73,7 @@ fn many_objects_come_back_as_they_were() {
     assert!(state(&store) == before);
 }
 
-/// A snapshot and its log, with changes after it.
+/// Returns files with a snapshot and its log, which has changes after it.
 fn snapshot_and_log() -> (FakeFiles, String, String) {
     let files = FakeFiles::default();
     let store = open(&files, EAGER).unwrap();
@@ -94,14 +94,14 @@ fn refusal(files: &FakeFiles) -> String {
 }
 
 #[test]
-fn a_file_that_is_missing_is_noticed() {
+fn a_missing_file_is_an_error() {
     let (files, _, log) = snapshot_and_log();
     let copy = files.copy();
     copy.remove(&log).unwrap();
     assert!(refusal(&copy).starts_with(&format!("fake/{log} is missing: changes after revision ")));
 
     let (copy, other) = (files.copy(), "log-00000000000000009999");
-    copy.put(other, frame::file_header(frame::Form::Log, Revision::new(9999)));
+    copy.put(other, frame::file_header(frame::FileKind::Log, Revision::new(9999)));
     assert!(refusal(&copy).contains(" is missing"), "{}", refusal(&copy));
 }
 
@@ -126,28 +126,24 @@ fn a_damaged_snapshot_is_an_error_wherever_it_is_damaged() {
 }
 
 #[test]
-fn a_log_before_the_last_may_not_be_torn() {
+fn only_the_last_log_may_be_torn() {
     let (files, _, log) = snapshot_and_log();
     let store = open(&files, NEVER).unwrap();
     let last = Revision::new(revision(&store));
     drop(store);
     let bytes = files.contents(&log);
     files.put(&log, bytes[..bytes.len() - 3].to_vec());
-    let new = frame::file_header(frame::Form::Log, last);
+    let new = frame::file_header(frame::FileKind::Log, last);
     files.put(&log_name(last), new.clone());
-    assert!(refusal(&files).contains("cannot be read, and there is a log after it"), "{}", refusal(&files));
+    assert!(refusal(&files).contains("unreadable, but another log follows"), "{}", refusal(&files));
     let mut filled = new;
     frame::push(&mut filled, 20, |out| out.extend_from_slice(b"anything"));
     files.put(&log_name(last), filled);
-    assert!(
-        refusal(&files).contains("it ends too early, and there are logs after it"),
-        "{}",
-        refusal(&files)
-    );
+    assert!(refusal(&files).contains("unexpected end of file, but more logs follow"), "{}", refusal(&files));
 }
 
 #[test]
-fn a_log_that_was_begun_and_given_up_is_no_gap() {
+fn an_abandoned_log_is_not_a_gap() {
     let (files, _, log) = snapshot_and_log();
     let store = open(&files, NEVER).unwrap();
     for number in 0..5 {
@@ -156,7 +152,7 @@ fn a_log_that_was_begun_and_given_up_is_no_gap() {
     drop(store);
     let base = revision_in(&log, LOG).unwrap();
     let given_up = Revision::new(base.get() + 1);
-    files.put(&log_name(given_up), frame::file_header(frame::Form::Log, given_up));
+    files.put(&log_name(given_up), frame::file_header(frame::FileKind::Log, given_up));
     files.put(&log, [files.contents(&log), b"\xd7re".to_vec()].concat());
     let store = open(&files, NEVER).unwrap();
     assert!(store.recovery().cut.is_some(), "the log before it is the last");
@@ -182,7 +178,7 @@ fn a_format_of_the_future_is_refused() {
 }
 
 #[test]
-fn a_log_by_itself_says_how_far_it_goes() {
+fn read_log_returns_the_extent_of_a_log() {
     let files = FakeFiles::default();
     let store = open(&files, NEVER).unwrap();
     for step in 0..4 {

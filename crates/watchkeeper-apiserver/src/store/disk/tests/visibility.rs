@@ -1,4 +1,4 @@
-//! When a write can be seen, and how many share a sync.
+//! Visibility of writes, and sharing of syncs.
 
 use futures_util::future::join_all;
 use futures_util::{FutureExt as _, StreamExt as _};
@@ -6,7 +6,7 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use super::*;
 
 #[tokio::test]
-async fn nothing_is_seen_before_it_is_on_disk() {
+async fn a_write_is_invisible_until_it_is_on_disk() {
     let files = FakeFiles::default();
     let store = open(&files, NEVER).unwrap();
     let pods = Collection::from("pods");
@@ -55,7 +55,7 @@ async fn writes_that_come_while_the_disk_is_busy_share_the_next_sync_and_see_eac
         match (number < 50, result) {
             (true, Ok(stored)) => assert_eq!(stored.modified().get(), number as u64 + 3),
             (false, Err(WriteError::Conflict { current: Some(current) })) => {
-                assert_eq!(current.modified().get(), number as u64 - 50 + 3, "D2");
+                assert_eq!(current.modified().get(), number as u64 - 50 + 3, "disk.D2");
             }
             (_, result) => panic!("{number}: {result:?}"),
         }
@@ -69,7 +69,7 @@ async fn writes_that_come_while_the_disk_is_busy_share_the_next_sync_and_see_eac
 }
 
 #[tokio::test]
-async fn a_write_whose_caller_has_gone_is_made_all_the_same_and_a_dropped_store_waits_for_it() {
+async fn a_write_completes_after_its_caller_is_gone_and_before_the_store_is_dropped() {
     let files = FakeFiles::default();
     let store = open(&files, NEVER).unwrap();
     let pods = Collection::from("pods");

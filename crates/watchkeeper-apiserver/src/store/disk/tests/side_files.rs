@@ -1,25 +1,25 @@
-//! Files beside the objects, on disks that fail.
+//! Side files, on disks that fail.
 
 use super::fake::Fault;
 use super::*;
 
-/// What is kept, if anything is.
+/// Returns the contents of the test's file, if it exists.
 fn kept(files: &FakeFiles) -> Option<Vec<u8>> {
-    open(files, NEVER).unwrap().beside().read("kept").unwrap()
+    open(files, NEVER).unwrap().side_files().read("kept").unwrap()
 }
 
 #[test]
-fn a_file_is_as_it_was_written_or_as_it_was_before_whenever_the_power_goes_off() {
+fn a_power_loss_leaves_the_old_file_or_the_new_one() {
     let (before, after) = (vec![1; 700], vec![2; 1500]);
     for first in [None, Some(before)] {
         for fault in 0.. {
             let files = FakeFiles::default();
             let store = open(&files, NEVER).unwrap();
             if let Some(first) = &first {
-                store.beside().write("kept", first).unwrap();
+                store.side_files().write("kept", first).unwrap();
             }
             files.fail(Some(Fault::From(files.operations() + fault)));
-            let written = store.beside().write("kept", &after);
+            let written = store.side_files().write("kept", &after);
             drop(store);
             for seed in 0..60 {
                 let mut state = seed;
@@ -29,8 +29,11 @@ fn a_file_is_as_it_was_written_or_as_it_was_before_whenever_the_power_goes_off()
                 });
                 let found = kept(&left);
                 match &written {
-                    Ok(()) => assert_eq!(found.as_ref(), Some(&after), "B1"),
-                    Err(_) => assert!(found == first || found.as_ref() == Some(&after), "B1: {fault} {seed}"),
+                    Ok(()) => assert_eq!(found.as_ref(), Some(&after), "side_files.B1"),
+                    Err(_) => assert!(
+                        found == first || found.as_ref() == Some(&after),
+                        "side_files.B1: {fault} {seed}"
+                    ),
                 }
             }
             if written.is_ok() {
@@ -47,10 +50,10 @@ fn a_disk_that_fails_once_is_named_and_leaves_no_draft() {
     let store = open(&files, NEVER).unwrap();
     let fault = files.operations() + 1;
     files.fail(Some(Fault::Once(fault)));
-    let error = store.beside().write("kept", b"x").unwrap_err();
+    let error = store.side_files().write("kept", b"x").unwrap_err();
     assert!(error.to_string().ends_with("kept"), "{error}");
     assert!(!files.list().unwrap().iter().any(|name| name.starts_with("kept")));
-    store.beside().write("kept", b"x").unwrap();
+    store.side_files().write("kept", b"x").unwrap();
     drop(store);
     assert_eq!(kept(&files), Some(b"x".to_vec()));
 }

@@ -1,30 +1,30 @@
-//! The place of `metadata.resourceVersion` in a JSON body.
+//! The position of `metadata.resourceVersion` in a JSON body.
 //!
-//! The body has been read by [`read_head`](watchkeeper_wire::json::read_head) before: its metadata is
-//! valid and no key comes twice there. So this only looks for keys, and gives up where it is lost.
+//! The body has already been read by [`read_head`](watchkeeper_wire::json::read_head), so its metadata is valid and
+//! has no duplicate keys. This code only searches for keys, and returns `None` if it cannot follow the structure.
 
 use std::ops::Range;
 
-/// Which bytes a version replaces, and what must stand around it.
-pub(super) struct Place {
+/// The byte range that a version replaces, and the text required around it.
+pub(super) struct VersionSlot {
     pub(super) value: Range<usize>,
     pub(super) prefix: &'static str,
     pub(super) suffix: &'static str,
 }
 
-/// Finds the value of `metadata.resourceVersion`, or where it would stand.
-pub(super) fn version_value(body: &[u8]) -> Option<Place> {
+/// Finds the value of `metadata.resourceVersion`, or the position at which to insert it.
+pub(super) fn version_value(body: &[u8]) -> Option<VersionSlot> {
     let metadata = member(body, skip_space(body, 0), b"metadata")??;
     if let Some(value) = member(body, metadata.start, b"resourceVersion")? {
-        return Some(Place { value, prefix: "", suffix: "" });
+        return Some(VersionSlot { value, prefix: "", suffix: "" });
     }
     let first = metadata.start + 1;
     let suffix = if body.get(skip_space(body, first)) == Some(&b'}') { "" } else { "," };
-    Some(Place { value: first..first, prefix: r#""resourceVersion":"#, suffix })
+    Some(VersionSlot { value: first..first, prefix: r#""resourceVersion":"#, suffix })
 }
 
-/// The value of a member of the object that opens at `open`: `Some(None)` where it has none of that
-/// name, `None` where this is not an object.
+/// Returns the value of a member of the object that opens at `open`: `Some(None)` if the object has no such member,
+/// `None` if this is not an object.
 fn member(body: &[u8], open: usize, name: &[u8]) -> Option<Option<Range<usize>>> {
     if body.get(open) != Some(&b'{') {
         return None;
@@ -51,7 +51,7 @@ fn skip_space(body: &[u8], at: usize) -> usize {
     at + rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count()
 }
 
-/// The end of the string whose quote opens at `open`.
+/// Returns the end of the string whose quote opens at `open`.
 fn string_end(body: &[u8], open: usize) -> Option<usize> {
     if body.get(open) != Some(&b'"') {
         return None;
@@ -66,7 +66,7 @@ fn string_end(body: &[u8], open: usize) -> Option<usize> {
     }
 }
 
-/// The end of the value that begins at `at`: never `at` itself.
+/// Returns the end of the value that begins at `at`, which is always after `at`.
 fn value_end(body: &[u8], mut at: usize) -> Option<usize> {
     let mut depth = 0_usize;
     loop {
@@ -85,7 +85,7 @@ fn value_end(body: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// A byte of a number or of a word such as `null`.
+/// Returns whether the byte can be part of a number or a literal such as `null`.
 fn is_scalar(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
 }
@@ -97,7 +97,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_searched_without_a_panic(body in r#"[{}\[\]":,\\ a1]{0,40}|\{"metadata":[{}\[\]":,\\ a1]{0,40}"#) {
+        fn any_bytes_can_be_searched_without_a_panic(body in r#"[{}\[\]":,\\ a1]{0,40}|\{"metadata":[{}\[\]":,\\ a1]{0,40}"#) {
             if let Some(place) = version_value(body.as_bytes()) {
                 prop_assert!(place.value.start <= place.value.end && place.value.end <= body.len());
             }

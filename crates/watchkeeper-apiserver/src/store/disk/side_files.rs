@@ -1,6 +1,7 @@
-//! Beside: small files that are kept in the directory with the objects, under its lock.
+//! Small files kept in the data directory beside the objects, under its lock.
 //!
-//! - B1: a file is there as it was written last, or as it was before, whatever happens while it is written.
+//! Invariants:
+//! - `side_files.B1`: a crash during a write leaves either the new file or the old one, whole.
 
 use std::io::{self, Read as _};
 use std::path::PathBuf;
@@ -10,20 +11,20 @@ use super::draft_name;
 use super::error::OpenError;
 use super::files::Files;
 
-/// How much of a file is read: more than any has that is kept here.
+/// The maximum number of bytes read from a file: more than any file kept here has.
 const BYTES: u64 = 64 << 10;
 
 #[derive(Debug)]
-pub(crate) struct Beside {
+pub(crate) struct SideFiles {
     files: Arc<dyn Files>,
 }
 
-impl Beside {
+impl SideFiles {
     pub(super) fn new(files: Arc<dyn Files>) -> Self {
         Self { files }
     }
 
-    /// A file, as far as [`BYTES`]; `None` where there is none.
+    /// Reads a file, up to [`BYTES`]; returns `None` if it does not exist.
     pub(crate) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, OpenError> {
         let read = self.files.read(name).and_then(|(file, _)| {
             let mut bytes = Vec::new();
@@ -37,7 +38,7 @@ impl Beside {
         }
     }
 
-    /// Writes a file, in place of one that may be there (B1). It is on disk when this returns.
+    /// Creates or replaces a file (`side_files.B1`). It is on disk when this returns.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), OpenError> {
         let draft = draft_name(name);
         let written = self.files.create(&draft).and_then(|mut file| {
@@ -52,7 +53,7 @@ impl Beside {
         })
     }
 
-    /// Where a file is, for messages.
+    /// Returns the path of a file, for messages.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.files.path(name)
     }

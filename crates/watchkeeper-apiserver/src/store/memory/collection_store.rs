@@ -1,10 +1,10 @@
-//! Shelf: one collection, behind one lock.
+//! Collection store: the objects and history of one collection, behind one lock.
 //!
-//! From: [`MemoryStore`](super::MemoryStore), for the writes and reads of one collection.
-//! To:   [`MemoryWatch`](super::MemoryWatch), which reads the history and sleeps on `changed`.
+//! Input: [`MemoryStore`](super::MemoryStore), which forwards the reads and writes of one collection.
+//! Output: [`MemoryWatch`](super::MemoryWatch), which reads the history and waits on `changed`.
 //!
-//! Logic that needs the lock is in `impl State`. What it drops is handed out and freed after the lock,
-//! and watchers are woken after it.
+//! Logic that needs the lock is in `impl State`. Dropped values are returned and freed after the lock is released;
+//! watchers are woken after it too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use super::history::{BATCH, Dropped, History, HistoryLimits};
 use super::snapshot::Snapshot;
 use crate::store::{Event, Expect, Range, RangeQuery, ReadError, Revision, Stored, Unversioned, WriteError};
 
-/// How many states are remembered for those who read page by page.
+/// The maximum number of states kept for paging.
 pub(super) const REMEMBERED: usize = 16;
 
 #[derive(Debug)]
-pub(super) struct Shelf {
+pub(super) struct CollectionStore {
     state: RwLock<State>,
-    /// Told after every change.
+    /// Notified after every change.
     changed: Arc<Notify>,
     counter: Arc<Counter>,
 }
@@ -34,17 +34,17 @@ pub(super) struct Shelf {
 struct State {
     live: Snapshot,
     history: History,
-    /// States that were read in part, by revision. None is older than the history, so that what they
-    /// alone keep alive is bounded as the history is.
+    /// Partially read states, by revision. None is older than the history, so the memory that only they keep alive is
+    /// bounded like the history.
     remembered: BTreeMap<Revision, Snapshot>,
 }
 
-/// A change that has been decided already.
+/// A change that has already been decided.
 #[derive(Debug, Clone)]
 pub(in crate::store) enum Change {
-    /// Stores this state, at its own revision.
+    /// Stores this state at its own revision.
     Put(Arc<Stored>),
-    /// Deletes the object, which is there.
+    /// Deletes the object, which exists.
     Delete {
         /// Its last state.
         last: Arc<Stored>,
@@ -53,20 +53,20 @@ pub(in crate::store) enum Change {
     },
 }
 
-/// What a write has pushed out, to be freed once the lock is released.
+/// Memory released by a write, to be freed after the lock.
 type Freed = (Dropped, Vec<Snapshot>);
 
-/// What a watcher found from its cursor on.
+/// The result of reading from a watcher's cursor.
 pub(super) enum Taken {
-    /// Events, perhaps none of them in scope, and the cursor after them.
+    /// Events in scope, possibly none, and the cursor after them.
     Events(Vec<Arc<Event>>, u64),
     /// Nothing new.
     Nothing,
-    /// The cursor has lagged. The history begins here.
+    /// The cursor has lagged. Holds the oldest revision of the history.
     Lagged(Revision),
 }
 
-impl Shelf {
+impl CollectionStore {
     pub(super) fn new(limits: HistoryLimits, floor: Revision, live: Snapshot, counter: Arc<Counter>) -> Self {
         let history = History::new(limits, floor);
         let state = State { live, history, remembered: BTreeMap::new() };
@@ -91,14 +91,14 @@ impl Shelf {
         Ok(event.departed().expect("a deletion has a previous state").clone())
     }
 
-    /// Makes a change that fits what is here.
+    /// Applies a change that was decided on the current state.
     pub(super) fn apply(&self, change: Change, now: Instant) -> Arc<Stored> {
         let (stored, _freed) = self.state.write().apply(&self.counter, change, now);
         self.wake();
         stored
     }
 
-    /// All live objects.
+    /// Returns all live objects.
     pub(super) fn live(&self) -> Snapshot {
         self.state.read().live.clone()
     }
@@ -107,12 +107,12 @@ impl Shelf {
         let (snapshot, revision) = match query.at {
             None => {
                 let state = self.state.read();
-                (state.live.clone(), self.counter.newest()) // M1
+                (state.live.clone(), self.counter.newest()) // memory.M1
             }
             Some(revision) => (self.snapshot_at(revision)?, revision),
         };
         let (first, end) = match &query.namespace {
-            Some(namespace) => (format!("{namespace}/"), Some(format!("{namespace}0"))), // 0 follows the slash
+            Some(namespace) => (format!("{namespace}/"), Some(format!("{namespace}0"))), // '0' is the byte after '/'
             None => (String::new(), None),
         };
         let from = query.start.as_deref().unwrap_or_default().max(&first);
@@ -124,11 +124,11 @@ impl Shelf {
         Ok(Range { items, revision, remaining })
     }
 
-    /// The state at a revision (T3): a remembered one, or the nearest later one with the changes since
+    /// Returns the state at a revision (`store.T3`): a kept one, or the nearest later one with the changes since then
     /// undone.
     fn snapshot_at(&self, revision: Revision) -> Result<Snapshot, ReadError> {
         let state = self.state.read();
-        let current = self.counter.newest(); // M1
+        let current = self.counter.newest(); // memory.M1
         if revision > current {
             return Err(ReadError::Future { asked: revision, current });
         }
@@ -158,7 +158,7 @@ impl Shelf {
         Ok(snapshot)
     }
 
-    /// Opens a cursor after a revision; the oldest revision where that is too old.
+    /// Returns the cursor after a revision, or the oldest revision if that is too old.
     pub(super) fn cursor_after(&self, revision: Revision) -> Result<u64, Revision> {
         let state = self.state.read();
         match state.history.floor() {
@@ -167,7 +167,7 @@ impl Shelf {
         }
     }
 
-    /// Takes the events from a cursor on that are in scope, all that there are or a batch.
+    /// Returns the events in scope from a cursor on, at most one batch.
     pub(super) fn take(&self, cursor: u64, in_scope: impl Fn(&Event) -> bool) -> Taken {
         let state = self.state.read();
         let Some(events) = state.history.from(cursor) else { return Taken::Lagged(state.history.floor()) };
@@ -182,11 +182,11 @@ impl Shelf {
         if next == cursor { Taken::Nothing } else { Taken::Events(taken, next) }
     }
 
-    /// The revision up to which a cursor has seen everything; `None` if it has lagged.
+    /// Returns the revision up to which a cursor has seen everything, or `None` if it has lagged.
     pub(super) fn progress(&self, cursor: u64) -> Option<Revision> {
         let state = self.state.read();
         let next = state.history.from(cursor)?.next().map(|event| event.revision().before());
-        Some(next.unwrap_or_else(|| self.counter.newest())) // M1
+        Some(next.unwrap_or_else(|| self.counter.newest())) // memory.M1
     }
 
     pub(super) fn changed(&self) -> &Arc<Notify> {
@@ -206,7 +206,7 @@ impl Shelf {
         }
     }
 
-    /// Drops events a batch a lock (M2), and wakes the watchers that have lagged by it.
+    /// Drops events one batch per lock (`memory.M2`), then wakes watchers, some of which may have lagged.
     fn drop_in_steps(&self, step: impl Fn(&mut History) -> (Dropped, bool)) {
         loop {
             let mut state = self.state.write();
@@ -250,7 +250,7 @@ impl State {
         if !as_expected {
             return Err(WriteError::Conflict { current: existing.cloned() });
         }
-        let revision = counter.allocate(); // M1
+        let revision = counter.allocate(); // memory.M1
         let created = existing.map_or(revision, |existing| existing.created());
         let stored = Arc::new(value.commit(created, revision));
         let previous = self.live.insert(stored.clone());
@@ -270,19 +270,19 @@ impl State {
         let Some(previous) = removed else {
             return Err(WriteError::Conflict { current: self.live.get(key).cloned() });
         };
-        let event = Arc::new(Event::delete(previous, counter.allocate())); // M1
+        let event = Arc::new(Event::delete(previous, counter.allocate())); // memory.M1
         Ok((event.clone(), self.record(event, now)))
     }
 
     fn apply(&mut self, counter: &Counter, change: Change, now: Instant) -> (Arc<Stored>, Freed) {
         match change {
             Change::Put(stored) => {
-                counter.advance(stored.modified()); // M1
+                counter.advance(stored.modified()); // memory.M1
                 let previous = self.live.insert(stored.clone());
                 (stored.clone(), self.record(Arc::new(Event::put(previous, stored)), now))
             }
             Change::Delete { last, revision } => {
-                counter.advance(revision); // M1
+                counter.advance(revision); // memory.M1
                 let removed = self.live.remove(last.key());
                 debug_assert_eq!(removed.as_ref(), Some(&last), "decided on what is here");
                 let event = Arc::new(Event::delete(last, revision));
@@ -310,7 +310,7 @@ impl State {
         dropped
     }
 
-    /// Takes out the states that are older than the history.
+    /// Removes the kept states that are older than the history.
     fn forget(&mut self) -> Vec<Snapshot> {
         let floor = self.history.floor();
         let mut old = Vec::new();
