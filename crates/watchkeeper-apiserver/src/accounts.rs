@@ -1,4 +1,4 @@
-//! Accounts: the service accounts in the store, by whom tokens are good.
+//! Service accounts in the store, for verifying tokens.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use watchkeeper_core::ObjectKey;
 use crate::http::{AccountFuture, Accounts, Found};
 use crate::store::{Collection, Store};
 
-/// Looks for service accounts in a store.
+/// Looks up service accounts in a store.
 pub(crate) struct StoredAccounts {
     store: Arc<dyn Store>,
     collection: Collection,

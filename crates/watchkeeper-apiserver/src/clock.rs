@@ -1,8 +1,8 @@
-//! Clock: what time it is, as objects tell it.
+//! Clock: the current time, with the precision of object metadata.
 
 use watchkeeper_core::Timestamp;
 
-/// This moment, to the second.
+/// Returns the current time, truncated to the second.
 pub(crate) fn now() -> Timestamp {
     Timestamp::now().to_the_second()
 }

@@ -1,18 +1,18 @@
-//! Keyring: what a server is known by, and what it knows others by.
+//! Keyring: the keys and tokens of a server.
 //!
-//! From: a data directory, where the server before has left it, or nothing.
-//! To:   the [`Listener`](crate::http::Listener), which serves by the authority, and the
-//!       [`Authenticator`](crate::http::Authenticator), which knows the administrator and the accounts.
+//! Input: a data directory with the keyring of the previous server, or nothing.
+//! Output: the [`Listener`](crate::http::Listener), which serves with the certificate authority, and the
+//! [`Authenticator`](crate::http::Authenticator), which knows the administrator and the service accounts.
 //!
-//! - Y1: in a directory there is one keyring, made once: whoever was given a kubeconfig or a token is known after
-//!   every start.
-//! - Y2: a keyring that is there and cannot be read is an error. It is never replaced.
+//! Invariants:
+//! - `keyring.Y1`: a directory has one keyring, created once: kubeconfigs and tokens stay valid across restarts.
+//! - `keyring.Y2`: an unreadable keyring is an error, and is never replaced.
 //!
-//! The certificate of the server itself is not kept: the authority issues one at each start, for the names that the
-//! server has then.
+//! The server's own certificate is not stored: the authority issues one at each start, for the current names of the
+//! server.
 //!
-//! **Format.** A line and then a document in JSON. The line says what this is, the version of the format, and the SHA-256
-//! of all that comes after it.
+//! **Format.** One line, followed by a JSON document. The line has the file type, the format version, and the SHA-256
+//! of everything after it.
 
 use std::fmt;
 
@@ -22,29 +22,29 @@ use crate::http::{Authority, Identity, TokenIssuer, hex, random_token, sha256};
 use crate::server::StartError;
 use crate::store::disk::{DiskStore, KEYRING, SideFiles};
 
-/// What its first line begins with.
+/// The file type, at the start of the first line.
 const FORM: &str = "watchkeeper-keyring";
 /// The version of the format.
 const VERSION: &str = "1";
 
-/// What a server is known by.
+/// The keys and tokens of a server.
 pub(crate) struct Keyring {
-    /// It vouches for the server, and for clients.
+    /// Signs the certificates of the server and of clients.
     pub(crate) authority: Authority,
     /// The token of the administrator.
     pub(crate) token: String,
-    /// What tokens of service accounts are signed with.
+    /// Signs the tokens of service accounts.
     secret: String,
 }
 
-/// Tells no secrets.
+/// Omits the secrets.
 impl fmt::Debug for Keyring {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Keyring").field("authority", &self.authority).finish_non_exhaustive()
     }
 }
 
-/// The document.
+/// The JSON document.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -55,13 +55,13 @@ struct Written {
 }
 
 impl Keyring {
-    /// Makes a new one.
+    /// Generates a new keyring.
     pub(crate) fn generate() -> Result<Self, StartError> {
         let secret = [random_token()?, random_token()?].concat();
         Ok(Self { authority: Authority::generate()?, token: random_token()?, secret })
     }
 
-    /// The keyring of a directory, which is made where there is none (Y1).
+    /// Opens the keyring of a directory, creating it if it does not exist (`keyring.Y1`).
     pub(crate) fn open(disk: &DiskStore) -> Result<Self, StartError> {
         let files = disk.side_files();
         if let Some(kept) = Self::read(files)? {
@@ -69,14 +69,17 @@ impl Keyring {
         }
         if disk.recovery().objects > 0 {
             let path = files.path(KEYRING);
-            tracing::warn!("{} is made anew: kubeconfigs and tokens of before are not known", path.display());
+            tracing::warn!(
+                "{} was missing and has been created: earlier kubeconfigs and tokens are no longer valid",
+                path.display()
+            );
         }
         let made = Self::generate()?;
         files.write(KEYRING, made.render().as_bytes())?;
         Ok(made)
     }
 
-    /// Who issues tokens to service accounts.
+    /// Returns the issuer of service account tokens.
     pub(crate) fn issuer(&self) -> TokenIssuer {
         TokenIssuer::with_secret(&self.secret)
     }
@@ -87,37 +90,37 @@ impl Keyring {
         kept.map(Some).map_err(|what| StartError::Keyring { path: files.path(KEYRING), what })
     }
 
-    /// What a file says, or what is wrong with it (Y2).
+    /// Parses a keyring, or describes what is wrong with it (`keyring.Y2`).
     fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
         if bytes.is_empty() {
-            return Err("it is empty");
+            return Err("the file is empty");
         }
-        let text = std::str::from_utf8(bytes).map_err(|_| "it is no keyring")?;
-        let (line, document) = text.split_once('\n').ok_or("it is no keyring")?;
+        let text = std::str::from_utf8(bytes).map_err(|_| "not a keyring")?;
+        let (line, document) = text.split_once('\n').ok_or("not a keyring")?;
         let mut words = line.split(' ');
         if words.next() != Some(FORM) {
-            return Err("it is no keyring");
+            return Err("not a keyring");
         }
         if words.next() != Some(VERSION) {
-            return Err("another version of this program has written it, and can use it");
+            return Err("written by another version of this program");
         }
         if words.next() != Some(&hex(&sha256(document.as_bytes()))) || words.next().is_some() {
-            return Err("it is damaged, as its checksum tells");
+            return Err("the checksum does not match");
         }
-        let written: Written = serde_json::from_str(document).map_err(|_| "its document is none of ours")?;
+        let written: Written = serde_json::from_str(document).map_err(|_| "invalid document")?;
         let Written { certificate, key, token, secret } = written;
         if token.is_empty() || secret.is_empty() {
-            return Err("its document is none of ours");
+            return Err("invalid document");
         }
         let authority = Authority::restore(&Identity { certificate, key });
-        Ok(Self { authority: authority.map_err(|_| "its authority is none")?, token, secret })
+        Ok(Self { authority: authority.map_err(|_| "invalid certificate authority")?, token, secret })
     }
 
     fn render(&self) -> String {
         let Identity { certificate, key } = self.authority.identity();
         let (token, secret) = (self.token.clone(), self.secret.clone());
         let document = serde_json::to_string_pretty(&Written { certificate, key, token, secret });
-        let document = document.expect("texts can be written") + "\n";
+        let document = document.expect("strings can be serialized") + "\n";
         format!("{FORM} {VERSION} {}\n{document}", hex(&sha256(document.as_bytes())))
     }
 }
@@ -127,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn a_keyring_round_trips() {
         let made = Keyring::generate().unwrap();
         let read = Keyring::parse(made.render().as_bytes()).unwrap();
         assert_eq!(read.render(), made.render());
@@ -135,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_of_it_and_no_other_byte_is_taken_for_it() {
+    fn a_truncated_or_changed_keyring_is_rejected() {
         let whole = Keyring::generate().unwrap().render().into_bytes();
         for end in 0..whole.len() {
             assert!(Keyring::parse(&whole[..end]).is_err(), "{end}");
@@ -147,30 +150,32 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn an_invalid_keyring_is_described() {
         for (bytes, what) in [
-            ("", "it is empty"),
-            ("a", "it is no keyring"),
-            ("watchkeeper-keyring 2 x\n", "another version of this program has written it, and can use it"),
-            ("watchkeeper-keyring 1 x\n", "it is damaged, as its checksum tells"),
+            ("", "the file is empty"),
+            ("a", "not a keyring"),
+            ("watchkeeper-keyring 2 x\n", "written by another version of this program"),
+            ("watchkeeper-keyring 1 x\n", "the checksum does not match"),
         ] {
             assert_eq!(Keyring::parse(bytes.as_bytes()).unwrap_err(), what);
         }
         let sum =
             |document: &str| format!("{FORM} {VERSION} {}\n{document}", hex(&sha256(document.as_bytes())));
-        assert_eq!(Keyring::parse(sum("{}").as_bytes()).unwrap_err(), "its document is none of ours");
+        assert_eq!(Keyring::parse(sum("{}").as_bytes()).unwrap_err(), "invalid document");
         let empty = r#"{"certificate": "", "key": "", "token": "", "secret": "s"}"#;
-        assert_eq!(Keyring::parse(sum(empty).as_bytes()).unwrap_err(), "its document is none of ours");
+        assert_eq!(Keyring::parse(sum(empty).as_bytes()).unwrap_err(), "invalid document");
         let none = r#"{"certificate": "", "key": "", "token": "t", "secret": "s"}"#;
-        assert_eq!(Keyring::parse(sum(none).as_bytes()).unwrap_err(), "its authority is none");
+        assert_eq!(Keyring::parse(sum(none).as_bytes()).unwrap_err(), "invalid certificate authority");
     }
 
     #[test]
-    fn debugging_tells_no_secrets() {
+    fn debug_output_has_no_secrets() {
         let keyring = Keyring::generate().unwrap();
-        let said = format!("{keyring:?}");
+        let printed = format!("{keyring:?}");
         assert!(
-            !said.contains(&keyring.token) && !said.contains(&keyring.secret) && !said.contains("PRIVATE")
+            !printed.contains(&keyring.token)
+                && !printed.contains(&keyring.secret)
+                && !printed.contains("PRIVATE")
         );
     }
 }

@@ -1,40 +1,40 @@
-//! An embedded Kubernetes-compatible API server, in process or over the wire.
+//! An embedded Kubernetes-compatible API server, in process or over the network.
 //!
 //! ```
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! use watchkeeper_apiserver::server::ApiServer;
 //!
-//! let server = ApiServer::builder().start().await?; // TLS on a free port of the loopback, in memory
+//! let server = ApiServer::builder().start().await?; // in memory, with TLS on a free loopback port
 //! println!("{}\n{}", server.url(), server.kubeconfig().render());
 //! server.stop().await;
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! | module | what it is |
+//! | module | contents |
 //! |---|---|
-//! | [`server`] | the whole: a builder, and a handle that stops it |
-//! | [`api`] | which part answers a request |
+//! | [`server`] | the server: a builder, and a handle to the running server |
+//! | [`api`] | routing of requests |
 //! | [`read`] | get, list and watch |
 //! | [`write`](mod@write) | create, update, patch and delete |
-//! | [`defaults`] | what the fields of an object are when nobody sets them |
-//! | `validate` | which objects may be stored |
-//! | [`store`] | objects as bytes under one revision counter, with watches; in memory, or in a directory too |
-//! | [`registry`] | what is served, as rows: resources, verbs, subresources, field selectors |
-//! | [`custom`] | kinds that come with a definition: what they add to the registry, and their schemas |
-//! | [`discovery`] | the documents by which clients find the resources |
-//! | [`print`](mod@print) | the tables that `kubectl get` shows |
+//! | [`defaults`] | default values of fields |
+//! | `validate` | validation of objects |
+//! | [`store`] | versioned objects with watches, in memory or on disk |
+//! | [`registry`] | a table of the served resources, with their verbs, subresources and field selectors |
+//! | [`custom`] | custom resources: their registry rows and schemas |
+//! | [`discovery`] | discovery and OpenAPI documents |
+//! | [`print`](mod@print) | server-side printing: the tables of `kubectl get` |
 //! | [`patch`] | JSON, merge and strategic merge patches |
-//! | [`apply`] | who owns which fields, and server-side apply |
-//! | [`http`] | listening, TLS, who is asking, what for, and in which encoding |
-//! | `kubelet` | requests that only the node of a pod can answer |
-//! | [`size`] | how large an object may be in a request and in the store |
-//! | [`expiry`] | events that have had their time |
-//! | [`faults`] | what goes wrong when a test says so: answers, cuts, stalls, compactions |
+//! | [`apply`] | server-side apply and field ownership |
+//! | [`http`] | HTTP: TLS, authentication, request parsing, encodings, responses |
+//! | `kubelet` | the client for kubelets |
+//! | [`size`] | size limits of requests and stored objects |
+//! | [`expiry`] | expiry of events |
+//! | [`faults`] | fault injection: errors, delays, cut and stalled responses, compactions |
 //!
-//! There are no controllers here but the one that makes custom resources of definitions: a namespace that is
-//! deleted stays in `Terminating` until somebody finalizes it. Versions of custom resources are converted by
-//! their `apiVersion` alone; no webhook is called.
+//! The only controller here is the one that serves custom resources: a namespace that is deleted stays in
+//! `Terminating` until a client finalizes it. Versions of custom resources are converted by changing their
+//! `apiVersion`; conversion webhooks are not called.
 
 mod accounts;
 pub mod api;

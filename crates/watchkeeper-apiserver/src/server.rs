@@ -1,9 +1,10 @@
-//! Server: an API server in this process, from nothing to ready in milliseconds.
+//! Server: an API server in this process, ready in milliseconds.
 //!
-//! - S1: when [`start`](Builder::start) returns, requests are answered and the objects that every cluster
-//!   has are there.
-//! - S2: every task belongs to the server: [`stop`](ApiServer::stop) returns once all have ended, and
-//!   dropping the server cuts them off.
+//! Invariants:
+//! - `server.S1`: when [`start`](Builder::start) returns, requests are served, and the initial objects of every
+//!   cluster exist.
+//! - `server.S2`: every task belongs to the server: [`stop`](ApiServer::stop) returns once all have ended, and
+//!   dropping the server aborts them.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -33,55 +34,56 @@ use crate::read::{StoreSource, StoreSources};
 
 pub use crate::first_objects::NAMESPACES;
 
-/// How often the history is trimmed that no write trims.
+/// The interval at which idle collections are trimmed.
 const TRIM_EVERY: Duration = Duration::from_secs(60);
 
-/// How often messages are dropped that nobody has listed since the last time: at the second time all of them.
+/// The interval at which encoded list items are dropped that were not used since: an idle server drops all of them
+/// after two intervals.
 const FORGET_MESSAGES_EVERY: Duration = Duration::from_secs(20);
 
-/// Whom kubelets know the server by.
+/// The user name of the server for kubelets.
 const KUBELET_CLIENT: &str = "kube-apiserver-kubelet-client";
 
-/// Why a server could not be started.
+/// The reason that a server could not be started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// Choose another address.
-    #[error("the server cannot listen")]
+    #[error("failed to listen")]
     Listen(#[from] ListenError),
-    /// The system has no random numbers, or an address is no name for a certificate.
-    #[error("the server cannot have a certificate")]
+    /// The system cannot provide random numbers, or an address is not valid in a certificate.
+    #[error("failed to create the certificate of the server")]
     Certificate(#[from] CertificateError),
-    /// The system has no random numbers.
-    #[error("the server cannot have a token")]
+    /// The system cannot provide random numbers.
+    #[error("failed to create a token")]
     Random(#[from] NoRandomness),
-    /// See what the data directory needs.
+    /// Check the data directory.
     #[error(transparent)]
     Data(#[from] OpenError),
-    /// Nothing was changed. Bring the file back, or give up what was given out.
+    /// Nothing was modified. Restore the file, or accept that earlier credentials become invalid.
     #[error(
-        "{} cannot be used: {what}; restore it from a copy, or remove it: the next start makes a new one, by which \
-         neither the kubeconfigs nor the tokens of before are known",
+        "invalid keyring {}: {what}; restore it from a copy, or remove it: the next start creates a new one, and \
+         earlier kubeconfigs and tokens become invalid",
         path.display()
     )]
     Keyring {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         what: &'static str,
     },
-    /// The store does not take what every cluster has.
-    #[error("the first objects cannot be written")]
+    /// The store rejects the initial objects.
+    #[error("failed to write the initial objects")]
     Store(#[from] WriteError),
-    /// The store does not give the definitions of custom resources.
-    #[error("custom resources cannot be served: {}", .0.message)]
+    /// The definitions of custom resources cannot be read.
+    #[error("failed to load custom resource definitions: {}", .0.message)]
     Definitions(Status),
-    /// A bug: what every cluster has is malformed.
-    #[error("the first objects cannot be encoded")]
+    /// A bug: the initial objects are malformed.
+    #[error("failed to encode the initial objects")]
     Encode(#[from] NoPlace),
 }
 
-/// How a server is to be.
+/// Configures and starts a server.
 #[must_use]
 pub struct Builder {
     address: SocketAddr,
@@ -97,7 +99,7 @@ pub struct Builder {
     requests: RequestLimits,
 }
 
-/// Where objects are kept.
+/// The storage of a server.
 enum Keeping {
     Memory,
     Directory(PathBuf),
@@ -105,85 +107,85 @@ enum Keeping {
 }
 
 impl Builder {
-    /// Where to listen; by default on loopback, on any port that is free. On `0.0.0.0` or `[::]` the certificate is also for
-    /// the host name and the addresses of this machine, and clients of this process connect by loopback.
+    /// Sets the address to listen on; the default is a free port on loopback. On `0.0.0.0` or `[::]` the certificate
+    /// also covers the host name and the addresses of this machine, and clients in this process connect over
+    /// loopback.
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.address = address;
         self
     }
 
-    /// Without TLS, which is for loopback only.
+    /// Disables TLS, which is allowed on loopback only.
     pub fn plain_http(mut self) -> Self {
         self.plain = true;
         self
     }
 
-    /// The token of the administrator; by default a random one, which a data directory keeps.
+    /// Sets the administrator's token; the default is a random one, which a data directory preserves.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
         self
     }
 
-    /// What becomes of those who give nothing; by default they are refused.
+    /// Sets the policy for requests without credentials; the default is to reject them.
     pub fn anonymous(mut self, anonymous: Anonymous) -> Self {
         self.anonymous = anonymous;
         self
     }
 
-    /// How much history is kept, always in memory. It says nothing to a store of one's own.
+    /// Sets the limits of the history, which is kept in memory. Ignored with [`store`](Self::store).
     pub fn history(mut self, limits: HistoryLimits) -> Self {
         self.history = limits;
         self
     }
 
-    /// What to keep objects in; by default memory.
+    /// Sets the store; the default is in memory.
     pub fn store(mut self, store: Arc<dyn Store>) -> Self {
         self.keeping = Keeping::Elsewhere(store);
         self
     }
 
-    /// Keeps objects in this directory, where the next server finds them again: see [`DiskStore`]. It keeps what
-    /// clients know the server by and are known by too: kubeconfigs and tokens are good after every start.
+    /// Stores objects in this directory across restarts: see [`DiskStore`]. The keys and tokens of the server are
+    /// stored too, so that kubeconfigs stay valid.
     pub fn data_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.keeping = Keeping::Directory(directory.into());
         self
     }
 
-    /// Whether a data directory that has lost acknowledged changes is opened all the same, with what can be read: see
-    /// [`DiskStore::recover`]. By default it is refused.
+    /// Sets whether to open a data directory that has lost acknowledged changes, with what can be read: see
+    /// [`DiskStore::recover`]. The default is to refuse it.
     pub fn accept_loss(mut self, accept: bool) -> Self {
         self.accept_loss = accept;
         self
     }
 
-    /// How long an event stays after it was last written; by default [`EVENT_TTL`], which is an hour. Zero
-    /// keeps events until they are deleted.
+    /// Sets the time for which an event is kept after it was last written; the default is [`EVENT_TTL`], an hour.
+    /// Zero keeps events until they are deleted.
     pub fn event_ttl(mut self, time: Duration) -> Self {
         self.event_ttl = time;
         self
     }
 
-    /// Whether faults can be asked for over the wire, under
-    /// [`/debug/watchkeeper`](crate::faults::document); by default they cannot. Who asks must be known, as
-    /// everywhere.
+    /// Enables fault injection over HTTP at [`/debug/watchkeeper`](crate::faults::document), for authenticated
+    /// clients; disabled by default.
     pub fn fault_endpoint(mut self, enabled: bool) -> Self {
         self.fault_endpoint = enabled;
         self
     }
 
-    /// Limits of connections, and of what clients leave unread; by default [`ConnectionLimits::DEFAULT`].
+    /// Sets the limits on connections and on unread responses; the default is [`ConnectionLimits::DEFAULT`].
     pub fn connection_limits(mut self, limits: ConnectionLimits) -> Self {
         self.connections = limits;
         self
     }
 
-    /// Limits of requests; by default [`RequestLimits::DEFAULT`].
+    /// Sets the limits on requests; the default is [`RequestLimits::DEFAULT`].
     pub fn request_limits(mut self, limits: RequestLimits) -> Self {
         self.requests = limits;
         self
     }
 
-    /// Starts the server (S1). If dropped half-way, nothing runs on.
+    /// Starts the server (`server.S1`). If the future is dropped, nothing keeps running.
     ///
     /// # Errors
     /// See [`StartError`].
@@ -193,7 +195,8 @@ impl Builder {
         if self.plain {
             Security::Plain.suits(self.address)?;
         }
-        // Before the directory is opened: whoever finds the port taken has not taken the directory.
+        // Bound before the directory is opened, so that a server that finds its port taken does not lock the
+        // directory.
         let socket = Socket::bind(self.address).await?;
         let (mut kept, mut recovery, mut health) = (None, None, Health::default());
         let store: Arc<dyn Store> = match self.keeping {
@@ -222,9 +225,10 @@ impl Builder {
             Some(keyring) => keyring,
             None => Keyring::generate()?,
         };
-        let (security, own) = match self.plain {
-            true => (Security::Plain, None),
-            false => secure(&keyring.authority, self.address.ip()).map(|(tls, own)| (tls, Some(own)))?,
+        let (security, own) = if self.plain {
+            (Security::Plain, None)
+        } else {
+            secure(&keyring.authority, self.address.ip()).map(|(tls, own)| (tls, Some(own)))?
         };
         let ca_pem = (!self.plain).then(|| keyring.authority.certificate().to_owned());
         let listener = socket.listen(security)?.limits(self.connections);
@@ -255,7 +259,7 @@ impl Builder {
     }
 }
 
-/// A server that is running.
+/// A running server.
 pub struct ApiServer {
     address: SocketAddr,
     url: String,
@@ -270,7 +274,7 @@ pub struct ApiServer {
 }
 
 impl ApiServer {
-    /// A server with TLS on loopback, in memory, with a random token.
+    /// Returns a builder for a server with TLS on loopback, in memory, with a random token.
     pub fn builder() -> Builder {
         Builder {
             address: (Ipv4Addr::LOCALHOST, 0).into(),
@@ -287,27 +291,27 @@ impl ApiServer {
         }
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// `https://127.0.0.1:6443`, for a client on this machine.
+    /// Returns the URL for clients on this machine: `https://127.0.0.1:6443`.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The token of the administrator.
+    /// Returns the administrator's token.
     pub fn token(&self) -> &str {
         &self.token
     }
 
-    /// Who vouches for it, in PEM; `None` without TLS.
+    /// Returns the certificate authority in PEM; `None` without TLS.
     pub fn ca_pem(&self) -> Option<&str> {
         self.ca_pem.as_deref()
     }
 
-    /// What a client needs to know, to be [rendered](Kubeconfig::render) or [written](Kubeconfig::write).
+    /// Returns a kubeconfig, to be [rendered](Kubeconfig::render) or [written](Kubeconfig::write).
     pub fn kubeconfig(&self) -> Kubeconfig {
         Kubeconfig {
             server: self.url.clone(),
@@ -317,32 +321,32 @@ impl ApiServer {
         }
     }
 
-    /// What it keeps objects in.
+    /// Returns the store.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
 
-    /// What was found in its data directory, if it has one.
+    /// Returns what was found in the data directory, if there is one.
     pub fn recovery(&self) -> Option<&Recovery> {
         self.recovery.as_ref()
     }
 
-    /// What goes wrong, and what is to.
+    /// Returns the fault injector.
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
 
-    /// Forgets all history now: every version that anybody has seen by then is too old to be watched or
-    /// listed from, and the tokens of lists that are half read have expired. Watches that are open go on.
-    /// Returns the version that is the oldest from here on. If dropped half-way, it may not have happened.
+    /// Drops all history: every version seen so far becomes too old to list or watch from, and continue tokens
+    /// expire. Open watches continue. Returns the oldest version available from now on. If the future is dropped, the
+    /// compaction may not have happened.
     ///
     /// # Errors
-    /// Where the store can neither be written nor compacted, which in memory it can.
+    /// Fails if the store cannot be written or compacted; never fails in memory.
     pub async fn compact(&self) -> Result<Revision, CompactError> {
         faults::compact(&*self.store).await
     }
 
-    /// The objects of a resource, for a reflector of this process; `None` where there is no such resource.
+    /// Returns a list-watch source for a resource inside this process; `None` if the resource does not exist.
     pub fn source(
         &self,
         group: &str,
@@ -353,19 +357,20 @@ impl ApiServer {
         self.sources().of(group, version, resource, namespace)
     }
 
-    /// All its collections, for informers of this process.
+    /// Returns sources for all resources, for informers inside this process.
     pub fn sources(&self) -> StoreSources {
         StoreSources::new(self.registry.clone(), self.store.clone())
     }
 
-    /// Stops, and returns once everything has ended (S2). If dropped half-way, what is left is cut off.
+    /// Stops the server, and returns once everything has ended (`server.S2`). If the future is dropped, remaining
+    /// tasks are aborted.
     pub async fn stop(mut self) {
         self.stop.cancel();
         while self.tasks.join_next().await.is_some() {}
     }
 }
 
-/// TLS by a certificate for this address, and what kubelets know the server by.
+/// Returns a TLS configuration with a certificate for this address, and the client certificate for kubelets.
 fn secure(authority: &Authority, address: IpAddr) -> Result<(Security, Identity), CertificateError> {
     let names = match address {
         address if address.is_loopback() => Vec::new(),
@@ -384,9 +389,10 @@ async fn open_disk(
     accept_loss: bool,
 ) -> Result<(DiskStore, Keyring), StartError> {
     let opened = tokio::task::spawn_blocking(move || {
-        let disk = match accept_loss {
-            true => DiskStore::recover(directory, limits)?,
-            false => DiskStore::open(directory, limits)?,
+        let disk = if accept_loss {
+            DiskStore::recover(directory, limits)?
+        } else {
+            DiskStore::open(directory, limits)?
         };
         let keyring = Keyring::open(&disk)?;
         Ok((disk, keyring))

@@ -128,7 +128,7 @@ async fn reviews_and_bindings_are_not_tables() {
 }
 
 #[tokio::test]
-async fn an_invalid_timeout_is_refused_on_every_path_that_is_answered_in_one_piece() {
+async fn an_invalid_timeout_is_refused_unless_the_request_is_long_running() {
     let world = World::start().await;
     for path in [MAPS, "/version", "/readyz", "/healthz", "/livez/ping", "/api", "/apis/apps/v1", "/metrics"]
     {
@@ -183,7 +183,7 @@ async fn component_statuses_are_listed_and_found_by_name() {
 }
 
 #[tokio::test]
-async fn the_kubernetes_service_leads_to_the_server() {
+async fn the_kubernetes_service_points_to_the_server() {
     let directory = tempfile::tempdir().unwrap();
     // The second server listens on another port, and finds what the first has left.
     for _ in 0..2 {

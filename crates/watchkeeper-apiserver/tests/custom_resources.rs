@@ -131,7 +131,7 @@ fn widgets() -> Value {
 }
 
 #[tokio::test]
-async fn what_is_defined_is_served_when_the_answer_is_there() {
+async fn a_defined_resource_is_served_once_the_create_returns() {
     let world = World::start().await;
     assert_eq!(world.get(WIDGETS).await.0, 404);
     let made = world.define(widgets()).await;
@@ -227,7 +227,7 @@ async fn an_object_is_written_and_read_like_any_other() {
 }
 
 #[tokio::test]
-async fn who_applies_owns_what_he_applies() {
+async fn an_applier_owns_the_fields_it_applies() {
     let world = World::start().await;
     world.define(widgets()).await;
     let object = |color: &str| json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"color": color}});
@@ -241,7 +241,7 @@ async fn who_applies_owns_what_he_applies() {
 }
 
 #[tokio::test]
-async fn a_definition_goes_after_its_objects_and_these_after_what_holds_them() {
+async fn a_definition_is_deleted_after_its_objects_and_their_finalizers() {
     let world = World::start().await;
     world.define(widgets()).await;
     for (name, finalizers) in [("held", json!(["example.com/hold"])), ("free", json!([]))] {
@@ -313,7 +313,7 @@ async fn every_served_version_shows_the_same_objects() {
 }
 
 #[tokio::test]
-async fn a_name_belongs_to_who_came_first() {
+async fn a_name_belongs_to_the_first_definition() {
     let world = World::start().await;
     world.define(widgets()).await;
     let mut second = widgets();
@@ -339,7 +339,7 @@ async fn a_name_belongs_to_who_came_first() {
 }
 
 #[tokio::test]
-async fn definitions_and_objects_of_a_store_are_found_again() {
+async fn definitions_and_objects_are_served_after_a_restart() {
     let store = Arc::new(MemoryStore::new(HistoryLimits::default()));
     let start = || async {
         let server = ApiServer::builder().plain_http().token("t").store(store.clone()).start().await.unwrap();

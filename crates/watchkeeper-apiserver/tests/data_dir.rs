@@ -140,7 +140,7 @@ async fn fill(world: &World) {
 }
 
 #[tokio::test]
-async fn the_next_server_has_every_object_at_its_version_and_goes_on_from_there() {
+async fn a_restarted_server_keeps_objects_and_versions() {
     let home = tempfile::tempdir().unwrap();
     let world = start(home.path()).await;
     assert_eq!(world.server.recovery().unwrap().objects, 0);
@@ -178,7 +178,7 @@ async fn the_next_server_has_every_object_at_its_version_and_goes_on_from_there(
 }
 
 #[tokio::test]
-async fn a_server_that_listens_elsewhere_than_the_last_one_says_so_in_its_service() {
+async fn the_kubernetes_service_follows_the_address_of_the_server() {
     let home = tempfile::tempdir().unwrap();
     let first = start(home.path()).await;
     // Both listen, so that the ports differ.
@@ -196,7 +196,7 @@ async fn a_server_that_listens_elsewhere_than_the_last_one_says_so_in_its_servic
 }
 
 #[tokio::test]
-async fn a_server_whose_directory_is_taken_does_not_start() {
+async fn a_server_does_not_start_in_a_directory_in_use() {
     let home = tempfile::tempdir().unwrap();
     let world = start(home.path()).await;
     let second = ApiServer::builder().plain_http().data_dir(home.path()).start().await;
@@ -207,7 +207,7 @@ async fn a_server_whose_directory_is_taken_does_not_start() {
 }
 
 #[tokio::test]
-async fn readiness_asks_the_disk_where_there_is_one() {
+async fn readiness_includes_the_disk_if_there_is_one() {
     let home = tempfile::tempdir().unwrap();
     let world = start(home.path()).await;
     let (code, text) = world.ask("GET", "/readyz?verbose", Value::Null).await;
@@ -221,7 +221,7 @@ async fn readiness_asks_the_disk_where_there_is_one() {
 }
 
 #[tokio::test]
-async fn the_next_server_knows_the_tokens_of_the_last_one() {
+async fn a_restarted_server_accepts_earlier_tokens() {
     let home = tempfile::tempdir().unwrap();
     let world = start_known(home.path()).await;
     let admin = world.server.token().to_owned();
@@ -255,7 +255,7 @@ async fn the_next_server_knows_the_tokens_of_the_last_one() {
 }
 
 #[tokio::test]
-async fn a_keyring_that_cannot_be_read_is_named_and_left_as_it_is() {
+async fn an_unreadable_keyring_is_named_and_left_unmodified() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("keyring");
     let world = start_known(home.path()).await;
@@ -265,19 +265,16 @@ async fn a_keyring_that_cannot_be_read_is_named_and_left_as_it_is() {
     let mut changed = whole.clone();
     changed[200] ^= 1;
     for (bytes, what) in [
-        (Vec::new(), "it is empty"),
-        (whole[..40].to_vec(), "it is no keyring"),
-        (whole[..whole.len() / 2].to_vec(), "it is damaged, as its checksum tells"),
-        (changed, "it is damaged, as its checksum tells"),
-        (
-            b"watchkeeper-keyring 2 x\n".to_vec(),
-            "another version of this program has written it, and can use it",
-        ),
+        (Vec::new(), "the file is empty"),
+        (whole[..40].to_vec(), "not a keyring"),
+        (whole[..whole.len() / 2].to_vec(), "the checksum does not match"),
+        (changed, "the checksum does not match"),
+        (b"watchkeeper-keyring 2 x\n".to_vec(), "written by another version of this program"),
     ] {
         std::fs::write(&path, &bytes).unwrap();
         let said = format!(
-            "{} cannot be used: {what}; restore it from a copy, or remove it: the next start makes a new one, by \
-             which neither the kubeconfigs nor the tokens of before are known",
+            "invalid keyring {}: {what}; restore it from a copy, or remove it: the next start creates a new one, \
+             and earlier kubeconfigs and tokens become invalid",
             path.display()
         );
         assert_eq!(refused(home.path()).await, said);

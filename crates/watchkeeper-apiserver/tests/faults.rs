@@ -170,7 +170,7 @@ fn names(events: &[Value]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn every_code_is_answered_in_the_words_of_the_server_as_often_as_was_said() {
+async fn every_code_is_injected_with_the_servers_own_status_the_given_number_of_times() {
     let server = start().await;
     create(&server, "a").await;
     for (code, reason) in [
@@ -197,7 +197,7 @@ async fn every_code_is_answered_in_the_words_of_the_server_as_often_as_was_said(
 }
 
 #[tokio::test]
-async fn a_status_of_ones_own_is_answered_and_nothing_is_done() {
+async fn an_injected_status_is_returned_and_the_request_is_not_served() {
     let server = start().await;
     let busy = Status::too_many_requests("come back", Duration::from_secs(7));
     server.faults().add(Fault::on(Verb::Create).resource("configmaps").answer(busy).times(1));
@@ -210,7 +210,7 @@ async fn a_status_of_ones_own_is_answered_and_nothing_is_done() {
 }
 
 #[tokio::test]
-async fn a_rule_is_for_some_requests_and_not_for_others() {
+async fn a_rule_affects_only_matching_requests() {
     let server = start().await;
     create(&server, "a").await;
     let fault = |which: Requests| server.faults().add(which.answer(503));
@@ -262,7 +262,7 @@ async fn a_request_is_delayed_and_then_answered_or_failed() {
 }
 
 #[tokio::test]
-async fn a_watch_breaks_off_within_an_event_after_those_that_were_to_come() {
+async fn a_watch_breaks_off_inside_an_event_after_the_given_number() {
     let server = start().await;
     for name in ["a", "b", "c"] {
         create(&server, name).await;
@@ -301,7 +301,7 @@ async fn a_cut_in_protobuf_leaves_a_message_without_its_end() {
 }
 
 #[tokio::test]
-async fn a_cut_connection_takes_everything_on_it_along() {
+async fn cutting_a_connection_ends_every_request_on_it() {
     let server = start().await;
     for protocol in PROTOCOLS {
         let mut client = Client::of(&server, protocol).await;
@@ -323,7 +323,7 @@ async fn a_cut_connection_takes_everything_on_it_along() {
 }
 
 #[tokio::test]
-async fn a_watch_ends_cleanly_where_it_was_told_to() {
+async fn a_watch_ends_cleanly_after_the_given_number_of_events() {
     let server = start().await;
     create(&server, "a").await;
     for protocol in PROTOCOLS {
@@ -345,7 +345,7 @@ async fn a_watch_ends_cleanly_where_it_was_told_to() {
 }
 
 #[tokio::test]
-async fn a_watch_that_has_expired_says_so_in_an_event() {
+async fn an_expired_watch_ends_with_an_error_event() {
     let server = start().await;
     let version = create(&server, "a").await;
     server.faults().add(Fault::on(Verb::Watch).expire().times(1));
@@ -390,7 +390,7 @@ async fn a_watch_stalls_beyond_its_own_time_until_it_is_cut() {
 }
 
 #[tokio::test]
-async fn watches_that_are_open_and_idle_can_be_cut_ended_and_expired() {
+async fn idle_watches_can_be_cut_ended_and_expired() {
     let server = start().await;
     for protocol in PROTOCOLS {
         let mut client = Client::of(&server, protocol).await;
@@ -415,7 +415,7 @@ async fn watches_that_are_open_and_idle_can_be_cut_ended_and_expired() {
 }
 
 #[tokio::test]
-async fn a_write_whose_answer_is_lost_has_happened() {
+async fn a_write_whose_response_is_lost_has_happened() {
     let server = start().await;
     for protocol in PROTOCOLS {
         let name = format!("of-{}", protocol.len());
@@ -431,7 +431,7 @@ async fn a_write_whose_answer_is_lost_has_happened() {
 }
 
 #[tokio::test]
-async fn a_request_that_stalls_is_given_up_when_its_time_is_up_and_is_not_done() {
+async fn a_stalled_request_times_out_without_being_served() {
     let server = start().await;
     server.faults().add(Fault::on(Verb::Create).stall().times(1));
     let path = format!("{MAPS}?timeout=50ms");
@@ -442,7 +442,7 @@ async fn a_request_that_stalls_is_given_up_when_its_time_is_up_and_is_not_done()
 }
 
 #[tokio::test]
-async fn after_a_compaction_every_version_that_was_seen_is_too_old() {
+async fn after_a_compaction_every_version_seen_is_too_old() {
     let server = start().await;
     for name in ["a", "b", "c"] {
         create(&server, name).await;
@@ -478,7 +478,7 @@ async fn after_a_compaction_every_version_that_was_seen_is_too_old() {
 }
 
 #[tokio::test]
-async fn a_rule_is_spent_once_however_many_race_for_it() {
+async fn a_rule_with_one_time_affects_one_of_many_racing_requests() {
     let server = Arc::new(start().await);
     let rule = server.faults().add(Fault::on(Verb::List).answer(503).times(5));
     let racers = (0..20).map(|_| {
@@ -497,7 +497,7 @@ async fn a_rule_is_spent_once_however_many_race_for_it() {
 const ENDPOINT: &str = "/debug/watchkeeper/faults";
 
 #[tokio::test]
-async fn the_endpoint_is_not_there_unless_it_was_asked_for() {
+async fn the_endpoint_is_disabled_by_default() {
     let server = start().await;
     for (method, path) in
         [("GET", ENDPOINT), ("POST", ENDPOINT), ("DELETE", ENDPOINT), ("POST", "/debug/watchkeeper/compact")]
@@ -543,7 +543,7 @@ async fn the_endpoint_adds_lists_and_removes_rules_and_compacts() {
 }
 
 #[tokio::test]
-async fn the_endpoint_refuses_strangers_and_what_makes_no_sense() {
+async fn the_endpoint_refuses_anonymous_requests_and_invalid_faults() {
     let server = ApiServer::builder().fault_endpoint(true).start().await.unwrap();
     let mut client = Client::of(&server, "http/1.1").await;
     let mut stranger = request(&server, "GET", ENDPOINT, &Value::Null);
@@ -551,7 +551,7 @@ async fn the_endpoint_refuses_strangers_and_what_makes_no_sense() {
     assert_eq!(client.try_send(stranger).await.unwrap().status(), 401);
     let (code, _, status) = send(&server, "POST", ENDPOINT, json!({"stall": true, "tims": 1})).await;
     assert_eq!((code, &status["reason"]), (400, &json!("BadRequest")));
-    assert_eq!(status["message"], "field \"tims\" of the fault is unknown");
+    assert_eq!(status["message"], "invalid fault: field \"tims\" is unknown");
     assert_eq!(send(&server, "PUT", ENDPOINT, Value::Null).await.0, 405);
     assert_eq!(get(&server, "/debug/watchkeeper/bogus").await.0, 404);
     server.stop().await;

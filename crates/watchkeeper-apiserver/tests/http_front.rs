@@ -237,7 +237,7 @@ async fn both_protocols_are_served_over_tls() {
 }
 
 #[tokio::test]
-async fn who_is_not_known_is_refused_in_the_real_words() {
+async fn unauthenticated_requests_are_refused_in_upstream_words() {
     let server = Server::start(Wishes::default()).await;
     let unauthorized = "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"Unauthorized\",\"reason\":\"Unauthorized\",\"code\":401}\n";
     for protocol in PROTOCOLS {
@@ -255,7 +255,7 @@ async fn who_is_not_known_is_refused_in_the_real_words() {
 }
 
 #[tokio::test]
-async fn a_client_is_known_by_its_certificate_or_its_token() {
+async fn a_client_authenticates_with_a_certificate_or_a_token() {
     let server = Server::start(Wishes::default()).await;
     let identity = server.authority.vouch_for_client("jane", &["dev", "ops"]).unwrap();
     for protocol in PROTOCOLS {
@@ -279,7 +279,7 @@ async fn a_certificate_of_somebody_elses_is_refused() {
 }
 
 #[tokio::test]
-async fn objects_are_read_and_answered_in_any_form() {
+async fn objects_are_read_and_returned_in_any_encoding() {
     let server = Server::start(Wishes::default()).await;
     let path = "/api/v1/namespaces/x/configmaps";
     for protocol in PROTOCOLS {
@@ -397,7 +397,7 @@ async fn a_head_that_is_too_large_is_refused() {
 }
 
 #[tokio::test]
-async fn too_many_requests_at_once_are_told_to_come_back() {
+async fn requests_beyond_the_limit_get_a_429() {
     let requests = Some(RequestLimits { reads: 1, ..Default::default() });
     let server = Server::start(Wishes { requests, ..Default::default() }).await;
     let mut first = server.connect("h2", None).await;
@@ -424,7 +424,7 @@ async fn too_many_requests_at_once_are_told_to_come_back() {
 }
 
 #[tokio::test]
-async fn a_request_that_takes_too_long_is_given_up() {
+async fn a_request_that_takes_too_long_times_out() {
     let server = Server::start(Wishes::default()).await;
     let mut client = server.connect("h2", None).await;
     let (code, _, body) = client.get("/block?timeout=20ms", &[USER]).await;
@@ -471,7 +471,7 @@ async fn a_stop_lets_requests_in_flight_finish() {
 }
 
 #[tokio::test]
-async fn a_stop_does_not_wait_for_ever() {
+async fn a_stop_does_not_wait_forever() {
     for protocol in PROTOCOLS {
         let connections = Some(ConnectionLimits { drain: SHORT, ..Default::default() });
         let server = Server::start(Wishes { connections, ..Default::default() }).await;
@@ -502,7 +502,7 @@ async fn connections_beyond_the_limit_wait_for_their_turn() {
 }
 
 #[tokio::test]
-async fn a_handler_that_panics_is_a_500_and_takes_nobody_with_it() {
+async fn a_handler_panic_is_a_500_and_affects_no_other_request() {
     let server = Server::start(Wishes::default()).await;
     for protocol in ["http/1.1", "h2"] {
         let mut client = server.connect(protocol, None).await;
@@ -515,7 +515,7 @@ async fn a_handler_that_panics_is_a_500_and_takes_nobody_with_it() {
 }
 
 #[tokio::test]
-async fn who_is_refused_before_the_body_is_read_gets_the_answer() {
+async fn a_refusal_before_the_body_is_read_reaches_the_client() {
     let server = Server::start(Wishes::default()).await;
     for protocol in ["http/1.1", "h2"] {
         let mut client = server.connect(protocol, None).await;
@@ -574,7 +574,7 @@ async fn a_request_with_two_lengths_is_refused_and_its_connection_closed() {
 }
 
 #[tokio::test]
-async fn wrong_tokens_of_an_address_are_answered_later_and_right_ones_are_not() {
+async fn wrong_tokens_of_an_address_are_delayed_and_valid_ones_are_not() {
     let server = Server::start(Wishes { plain: true, ..Default::default() }).await;
     let ask = |token: &str| {
         format!(

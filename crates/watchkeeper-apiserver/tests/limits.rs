@@ -211,8 +211,8 @@ fn aliases_of_yaml_cost_little_memory() {
 }
 
 #[test]
-fn what_etcd_would_refuse_is_not_stored() {
-    in_a_child("what_etcd_would_refuse_is_not_stored", || async {
+fn an_object_too_large_for_etcd_is_not_stored() {
+    in_a_child("an_object_too_large_for_etcd_is_not_stored", || async {
         let world = World::start().await;
         world.define(json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true})).await;
         let of = |bytes: usize| {
@@ -301,7 +301,7 @@ fn copies_of_a_json_patch_are_bounded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_of_50_megabytes_is_too_large_and_the_client_is_told() {
+async fn a_body_of_50_megabytes_gets_a_413_that_the_client_can_read() {
     let world = World::start().await;
     let body = format!("{{\"a\":\"{}\"}}", "x".repeat(50 << 20));
     for (method, path, content_type) in [
@@ -328,7 +328,7 @@ fn exchange(address: SocketAddr, head: &str, body: &[u8]) -> String {
 }
 
 #[test]
-fn health_is_answered_while_a_large_body_is_parsed() {
+fn health_is_served_while_a_large_body_is_parsed() {
     // One thread for everything: what it parses itself nobody can interrupt.
     let (send, started) = std::sync::mpsc::channel();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();

@@ -104,7 +104,7 @@ async fn told(following: &mut Following) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_get_finds_the_object_or_says_in_the_real_words_that_there_is_none() {
+async fn a_get_returns_the_object_or_a_404_in_upstream_words() {
     let world = World::four().await;
     let mut scope = world.scope();
     scope.name = Some("a".to_owned());
@@ -115,7 +115,7 @@ async fn a_get_finds_the_object_or_says_in_the_real_words_that_there_is_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_holds_to_its_version_as_it_was_asked_to() {
+async fn a_list_honours_resource_version_match() {
     let world = World::four().await;
     let table = [
         ("", "a,b,c,d @5"),
@@ -139,7 +139,7 @@ async fn a_list_holds_to_its_version_as_it_was_asked_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_pages_are_of_one_revision_whatever_happens_in_between() {
+async fn all_pages_are_at_one_revision() {
     let world = World::four().await;
     let first = world.list("limit=2").await.unwrap();
     world.delete("c").await;
@@ -150,7 +150,7 @@ async fn all_pages_are_of_one_revision_whatever_happens_in_between() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_expired_page_brings_a_token_that_goes_on_at_the_newest_revision() {
+async fn an_expired_page_returns_a_token_for_the_newest_revision() {
     let world = World::four().await;
     let token = world.list("limit=2").await.unwrap().continue_token.unwrap();
     world.put("e", json!({}), "").await;
@@ -169,7 +169,7 @@ async fn an_expired_page_brings_a_token_that_goes_on_at_the_newest_revision() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_makes_no_sense_is_refused() {
+async fn invalid_requests_are_refused() {
     let world = World::four().await;
     for (query, code) in [
         ("continue=bogus!", 400),
@@ -197,7 +197,7 @@ async fn a_version_of_the_future_is_waited_for_and_then_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_begins_with_what_there_is_unless_it_is_from_a_version() {
+async fn a_watch_without_a_version_begins_with_the_current_objects() {
     let world = World::four().await;
     for query in ["", "resourceVersion=0"] {
         let mut watch = world.watch(query).await;
@@ -218,7 +218,7 @@ async fn a_watch_begins_with_what_there_is_unless_it_is_from_a_version() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_leaves_the_selection_is_deleted_with_the_new_version_and_who_enters_is_added() {
+async fn leaving_the_selection_is_a_deletion_and_entering_it_an_addition() {
     let world = World::four().await;
     let mut watch = world.watch("resourceVersion=5&labelSelector=app%3Dweb").await;
     world.put("a", json!({"app": "web"}), "").await;
@@ -243,7 +243,7 @@ async fn bookmarks_come_about_every_minute_and_shortly_before_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_does_not_say_ends_after_half_an_hour_to_an_hour() {
+async fn a_watch_without_a_timeout_ends_after_30_to_60_minutes() {
     let world = World::four().await;
     let start = Instant::now();
     assert_eq!(told(&mut world.watch("resourceVersion=5").await).await, "end");
@@ -251,7 +251,7 @@ async fn a_watch_that_does_not_say_ends_after_half_an_hour_to_an_hour() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_from_a_lost_version_is_told_so_and_ends() {
+async fn a_watch_from_a_compacted_version_ends_with_an_error() {
     let world = World::four().await;
     world.store.compact(Revision::new(5)).await.unwrap();
     let mut watch = world.watch("resourceVersion=2").await;
@@ -260,7 +260,7 @@ async fn a_watch_from_a_lost_version_is_told_so_and_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watcher_that_falls_behind_the_history_is_told_so_and_ends() {
+async fn a_watcher_that_falls_behind_the_history_ends_with_an_error() {
     let world = World::four().await;
     let mut watch = world.watch("resourceVersion=5").await;
     for _ in 0..3 {

@@ -135,7 +135,7 @@ fn decoded(body: &[u8], kind: &Kind) -> Value {
 }
 
 #[tokio::test]
-async fn a_server_begins_with_the_namespaces_of_every_cluster_and_ends_when_told() {
+async fn a_server_starts_with_the_initial_namespaces_and_stops_on_request() {
     let world = World::start().await;
     let (code, list) = world.get("/api/v1/namespaces", "").await;
     assert_eq!((code, &list["kind"]), (200, &json!("NamespaceList")));
@@ -243,7 +243,7 @@ async fn a_watch_in_protobuf_is_frames_of_envelopes() {
 }
 
 #[tokio::test]
-async fn the_same_change_is_told_by_each_watch_as_its_selector_sees_it() {
+async fn each_watch_reports_a_change_relative_to_its_selector() {
     let (world, version) = World::maps().await;
     let from = format!("resourceVersion={version}");
     let mut watches = Vec::new();
@@ -300,7 +300,7 @@ async fn a_long_list_in_protobuf_has_its_items_in_order() {
 }
 
 #[tokio::test]
-async fn a_watch_from_a_lost_version_is_one_error_event_and_not_a_failure() {
+async fn a_watch_from_a_compacted_version_is_a_200_with_one_error_event() {
     let (world, _) = World::maps().await;
     let store = world.server.store();
     store.compact(store.current().await.unwrap()).await.unwrap();
@@ -345,7 +345,7 @@ async fn one_event_is_read_and_written_by_the_names_of_either_group() {
 }
 
 #[tokio::test]
-async fn what_is_not_served_is_said_so() {
+async fn unknown_resources_and_methods_are_errors() {
     let world = World::start().await;
     for (method, path, code) in [
         ("GET", "/api/v1/bogus", 404),
@@ -366,7 +366,7 @@ async fn what_is_not_served_is_said_so() {
 }
 
 #[tokio::test]
-async fn discovery_is_aggregated_for_those_who_ask_and_not_sent_twice() {
+async fn aggregated_discovery_is_served_on_request_with_etags() {
     let world = World::start().await;
     let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
     let (code, headers, body) = world.bytes("/apis", accept).await;
@@ -407,7 +407,7 @@ async fn deleting_answers_with_a_status_or_with_the_list() {
 }
 
 #[tokio::test]
-async fn an_event_goes_when_its_time_is_over_and_watchers_of_both_groups_hear_of_it() {
+async fn an_expired_event_is_deleted_for_watchers_of_both_groups() {
     let builder = ApiServer::builder().plain_http().token("t").event_ttl(Duration::from_millis(50));
     let world = World { server: builder.start().await.unwrap() };
     let event =
@@ -431,7 +431,7 @@ async fn an_event_goes_when_its_time_is_over_and_watchers_of_both_groups_hear_of
 }
 
 #[tokio::test]
-async fn what_needs_a_kubelet_says_what_is_missing() {
+async fn requests_for_an_unreachable_kubelet_name_the_reason() {
     let world = World::start().await;
     const PODS: &str = "/api/v1/namespaces/default/pods";
     let pod = json!({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
@@ -461,7 +461,7 @@ async fn what_needs_a_kubelet_says_what_is_missing() {
 
 /// The messages are those of the real server for the same objects.
 #[tokio::test]
-async fn what_a_kubelet_is_asked_for_is_checked_and_then_it_is_dialed() {
+async fn kubelet_requests_are_validated_before_dialing() {
     let world = World::start().await;
     const POD: &str = "/api/v1/namespaces/default/pods/p";
     let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -505,7 +505,7 @@ async fn what_a_kubelet_is_asked_for_is_checked_and_then_it_is_dialed() {
 }
 
 #[tokio::test]
-async fn who_uses_what_is_deprecated_is_warned_even_when_refused() {
+async fn deprecated_resources_warn_even_when_the_request_fails() {
     let world = World::start().await;
     let warning = "299 - \"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice\"";
     for (name, code) in [("", StatusCode::OK), ("/missing", StatusCode::NOT_FOUND)] {
@@ -517,7 +517,7 @@ async fn who_uses_what_is_deprecated_is_warned_even_when_refused() {
 }
 
 #[tokio::test]
-async fn a_service_account_is_known_by_the_token_that_it_was_given() {
+async fn a_service_account_authenticates_with_its_token() {
     let world = World::start().await;
     let accounts = "/api/v1/namespaces/default/serviceaccounts";
     let (_, account) = world.write("POST", accounts, json!({"metadata": {"name": "robot"}})).await;
@@ -553,7 +553,7 @@ async fn a_service_account_is_known_by_the_token_that_it_was_given() {
 const ROBOT: &str = "system:serviceaccount:default:robot";
 
 #[tokio::test]
-async fn a_request_can_be_made_in_another_name() {
+async fn a_request_can_impersonate_another_user() {
     let world = World::start().await;
     let who = async |headers: &[(&str, &str)]| {
         let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
@@ -572,7 +572,7 @@ async fn a_request_can_be_made_in_another_name() {
 }
 
 #[tokio::test]
-async fn the_older_description_is_there_and_empty() {
+async fn openapi_v2_is_served_and_empty() {
     let world = World::start().await;
     let accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
     let (code, headers, body) = world.bytes("/openapi/v2", accept).await;
@@ -583,7 +583,7 @@ async fn the_older_description_is_there_and_empty() {
 }
 
 #[tokio::test]
-async fn a_fresh_server_has_what_every_cluster_has() {
+async fn a_new_server_has_the_initial_objects_of_a_cluster() {
     let world = World::start().await;
     let (_, service) = world.get("/api/v1/namespaces/default/services/kubernetes", "application/json").await;
     assert_eq!(service["spec"]["clusterIP"], "10.0.0.1");

@@ -302,7 +302,7 @@ fn a_keyring_that_is_damaged_is_an_error_in_one_line() {
     let refused = command(home.path(), &[]).output().unwrap();
     assert_eq!(refused.status.code(), Some(1));
     let text = String::from_utf8(refused.stderr).unwrap();
-    let said = format!("error: {} cannot be used: it is damaged, as its checksum tells; ", keyring.display());
+    let said = format!("error: invalid keyring {}: the checksum does not match; ", keyring.display());
     assert!(text.starts_with(&said) && text.contains("; restore it from a copy, or remove it: "), "{text}");
     assert_eq!(text.lines().count(), 1, "{text}");
 }

@@ -1,4 +1,4 @@
-//! Answers: the outcome of a write, encoded as the client prefers.
+//! Responses to writes, encoded as the client prefers.
 
 use crate::http::{Preferences, Response};
 use crate::write::{Answer, Written};
@@ -10,7 +10,7 @@ use super::resource::Asked;
 use crate::read::{Encoder, View};
 
 impl Asked {
-    /// The response for a write.
+    /// Returns the response to a write.
     pub(super) fn answer(
         &self,
         encoder: &Encoder,
@@ -33,16 +33,13 @@ impl Asked {
                         Kind::new(group, version, kind)
                     }
                 };
-                // What is not stored has the names of the store all the same, unless it is of another kind.
-                let value = match kind.kind() == self.row.kind {
-                    true => self.scope.view.shown(value)?,
-                    false => value,
-                };
+                // Objects that are not stored use the names of the store too, unless they are of another kind.
+                let value = if kind.kind() == self.row.kind { self.scope.view.shown(value)? } else { value };
                 encoder.value(code, value, &kind)?
             }
-            // The status of a success does not say its code.
+            // The HTTP code is not in the status of a success.
             Answer::Status(mut status) => {
-                // The writer knows events by the core group only.
+                // The writer knows events only in the core group.
                 if let Some(details) = status.details.as_mut().filter(|_| self.scope.view == View::NewEvent) {
                     details.group = self.row.group.to_string();
                 }

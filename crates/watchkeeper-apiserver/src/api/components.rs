@@ -1,7 +1,7 @@
-//! Component statuses: how the parts of the control plane are, asked whenever somebody reads them.
+//! Component statuses: the health of control plane components, checked on every read.
 //!
-//! As in kube-apiserver, the store goes by the name of `etcd-0`, and the scheduler and the controller manager are
-//! looked for on their default ports of the loopback. Controllers that run within this process listen on no port.
+//! As in kube-apiserver, the store is called `etcd-0`, and the scheduler and the controller manager are probed on
+//! their default loopback ports. Controllers that run inside this process listen on no port.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -18,21 +18,21 @@ use crate::http::{GetOptions, ListOptions, Request, Response};
 /// The components that listen on a port, with their default ports.
 const PROBED: [(&str, u16); 2] = [("controller-manager", 10257), ("scheduler", 10259)];
 
-/// The component that the store counts as.
+/// The component name of the store.
 const STORE: &str = "etcd-0";
 
-/// How long a component may take to answer.
+/// The timeout of a probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
 impl Asked {
-    /// Whether this is about the parts of the control plane.
+    /// Returns whether the request is for component statuses.
     pub(super) fn is_components(&self) -> bool {
         self.row.group.is_empty() && self.row.name == "componentstatuses"
     }
 }
 
 impl Api {
-    /// One component; 404 where there is none of that name.
+    /// Returns one component; 404 if it does not exist.
     pub(super) async fn component(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
         let accepted = request.preferences.object(&asked.offer(false))?;
         let encoder = asked.encoder(self, &request, accepted)?;
@@ -40,7 +40,7 @@ impl Api {
         let name = asked.scope.name.as_deref().unwrap_or_default();
         match self.component_status(name).await {
             Some(component) => encoder.value(StatusCode::OK, component, &asked.kind()),
-            // The real server has the singular here.
+            // kube-apiserver uses the singular here.
             None => Err(Status::not_found(
                 &GroupResource { group: String::new(), resource: "componentstatus".to_owned() },
                 name,
@@ -48,7 +48,7 @@ impl Api {
         }
     }
 
-    /// All components that the selectors choose. They have no labels, and no fields but their names.
+    /// Returns the components that match the selectors. They have no labels, and no fields other than their names.
     pub(super) async fn components(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
         let accepted = request.preferences.object(&asked.offer(true))?;
         let encoder = asked.encoder(self, &request, accepted)?;
@@ -81,7 +81,7 @@ impl Api {
     }
 }
 
-/// Whether something listens on a port of the loopback; if not, why, in Go's words.
+/// Checks whether something listens on a loopback port. Errors are in Go's words.
 async fn probe(port: u16) -> Result<(), String> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let failed = |why: &str| format!("Get \"https://{address}/healthz\": dial tcp {address}: {why}");

@@ -1,7 +1,7 @@
-//! Connections: what only a kubelet can answer.
+//! Connections: requests that only a kubelet can serve.
 //!
-//! What is wrong with a request is said as on the real server and in its order: the options, the pod, the
-//! container, the node, and then what the kubelet has to say.
+//! Errors are reported in kube-apiserver's order: the options, the pod, the container, the node, and then those of
+//! the kubelet.
 
 use crate::http::{GetOptions, Query, Request, Response, parse_u64, unexplained};
 use crate::kubelet::{KubeletError, Location, Place, Switched, is_answer, is_upgrade, relay};
@@ -16,14 +16,14 @@ use super::log_options::log_options;
 use super::resource::Asked;
 use crate::read::{Scope, View};
 
-/// Bytes of a kubelet's refusal that become a message.
+/// Maximum length of a kubelet's error message in bytes.
 const REFUSAL_BYTES: usize = 50_000;
 
-/// The lists of containers that a pod has.
+/// The container lists of a pod.
 const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
 impl Api {
-    /// The log of a container: nothing, as long as the pod has no node.
+    /// Returns the log of a container; empty while the pod has no node.
     pub(super) async fn log(&self, asked: &Asked, query: &Query) -> Result<Response, Status> {
         let options = log_options(query, name_of(asked))?;
         let pod = self.pod(asked).await?;
@@ -46,7 +46,7 @@ impl Api {
         Err(refusal(code, &text, name_of(asked)))
     }
 
-    /// `exec`, `attach` and `portforward`: the client and the kubelet speak with each other.
+    /// Serves `exec`, `attach` and `portforward`: relays between the client and the kubelet.
     pub(super) async fn connect(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
         let sub = asked.sub.as_ref().map_or("", |sub| &*sub.name);
         let query = &request.query;
@@ -96,7 +96,7 @@ impl Api {
         asked.scope.view.value(&stored)
     }
 
-    /// Where the kubelet of a node listens.
+    /// Returns the address of the kubelet of a node.
     async fn place(&self, node: &str) -> Result<Place, Status> {
         let registry = self.registry.now();
         let Some(row) = registry.get("", "v1", "nodes") else { return Err(unreachable(node)) };
@@ -107,35 +107,35 @@ impl Api {
     }
 }
 
-/// 500 where this server is built without a way to kubelets.
+/// 500: this server is built without a kubelet client.
 fn unreachable(node: &str) -> Status {
-    Status::internal_error(format!("error dialing backend: there is no way to node {node}"))
+    Status::internal_error(format!("error dialing backend: no connection to node {node}"))
 }
 
-/// What a kubelet's refusal is to a client.
-fn refusal(code: StatusCode, text: &[u8], pod: &str) -> Status {
-    let said = String::from_utf8_lossy(text);
+/// Converts an error of a kubelet into a status.
+fn refusal(code: StatusCode, body: &[u8], pod: &str) -> Status {
+    let text = String::from_utf8_lossy(body);
     match code {
-        StatusCode::INTERNAL_SERVER_ERROR => Status::internal_error(said),
-        StatusCode::BAD_REQUEST => Status::bad_request(said),
+        StatusCode::INTERNAL_SERVER_ERROR => Status::internal_error(text),
+        StatusCode::BAD_REQUEST => Status::bad_request(text),
         code => {
             let resource = GroupResource { group: String::new(), resource: "pods/log".to_owned() };
             let mut status = Status::from(UnexpectedAnswer {
                 code: code.as_u16(),
                 resource: Some(&resource),
                 name: pod,
-                text: Some(text),
+                text: Some(body),
                 ..Default::default()
             });
             if let Some(details) = &mut status.details {
-                details.causes.clear(); // it was to be expected
+                details.causes.clear(); // not unexpected here
             }
             status
         }
     }
 }
 
-/// The headers of a kubelet's answer in place of those of the response; how long it is, is said anew.
+/// Replaces the headers of the response by those of the kubelet, except for the framing.
 fn with_headers(mut response: Response, mut headers: HeaderMap) -> Response {
     const FRAMING: [HeaderName; 2] = [CONTENT_LENGTH, TRANSFER_ENCODING];
     for name in FRAMING {
@@ -145,7 +145,7 @@ fn with_headers(mut response: Response, mut headers: HeaderMap) -> Response {
     response
 }
 
-/// What a program is asked for, in the names of the kubelet.
+/// Translates stream options into the kubelet's parameters.
 fn stream_options(query: &Query, runs: bool) -> Vec<(&'static str, String)> {
     let mut options = Vec::new();
     for (asked, name) in [("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty")] {
@@ -159,7 +159,7 @@ fn stream_options(query: &Query, runs: bool) -> Vec<(&'static str, String)> {
     options
 }
 
-/// The ports that are asked for, in the name of the kubelet.
+/// Translates the requested ports into the kubelet's parameter.
 fn ports(query: &Query) -> Result<Vec<(&'static str, String)>, Status> {
     let mut ports = Vec::new();
     for text in query.all("ports").flat_map(|list| list.split(',')) {
@@ -173,7 +173,7 @@ fn ports(query: &Query) -> Result<Vec<(&'static str, String)>, Status> {
     Ok(if ports.is_empty() { Vec::new() } else { vec![("port", ports.join(","))] })
 }
 
-/// `namespace/pod`.
+/// Returns `namespace/pod`.
 fn path_of(asked: &Asked) -> String {
     format!("{}/{}", asked.scope.namespace.as_deref().unwrap_or_default(), name_of(asked))
 }
@@ -186,7 +186,7 @@ fn node_of(pod: &Value) -> &str {
     pod["spec"]["nodeName"].as_str().unwrap_or_default()
 }
 
-/// The container that is meant; 400 where it is not clear which container is meant, or there is none of that name.
+/// Returns the requested container; 400 if it is ambiguous or does not exist.
 fn container<'a>(pod: &'a Value, name: &str, query: &'a Query) -> Result<&'a str, Status> {
     let list = |list: &str| pod["spec"][list].as_array().map_or(&[] as &[Value], Vec::as_slice);
     let own =
@@ -209,23 +209,23 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_container_is_named_where_there_are_several() {
+    fn a_pod_with_several_containers_needs_a_container_name() {
         let several = json!({"spec": {
             "initContainers": [{"name": "first"}],
             "containers": [{"name": "main"}, {"name": "side"}],
         }});
         let one = json!({"spec": {"containers": [{"name": "main"}]}});
-        let said = |pod: &Value, query: &str| match container(pod, "web", &Query::parse(query)) {
+        let shown = |pod: &Value, query: &str| match container(pod, "web", &Query::parse(query)) {
             Ok(name) => name.to_owned(),
             Err(status) => format!("{} {}", status.code, status.message),
         };
-        assert_eq!(said(&one, ""), "main");
-        assert_eq!(said(&several, "container=first"), "first");
+        assert_eq!(shown(&one, ""), "main");
+        assert_eq!(shown(&several, "container=first"), "first");
         assert_eq!(
-            said(&several, ""),
+            shown(&several, ""),
             "400 a container name must be specified for pod web, choose one of: [first main side]"
         );
-        assert_eq!(said(&one, "container=side"), "400 container side is not valid for pod web");
-        assert_eq!(said(&json!({}), ""), "400 a container name must be specified for pod web");
+        assert_eq!(shown(&one, "container=side"), "400 container side is not valid for pod web");
+        assert_eq!(shown(&json!({}), ""), "400 a container name must be specified for pod web");
     }
 }

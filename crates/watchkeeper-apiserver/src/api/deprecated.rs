@@ -1,9 +1,9 @@
-//! Deprecated resources: what to use in their place is told to whoever uses them.
+//! Deprecated resources, and the warnings for their users.
 
 use crate::http::ResourceRequest;
 use crate::registry::Registry;
 
-/// What to warn the client of, whatever becomes of the request.
+/// Returns the warning for a request, whatever its outcome.
 pub(super) fn warning(target: &ResourceRequest, registry: &Registry) -> Option<String> {
     let row = registry.get(&target.group, &target.version, &target.resource);
     if let Some(custom) = row.and_then(|row| row.custom.as_ref()) {
@@ -13,7 +13,7 @@ pub(super) fn warning(target: &ResourceRequest, registry: &Registry) -> Option<S
         ("", "v1", "endpoints") => {
             Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
         }
-        // What cannot be done with them is not warned of.
+        // Unsupported verbs get no warning.
         ("", "v1", "componentstatuses") if target.verb.writes() => None,
         ("", "v1", "componentstatuses") => Some("v1 ComponentStatus is deprecated in v1.19+"),
         _ => None,

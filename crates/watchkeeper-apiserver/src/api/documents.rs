@@ -1,4 +1,4 @@
-//! Documents: the answers to paths that name no resource.
+//! Documents: responses to non-resource paths.
 
 use crate::discovery::{self, Aggregated, Document, Root, Swagger};
 use crate::http::{Accepted, MediaType, Offer, Request, Response, method_not_allowed, no_such_resource};
@@ -10,7 +10,7 @@ use watchkeeper_wire::Kind;
 
 use super::Api;
 
-/// A legacy document: no kind with a table, and never a collection.
+/// Legacy documents have no table and are not collections.
 const OFFER: Offer = Offer { transforms: false, ..Offer::OBJECT };
 
 impl Api {
@@ -80,7 +80,7 @@ impl Api {
         }
     }
 
-    /// What there is to ask for.
+    /// Returns all paths, for the index.
     fn paths(&self) -> Vec<String> {
         let mut paths = vec!["/api".to_owned(), "/apis".to_owned()];
         let registry = self.registry.now();
@@ -98,16 +98,13 @@ impl Api {
     }
 }
 
-/// The form of OpenAPI v2 that the client accepts; kubectl takes nothing but protobuf.
+/// Returns the OpenAPI v2 format that the client accepts; kubectl accepts only protobuf.
 fn swagger_form(request: &Request) -> Swagger {
     let accept = request.headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    match accept.contains("proto-openapi") {
-        true => Swagger::Protobuf,
-        false => Swagger::Json,
-    }
+    if accept.contains("proto-openapi") { Swagger::Protobuf } else { Swagger::Json }
 }
 
-/// The aggregated form that the client prefers to the older documents, if it does.
+/// Returns the version of aggregated discovery that the client prefers over the legacy documents, if any.
 fn aggregated_form(request: &Request) -> Option<Aggregated> {
     let accept = request.headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let mut forms = accept.split(',').filter_map(|clause| {
@@ -125,19 +122,21 @@ fn aggregated_form(request: &Request) -> Option<Aggregated> {
                 "v2beta1" => Some(Some(Aggregated::V2Beta1)),
                 _ => None,
             },
-            (_, (None, None, None)) => Some(None), // the older documents, in some encoding
+            (_, (None, None, None)) => Some(None), // the legacy documents, in any encoding
             _ => None,
         }
     });
     forms.next().flatten()
 }
 
-/// A document with its tag, or only the word that the client has it already.
+/// Returns a document with its ETag, or 304 if the client already has it.
 fn tagged(document: &Document, request: &Request) -> Response {
     let seen = request.headers.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let mut response = match seen.split(',').any(|tag| tag.trim() == document.etag || tag.trim() == "*") {
-        true => Response::encoded(StatusCode::NOT_MODIFIED, MediaType::Json, Vec::new()),
-        false => Response::encoded(StatusCode::OK, MediaType::Json, document.body.clone()),
+    let is_current = seen.split(',').any(|tag| tag.trim() == document.etag || tag.trim() == "*");
+    let mut response = if is_current {
+        Response::encoded(StatusCode::NOT_MODIFIED, MediaType::Json, Vec::new())
+    } else {
+        Response::encoded(StatusCode::OK, MediaType::Json, document.body.clone())
     };
     response.headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static(document.content_type));
     if let Ok(etag) = HeaderValue::from_str(&document.etag) {
@@ -146,7 +145,7 @@ fn tagged(document: &Document, request: &Request) -> Response {
     response
 }
 
-/// A document in whichever encoding the client accepts.
+/// Returns a document in the encoding that the client accepts.
 fn plain(document: &Document, request: &Request) -> Result<Response, Status> {
     let accepted = request.preferences.object(&OFFER)?;
     if accepted == (Accepted { media: MediaType::Json, pretty: false, transform: None }) {

@@ -1,4 +1,4 @@
-//! Faulty: a request, and what is to go wrong with it.
+//! Fault injection into requests for resources, and the endpoint that controls it.
 
 use crate::faults::document::{self, Document};
 use crate::faults::{self, Ending, Governed, Planned, Seen, Struck, Then, half_of};
@@ -12,7 +12,7 @@ use watchkeeper_core::{Encoding, Status};
 use super::Api;
 
 impl Api {
-    /// Does what a request for a resource asks for, unless a fault has it otherwise.
+    /// Serves a request for a resource, with the faults that match it.
     pub(super) async fn suffer(
         &self,
         target: &ResourceRequest,
@@ -37,7 +37,7 @@ impl Api {
                 && planned.ending == Ending::Stall
             {
                 planned.hit();
-                std::future::pending::<()>().await; // the front gives it up
+                std::future::pending::<()>().await; // until the handler chain times out
             }
             let response = self.resource(target, request).await?;
             return Ok(match planned {
@@ -57,7 +57,7 @@ impl Api {
         }))
     }
 
-    /// Answers below `/debug/watchkeeper/`.
+    /// Serves requests below `/debug/watchkeeper/`.
     pub(super) async fn fault_request(&self, path: &str, request: Request) -> Result<Response, Status> {
         let parts: Vec<&str> = path.split('/').collect();
         match (&request.method, &parts[..]) {
@@ -76,16 +76,17 @@ impl Api {
             }
             (&Method::DELETE, ["faults", id]) => {
                 let removed = id.parse().is_ok_and(|id| self.faults.remove(id));
-                match removed {
-                    true => Ok(Response::raw_json(StatusCode::OK, &json!({}))),
-                    false => Ok(Response::page_not_found()),
+                if removed {
+                    Ok(Response::raw_json(StatusCode::OK, &json!({})))
+                } else {
+                    Ok(Response::page_not_found())
                 }
             }
             (&Method::POST, ["watches"]) => {
                 let fault = document::read(&request.body.read().await?, Document::Order)?;
                 let struck = match fault.effect() {
                     faults::Effect::End(ending) => self.faults.order(fault.requests(), ending),
-                    _ => 0, // the document says otherwise
+                    _ => 0, // excluded by `document::read`
                 };
                 Ok(Response::raw_json(StatusCode::OK, &json!({ "watches": struck })))
             }
@@ -100,7 +101,7 @@ impl Api {
     }
 }
 
-/// An answer that breaks off. What only a watch can suffer leaves other answers whole.
+/// Breaks off a response. Faults that apply only to watches leave other responses intact.
 fn broken(response: Response, planned: &Planned, connection: CancellationToken) -> Result<Response, Status> {
     match planned.ending {
         Ending::Abrupt | Ending::Connection => {

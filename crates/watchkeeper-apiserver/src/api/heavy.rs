@@ -1,10 +1,11 @@
-//! Heavy requests: those whose bodies or objects are large, handled on blocking threads.
+//! Heavy requests: those with large bodies or objects, handled on blocking threads.
 //!
 //! Parsing, defaulting, validating and patching are not interruptible. On an async worker a large object would delay
 //! every other request of that worker, health checks included.
 //!
-//! - `heavy.H1`: at most [`HEAVY_AT_ONCE`] heavy requests are worked on at once; others wait. A request that times out
-//!   gives its place back only once its work has ended.
+//! Invariants:
+//! - `heavy.H1`: at most [`HEAVY_AT_ONCE`] heavy requests run at a time; others wait. A request that times out
+//!   releases its permit only once its work has ended.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -21,20 +22,20 @@ pub const INLINE_BYTES: usize = 64 << 10;
 /// The same for YAML, which takes longer to parse and can be expanded by aliases.
 pub const INLINE_YAML_BYTES: usize = 4 << 10;
 
-/// How many heavy requests are worked on at once. Together they bound the memory for parsed objects.
+/// The maximum number of concurrent heavy requests. Together they bound the memory for parsed objects.
 pub const HEAVY_AT_ONCE: usize = 4;
 
-/// Whether a body of this type and length is heavy.
+/// Returns whether a body of this type and length is heavy.
 pub(super) fn is_heavy_object(media: MediaType, bytes: usize) -> bool {
     bytes > if media == MediaType::Yaml { INLINE_YAML_BYTES } else { INLINE_BYTES }
 }
 
-/// Whether a patch of this type and length is heavy.
+/// Returns whether a patch of this type and length is heavy.
 pub(super) fn is_heavy_patch(form: PatchType, bytes: usize) -> bool {
     bytes > if form == PatchType::Apply { INLINE_YAML_BYTES } else { INLINE_BYTES }
 }
 
-/// The places for heavy requests.
+/// Limits the number of concurrent heavy requests.
 #[derive(Debug, Clone)]
 pub(super) struct HeavyWork {
     places: Arc<Semaphore>,
@@ -57,7 +58,7 @@ impl HeavyWork {
         if !is_heavy {
             return work.await;
         }
-        let place = self.places.clone().acquire_owned().await.map_err(Status::internal_error)?; // H1
+        let place = self.places.clone().acquire_owned().await.map_err(Status::internal_error)?; // heavy.H1
         let runtime = Handle::current();
         let worked = tokio::task::spawn_blocking(move || {
             let _place = place;
@@ -83,7 +84,7 @@ mod tests {
         let (done, waits) = mpsc::channel();
         let work = async move { waits.recv().map_err(Status::internal_error) };
         let other = async move { done.send(7).map_err(Status::internal_error) };
-        // On this thread the first would block the second for ever.
+        // On this thread the first would block the second forever.
         let heavy = HeavyWork::default();
         let (worked, _) = tokio::join!(heavy.run(true, work), other);
         assert_eq!(worked.unwrap(), 7);
@@ -107,7 +108,7 @@ mod tests {
             let (start, heavy) = (start.clone(), heavy.clone());
             let work = async move {
                 start.send(number).map_err(Status::internal_error)?;
-                let _ = ended.recv(); // until the test lets go of it
+                let _ = ended.recv(); // until the test drops the sender
                 Ok(())
             };
             tasks.push(tokio::spawn(async move { heavy.run(true, work).await }));

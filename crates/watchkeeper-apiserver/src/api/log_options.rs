@@ -1,12 +1,12 @@
-//! Log options: which log, and how much of it, as a kubelet is asked for it.
+//! Log options: translates them into the kubelet's parameters.
 
 use crate::http::Query;
 use watchkeeper_core::{CauseType, GroupKind, Status, StatusCause, Timestamp};
 
-/// The options of a log, in the names of the kubelet.
+/// Returns the options of a log as parameters of the kubelet.
 ///
 /// # Errors
-/// 400 for what cannot be read; 422 for what breaks a rule.
+/// Returns 400 for unreadable values; 422 for invalid ones.
 pub(super) fn log_options(query: &Query, pod: &str) -> Result<Vec<(&'static str, String)>, Status> {
     let (tail, limit) = (query.number("tailLines")?, query.number("limitBytes")?);
     let (seconds, time) = (query.number("sinceSeconds")?, since_time(query)?);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn options_reach_the_kubelet_by_their_names() {
+    fn log_options_become_kubelet_parameters() {
         assert_eq!(read("container=c&pretty=1"), Ok(String::new()));
         assert_eq!(read("follow=maybe&previous=0&timestamps"), Ok("follow=true timestamps=true ".to_owned()));
         assert_eq!(
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_log_cannot_be_asked_for_is_refused_in_the_real_words() {
+    fn invalid_log_options_are_refused_in_upstream_words() {
         let refused = |query: &str| read(query).unwrap_err();
         assert_eq!(refused("tailLines=abc"), r#"400 strconv.ParseInt: parsing "abc": invalid syntax"#);
         let rule = r#"422 PodLogOptions "p" is invalid: "#;

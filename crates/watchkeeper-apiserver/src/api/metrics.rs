@@ -1,4 +1,4 @@
-//! Metrics: how often what was asked, and how it ended.
+//! Metrics: requests by verb and code.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use crate::http::Verb;
 use crate::store::Revision;
 use parking_lot::Mutex;
 
-/// Requests by verb and code. Both are few, so that nothing a client sends makes this grow.
+/// Request counts by verb and code. Both are bounded, so clients cannot make this grow.
 #[derive(Debug, Default)]
 pub(super) struct Metrics {
     requests: Mutex<BTreeMap<(&'static str, i32), u64>>,
@@ -18,7 +18,7 @@ impl Metrics {
         *self.requests.lock().entry((verb.as_str(), code)).or_default() += 1;
     }
 
-    /// The text of `/metrics`.
+    /// Returns the text of `/metrics`.
     pub(super) fn render(&self, revision: Revision, unread_bytes: usize) -> String {
         let mut text = String::from(
             "# HELP apiserver_request_total Requests for resources, by verb and code.\n\

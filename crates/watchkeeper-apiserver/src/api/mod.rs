@@ -1,10 +1,10 @@
-//! API: what a request asks for, found, done and written down.
+//! API: routes requests to readers, writers and documents.
 //!
-//! From: the [`Front`](crate::http::Front), which has read the request and knows who asks.
-//! To:   [`read`](crate::read) and the [`Writer`], by resource and verb; discovery for plain paths.
+//! Input: the [`Front`](crate::http::Front), which has parsed and authenticated the request.
+//! Output: [`read`](crate::read) and the [`Writer`], by resource and verb; discovery for non-resource paths.
 //!
-//! What is wrong is said in the order of the real server: the path, the resource, the verb, the name,
-//! what the client accepts, the options, the body, and then what the store says.
+//! Errors are reported in kube-apiserver's order: the path, the resource, the verb, the name, the accepted encodings,
+//! the options, the body, and then those of the store.
 
 mod answer;
 mod components;
@@ -33,7 +33,7 @@ use heavy::HeavyWork;
 pub use heavy::{HEAVY_AT_ONCE, INLINE_BYTES, INLINE_YAML_BYTES};
 use metrics::Metrics;
 
-/// Answers every request that the front does not answer itself.
+/// Serves every request that the handler chain does not serve itself.
 pub struct Api {
     registry: SharedRegistry,
     definitions: Option<Arc<Definitions>>,
@@ -42,16 +42,17 @@ pub struct Api {
     messages: Arc<Messages>,
     metrics: Metrics,
     faults: Faults,
-    /// Whether faults can be asked for over the wire.
+    /// Whether faults can be controlled over HTTP.
     fault_endpoint: bool,
     kubelets: Option<Kubelets>,
     heavy: HeavyWork,
-    /// `host:port`, for the oldest of the discovery documents.
+    /// `host:port`, for the legacy `APIVersions` document.
     address: String,
 }
 
 impl Api {
-    /// Serves the resources of a registry out of a store. `address` is where clients find this server.
+    /// Creates an API that serves the resources of a registry from a store. `address` is the address of the server
+    /// for clients.
     pub fn new(
         registry: impl Into<SharedRegistry>,
         store: Arc<dyn Store>,
@@ -72,36 +73,35 @@ impl Api {
         }
     }
 
-    /// Who is known, for reviews of tokens and for the tokens of service accounts; by default nobody.
+    /// Sets the authenticator for token reviews and service account tokens; the default knows no users.
     #[must_use]
     pub fn authenticator(mut self, authenticator: Authenticator) -> Self {
         self.writer = self.writer.authenticator(authenticator);
         self
     }
 
-    /// What makes custom resources of definitions; without it they are objects like others.
+    /// Sets the controller that serves custom resources; without it definitions are ordinary objects.
     #[must_use]
     pub fn definitions(mut self, definitions: Arc<Definitions>) -> Self {
         self.definitions = Some(definitions);
         self
     }
 
-    /// The faults of this server, and whether they can be asked for over the wire; by default nobody has
-    /// a hold of them.
+    /// Sets the fault injector, and whether it can be controlled over HTTP; the default injects nothing.
     #[must_use]
     pub fn faults(mut self, faults: Faults, endpoint: bool) -> Self {
         (self.faults, self.fault_endpoint) = (faults, endpoint);
         self
     }
 
-    /// The way to kubelets; without one every node is out of reach.
+    /// Sets the kubelet client; without one every node is unreachable.
     #[must_use]
     pub(crate) fn kubelets(mut self, kubelets: Kubelets) -> Self {
         self.kubelets = Some(kubelets);
         self
     }
 
-    /// The messages of listed objects, for whoever lets them age.
+    /// Returns the cache of encoded list items, for the task that expires its entries.
     pub(crate) fn messages(&self) -> &Arc<Messages> {
         &self.messages
     }
@@ -125,7 +125,7 @@ impl Handler for Api {
                 match deprecated::warning(&target, &self.registry.now()) {
                     None => outcome,
                     Some(warning) => {
-                        // Who is refused is warned all the same.
+                        // Failed requests get the warning too.
                         let response =
                             outcome.unwrap_or_else(|status| Response::status(&status, &preferences));
                         Ok(response.with_warnings(&[warning]))

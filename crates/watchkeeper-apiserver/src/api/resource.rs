@@ -1,4 +1,4 @@
-//! Resource requests: by the row of the registry and the verb.
+//! Requests for resources, dispatched by registry row and verb.
 
 use std::sync::Arc;
 
@@ -22,21 +22,21 @@ use super::heavy::{INLINE_BYTES, is_heavy_object, is_heavy_patch};
 use crate::read::{Encoder, Page, Scope, View, core_event, watch_body};
 use watchkeeper_listen::Budget;
 
-/// The patches that a custom resource takes.
+/// The patch types of custom resources.
 const CUSTOM_PATCHES: [PatchType; 3] = [PatchType::Json, PatchType::Merge, PatchType::Apply];
 
-/// A request whose resource is known.
+/// A request whose resource has been found in the registry.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub(super) row: Arc<Resource>,
-    /// The row by which the writer knows the objects, where it is another.
+    /// The row under which the writer knows the objects, if different.
     owner: Option<Arc<Resource>>,
     pub(super) sub: Option<Subresource>,
     pub(super) scope: Scope,
 }
 
 impl Asked {
-    /// The writer knows events by the names of the core group only.
+    /// Returns the call for the writer, which knows events only by the core group.
     fn call(&self) -> Call<'_> {
         Call {
             resource: self.owner.as_ref().unwrap_or(&self.row),
@@ -46,7 +46,7 @@ impl Asked {
         }
     }
 
-    /// The kind of what goes in and out.
+    /// Returns the kind of the request and response bodies.
     pub(super) fn kind(&self) -> Kind {
         match &self.sub {
             Some(sub) => sub.group_version_kind(&self.row).into(),
@@ -54,17 +54,17 @@ impl Asked {
         }
     }
 
-    /// Whether nothing is kept, so that no path names one of it.
+    /// Returns whether objects of the resource are not stored, so that they have no paths.
     fn is_nameless(&self) -> bool {
         self.sub.is_none() && self.row.storage.is_none()
     }
 
-    /// What its definition says of the objects that go in, where these are its own.
+    /// Returns the custom kind of the request bodies, if they are of that kind.
     fn custom(&self) -> Option<&CustomKind> {
         self.row.custom.as_deref().filter(|_| self.sub.as_ref().is_none_or(|sub| sub.kind == self.row.kind))
     }
 
-    /// Whether this is about definitions.
+    /// Returns whether the request is for custom resource definitions.
     fn defines(&self) -> bool {
         self.row.group == "apiextensions.k8s.io" && self.row.name == "customresourcedefinitions"
     }
@@ -105,9 +105,10 @@ impl Api {
         request: Request,
     ) -> Result<Response, Status> {
         let Some(asked) = self.find(target)? else {
-            return match self.registry.now().has_built_in(&target.group) {
-                true => Err(no_such_resource()),
-                false => Ok(Response::page_not_found()),
+            return if self.registry.now().has_built_in(&target.group) {
+                Err(no_such_resource())
+            } else {
+                Ok(Response::page_not_found())
             };
         };
         let is_pod = asked.row.group.is_empty() && asked.row.name == "pods";
@@ -162,7 +163,7 @@ impl Api {
         }
     }
 
-    /// The row, and which of its objects; `None` where the path leads nowhere.
+    /// Finds the resource and the scope of a request; returns `None` if the path does not exist.
     fn find(&self, target: &ResourceRequest) -> Result<Option<Asked>, Status> {
         let registry = self.registry.now();
         let Some(row) = registry.get(&target.group, &target.version, &target.resource) else {
@@ -179,13 +180,13 @@ impl Api {
             },
         };
         let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        // The path of a namespace names it twice.
+        // The path of a namespace has its name in both places.
         let is_namespaces = row.group.is_empty() && row.name == "namespaces";
         let namespace = text(&target.namespace).filter(|_| !is_namespaces);
         let all = namespace.is_none() && row.is_namespaced();
         match target.verb {
             Verb::List | Verb::Watch if all => {}
-            _ if all && target.name.is_empty() => return Err(method_not_allowed()), // it can only be read
+            _ if all && target.name.is_empty() => return Err(method_not_allowed()), // read-only across namespaces
             _ if namespace.is_some() != row.is_namespaced() => return Ok(None),
             _ => {}
         }
@@ -220,7 +221,7 @@ impl Api {
         self.page(encoder, page, &request.budget).await
     }
 
-    /// A list that is encoded while the client reads it.
+    /// Returns a list that is encoded while the client reads it.
     async fn page(&self, encoder: Encoder, page: Page, budget: &Budget) -> Result<Response, Status> {
         let charge = hold(budget, page.held_bytes()).await?;
         let is_heavy = encoder.measures(&page);
@@ -273,7 +274,7 @@ impl Api {
                     let warning =
                         name_warning(call.resource, value["metadata"]["name"].as_str().unwrap_or_default());
                     match writer.create(&call, value, &options, &user).await {
-                        // The real server warns of a name before it finds it taken.
+                        // kube-apiserver warns about a name before it checks whether it is taken.
                         Err(status) if status.is_already_exists() => {
                             let warnings: Vec<String> = decoded.warnings.into_iter().chain(warning).collect();
                             return Ok(Response::status(&status, &preferences).with_warnings(&warnings));
@@ -320,14 +321,13 @@ impl Api {
         let media = sent_object(&request.headers);
         let (query, preferences, budget) = (request.query, request.preferences, request.budget);
         let body = request.body.read().await?;
-        let options = match body.is_empty() {
-            true => DeleteOptions::of_query(&query)?,
-            false => {
-                let media = media?;
-                let is_heavy = is_heavy_object(media, body.len());
-                let work = async move { DeleteOptions::of_body(decode_delete_options(&body, media)?) };
-                self.heavy.run(is_heavy, work).await?
-            }
+        let options = if body.is_empty() {
+            DeleteOptions::of_query(&query)?
+        } else {
+            let media = media?;
+            let is_heavy = is_heavy_object(media, body.len());
+            let work = async move { DeleteOptions::of_body(decode_delete_options(&body, media)?) };
+            self.heavy.run(is_heavy, work).await?
         };
         let call = asked.call();
         if let Some(list) = list {
@@ -344,12 +344,12 @@ impl Api {
     }
 }
 
-/// 415: a custom kind has no messages.
+/// 415: custom kinds have no protobuf messages.
 fn unsupported_protobuf() -> Status {
     Status::unsupported_media_type(&[MediaType::Json, MediaType::Yaml].map(MediaType::as_str))
 }
 
-/// The verb as the registry has it; it knows no connections.
+/// Converts to the registry's verb; there is none for connections.
 fn served(verb: Verb) -> Option<registry::Verb> {
     Some(match verb {
         Verb::Get => registry::Verb::Get,
@@ -365,11 +365,11 @@ fn served(verb: Verb) -> Option<registry::Verb> {
 }
 
 fn include(request: &Request) -> Result<print::IncludeObject, Status> {
-    let said = request.query.text("includeObject").parse();
-    said.map_err(|error: print::IncludeObjectError| Status::bad_request(error.to_string()))
+    let parsed = request.query.text("includeObject").parse();
+    parsed.map_err(|error: print::IncludeObjectError| Status::bad_request(error.to_string()))
 }
 
-/// A merge patch of a new event by the names of the core group; what is no JSON the writer refuses.
+/// Translates a patch of a new event into the names of the core group; invalid JSON is left for the writer to refuse.
 fn core_patch(body: Bytes, form: PatchType) -> Bytes {
     let read = match form {
         PatchType::Apply => decode_patch(&body, form).ok().map(|patch| patch.value),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Document;
 use crate::registry::{Registry, Resource, Scope, Subresource, Text, Verbs};
 
-/// Which half of the API: they are two documents because the core group is older than groups.
+/// The root of a discovery document. There are two because the core group predates groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Root {
     /// `/api`: the core group.
@@ -14,8 +14,8 @@ pub enum Root {
     Apis,
 }
 
-/// Which version of the document. They differ in their names only; the real server has left the
-/// older one behind, but kubectl 1.26 knows no other.
+/// The version of the document. They differ only in name; kube-apiserver has dropped the older one, but kubectl 1.26
+/// supports no other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Aggregated {
     /// `apidiscovery.k8s.io/v2`.
@@ -25,7 +25,7 @@ pub enum Aggregated {
 }
 
 impl Aggregated {
-    /// What a client accepts and a server answers with, to the letter.
+    /// Returns the exact content type that clients accept and servers return.
     pub fn content_type(self) -> &'static str {
         match self {
             Self::V2 => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
@@ -41,7 +41,7 @@ impl Aggregated {
     }
 }
 
-/// The `APIGroupDiscoveryList` of `/api` or `/apis`.
+/// Returns the `APIGroupDiscoveryList` of `/api` or `/apis`.
 pub fn aggregated(registry: &Registry, root: Root, form: Aggregated) -> Document {
     let wanted = |group: &&str| group.is_empty() == (root == Root::Api);
     let list = GroupList {
@@ -105,7 +105,7 @@ struct SubEntry<'a> {
     verbs: Vec<&'static str>,
 }
 
-/// Group and version are empty where they are the document's own, but for custom resources.
+/// Group and version are empty if they are those of the document, except for custom resources.
 #[derive(Serialize)]
 struct Kind<'a> {
     group: &'a str,

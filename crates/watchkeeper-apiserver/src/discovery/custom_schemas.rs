@@ -1,4 +1,4 @@
-//! Custom schemas: what the definitions of a group version say of their kinds, for `kubectl explain`.
+//! Schemas of custom kinds, for `kubectl explain`.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +18,14 @@ const KIND: &str = "Kind is a string value representing the REST resource this o
 const METADATA: &str = "Standard object's metadata. More info: \
     https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
-/// Adds the schema of a custom kind under the name that the real server gives it.
+/// Adds the schema of a custom kind under kube-apiserver's name for it.
 pub(super) fn add(schemas: &mut BTreeMap<String, Value>, row: &Resource, custom: &CustomKind) {
     let kind = row.group_version_kind();
     let gvk = json!([{"group": kind.group, "kind": kind.kind, "version": kind.version}]);
     schemas.insert(name_of(row), described(custom.open_api(), gvk));
 }
 
-/// `com.example.v1.Widget`.
+/// Returns `com.example.v1.Widget`.
 fn name_of(row: &Resource) -> String {
     let group: Vec<&str> = row.group.rsplit('.').collect();
     format!("{}.{}.{}", group.join("."), row.version, row.kind)
@@ -44,7 +44,7 @@ fn described(open_api: &Value, kind: Value) -> Value {
     Value::Object(schema)
 }
 
-/// Adds what all kinds have.
+/// Adds the properties that all kinds have.
 fn complete(properties: &mut Map<String, Value>) {
     properties.insert("apiVersion".to_owned(), json!({"type": "string", "description": API_VERSION}));
     properties.insert("kind".to_owned(), json!({"type": "string", "description": KIND}));

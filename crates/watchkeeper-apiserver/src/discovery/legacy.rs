@@ -1,4 +1,4 @@
-//! Legacy discovery: a document a step, from groups to versions to resources.
+//! Legacy discovery: separate documents for groups, versions and resources.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use super::aggregated::words;
 use super::{Document, JSON};
 use crate::registry::{Registry, Resource, Subresource, Text};
 
-/// The `APIVersions` of `/api`. `address` is where clients find this server: `host:port`.
+/// Returns the `APIVersions` of `/api`. `address` is the address of the server for clients: `host:port`.
 pub fn api_versions(registry: &Registry, address: &str) -> Document {
     let list = ApiVersions {
         kind: "APIVersions",
@@ -16,21 +16,21 @@ pub fn api_versions(registry: &Registry, address: &str) -> Document {
     Document::new(&list, JSON)
 }
 
-/// The `APIGroupList` of `/apis`.
+/// Returns the `APIGroupList` of `/apis`.
 pub fn api_group_list(registry: &Registry) -> Document {
     let groups = registry.groups().filter(|group| !group.is_empty());
     let groups = groups.map(|group| Group::of(registry, group)).collect();
     Document::new(&Typed { kind: "APIGroupList", api_version: "v1", content: GroupList { groups } }, JSON)
 }
 
-/// The `APIGroup` of `/apis/G`, or `None` where there is no such group; the core group has none.
+/// Returns the `APIGroup` of `/apis/G`, or `None` if there is no such group; the core group has none.
 pub fn api_group(registry: &Registry, group: &str) -> Option<Document> {
     let group = registry.groups().find(|known| *known == group && !known.is_empty())?;
     let content = Group::of(registry, group);
     Some(Document::new(&Typed { kind: "APIGroup", api_version: "v1", content }, JSON))
 }
 
-/// The `APIResourceList` of `/api/v1` or `/apis/G/V`, or `None` where it is not served.
+/// Returns the `APIResourceList` of `/api/v1` or `/apis/G/V`, or `None` if it is not served.
 pub fn api_resource_list(registry: &Registry, group: &str, version: &str) -> Option<Document> {
     let mut resources = Vec::new();
     for row in registry.resources(group, version) {
@@ -39,7 +39,7 @@ pub fn api_resource_list(registry: &Registry, group: &str, version: &str) -> Opt
     }
     let first = registry.resources(group, version).next()?;
     let content = ResourceList { group_version: first.group_version().to_string(), resources };
-    // The real server leaves the version of its oldest document out.
+    // kube-apiserver omits the version in its oldest document.
     let api_version = if group.is_empty() { "" } else { "v1" };
     Some(Document::new(&Typed { kind: "APIResourceList", api_version, content }, JSON))
 }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_served_has_no_document() {
+    fn unknown_groups_and_versions_have_no_document() {
         assert!(api_group(builtin(), "").is_none());
         assert!(api_group(builtin(), "nobody").is_none());
         assert!(api_resource_list(builtin(), "apps", "v2").is_none());
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn subresources_stand_behind_their_resource() {
+    fn subresources_follow_their_resource() {
         let list = read(&api_resource_list(builtin(), "apps", "v1").unwrap());
         let scale =
             list["resources"].as_array().unwrap().iter().find(|row| row["name"] == "deployments/scale");

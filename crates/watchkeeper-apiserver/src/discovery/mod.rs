@@ -1,19 +1,20 @@
-//! Discovery: the documents in which a server says what it has.
+//! Discovery: documents that describe the served resources.
 //!
-//! From: the [`registry`](crate::registry).
-//! To:   clients that do not know the server yet: kubectl before its first request, informers that
-//!       look a kind up.
+//! Input: the [`registry`](crate::registry).
+//! Output: clients that do not know the server yet, such as kubectl before its first request, or informers that look
+//! up a kind.
 //!
 //! | path | document |
 //! |---|---|
-//! | `/api`, `/apis` | [`aggregated()`] where the client accepts it, else [`api_versions`], [`api_group_list`] |
+//! | `/api`, `/apis` | [`aggregated()`] if the client accepts it, otherwise [`api_versions`], [`api_group_list`] |
 //! | `/apis/G` | [`api_group`] |
 //! | `/api/v1`, `/apis/G/V` | [`api_resource_list`] |
 //! | `/openapi/v2` | [`openapi_v2()`] |
 //! | `/openapi/v3` | [`openapi_index`] |
 //! | `/openapi/v3/api/v1`, `/openapi/v3/apis/G/V` | [`openapi()`] |
 //!
-//! - D1: the same registry gives the same bytes, so that a tag or a hash changes only with them.
+//! Invariants:
+//! - `discovery.D1`: the same registry gives the same bytes, so that ETags and hashes change only with it.
 
 mod aggregated;
 mod custom_schemas;
@@ -30,15 +31,15 @@ pub use legacy::{api_group, api_group_list, api_resource_list, api_versions};
 pub use openapi::{openapi, openapi_index};
 pub use openapi_v2::{Swagger, openapi_v2};
 
-/// A document, ready to be sent.
+/// An encoded document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// Its bytes.
+    /// The body.
     pub body: Bytes,
-    /// What to say in `Content-Type`.
+    /// The content type.
     pub content_type: &'static str,
-    /// What to say in `ETag`, with its quotes; a client that has it already may be answered with 304.
-    /// Aggregated documents are also sent with `Vary: Accept` and `Cache-Control: public`.
+    /// The ETag, with its quotes; a client that has it already may get a 304. Aggregated documents are also sent with
+    /// `Vary: Accept` and `Cache-Control: public`.
     pub etag: String,
 }
 
@@ -46,14 +47,12 @@ const JSON: &str = "application/json";
 
 impl Document {
     fn new(content: &impl Serialize, content_type: &'static str) -> Self {
-        let body = serde_json::to_vec(content).expect("texts, lists and objects can be written");
+        let body = serde_json::to_vec(content).expect("strings, lists and objects can be serialized");
         Self { etag: format!("\"{}\"", digest(&body)), body: body.into(), content_type }
     }
 }
 
-/// Names content, so that other content has another name: FNV-1a of 128 bits. It keeps accidents
-/// apart, which is all that a cache needs; nobody gains by making two documents look the same to
-/// himself.
+/// Returns the 128-bit FNV-1a hash of some content. A cache needs protection only against accidental collisions.
 fn digest(content: &[u8]) -> String {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
@@ -73,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_changes_with_the_registry_and_only_then() {
+    fn an_etag_changes_only_with_the_registry() {
         let before = aggregated(builtin(), Root::Apis, Aggregated::V2);
         assert_eq!(before, aggregated(builtin(), Root::Apis, Aggregated::V2));
         let mut registry = builtin().clone();

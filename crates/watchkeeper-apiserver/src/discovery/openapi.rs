@@ -1,8 +1,8 @@
-//! OpenAPI v3, as far as kubectl needs it to create, apply and explain: which writes there are, for which
-//! kind, with which query parameters, and which fields the kinds have.
+//! OpenAPI v3, as far as kubectl needs it to create, apply and explain: the writes, their kinds and query parameters,
+//! and the fields of the kinds.
 //!
-//! A patch does not say what it carries. As long as it does not, kubectl knows by itself how the lists of a
-//! kind are merged; if it did, kubectl would look for that in the schemas.
+//! Patch operations do not declare their media types. As long as they do not, kubectl uses its built-in rules for
+//! merging lists; otherwise it would look for them in the schemas.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::schemas::schemas;
 use super::{Document, JSON};
 use crate::registry::{Registry, Resource, Verb, Verbs};
 
-/// The index of `/openapi/v3`: where the document of each group version lies.
+/// Returns the index of `/openapi/v3`: the URL of the document of each group version.
 pub fn openapi_index(registry: &Registry) -> Document {
     let mut paths = BTreeMap::new();
     for group in registry.groups() {
@@ -27,7 +27,7 @@ pub fn openapi_index(registry: &Registry) -> Document {
     Document::new(&Index { paths }, JSON)
 }
 
-/// The document of a group version, or `None` where it is not served.
+/// Returns the document of a group version, or `None` if it is not served.
 pub fn openapi(registry: &Registry, group: &str, version: &str) -> Option<Document> {
     registry.resources(group, version).next()?;
     let mut paths = BTreeMap::new();
@@ -45,7 +45,7 @@ pub fn openapi(registry: &Registry, group: &str, version: &str) -> Option<Docume
         };
         insert(all, only(row.verbs, &[Verb::Create]), true, &kind);
         insert(one.clone(), only(row.verbs, &[Verb::Patch, Verb::Update]), false, &kind);
-        // What takes options in its query is a connection, not a write.
+        // Subresources that take options in the query are connections, not writes.
         for sub in row.subresources.iter().filter(|sub| !sub.kind.ends_with("Options")) {
             let kind = sub.group_version_kind(row);
             let kind = Kind { group: kind.group, kind: kind.kind, version: kind.version };
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_index_leads_to_every_group_version() {
+    fn the_index_lists_every_group_version() {
         let index = read(&openapi_index(builtin()));
         let place = index["paths"]["apis/apps/v1"]["serverRelativeURL"].as_str().unwrap();
         let hash = openapi(builtin(), "apps", "v1").unwrap().etag;
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_says_what_it_is_for_and_what_it_takes() {
+    fn a_patch_operation_names_its_kind_and_parameters() {
         let document = read(&openapi(builtin(), "apps", "v1").unwrap());
         let item = &document["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"];
         let names: Vec<&Value> = item["patch"]["parameters"]
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_are_no_writes() {
+    fn connections_are_not_writes() {
         let document = read(&openapi(builtin(), "", "v1").unwrap());
         let pod = "/api/v1/namespaces/{namespace}/pods/{name}";
         assert!(document["paths"][format!("{pod}/exec")].is_null());

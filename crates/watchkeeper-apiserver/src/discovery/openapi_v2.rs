@@ -1,14 +1,14 @@
 //! OpenAPI v2, which is empty: everything is in v3.
 //!
-//! kubectl asks for it all the same before it sends a `List`, or a kind that it does not find, and gives up
-//! where there is none. It skips the kinds that are not described.
+//! kubectl requests it nevertheless before it sends a `List`, or for an unknown kind, and fails if it does not exist.
+//! It skips kinds that are not described.
 
 use serde_json::json;
 
 use super::{Document, JSON, digest};
 use crate::http::VersionInfo;
 
-/// In which encoding.
+/// The encoding of the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Swagger {
     /// `application/json`.
@@ -19,14 +19,14 @@ pub enum Swagger {
 
 const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-/// Fields of gnostic's `Document` and `Info`, as tags of what has a length.
+/// Fields of gnostic's `Document` and `Info`, as tags of length-delimited fields.
 const SWAGGER: u8 = 1 << 3 | 2;
 const INFO: u8 = 2 << 3 | 2;
 const PATHS: u8 = 8 << 3 | 2;
 const TITLE: u8 = 1 << 3 | 2;
 const VERSION: u8 = 2 << 3 | 2;
 
-/// The document.
+/// Returns the document.
 pub fn openapi_v2(form: Swagger) -> Document {
     let version = VersionInfo::default().git_version;
     match form {
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_encodings_say_the_same() {
+    fn both_encodings_are_equivalent() {
         let message = openapi_v2(Swagger::Protobuf);
         assert!(message.body.starts_with(b"\x0a\x032.0\x12"), "{message:?}");
         assert!(message.body.ends_with(b"\x42\x00"), "{message:?}");

@@ -1,7 +1,7 @@
-//! Schemas: which fields the kinds of a group version have, and of what types, for `kubectl explain`.
+//! Schemas: the fields and types of the kinds of a group version, for `kubectl explain`.
 //!
-//! From: the tables of [`watchkeeper_wire::schema`], which know no descriptions and not what is required.
-//! To:   the [OpenAPI documents](super::openapi()), as their `components`.
+//! Input: the tables of [`watchkeeper_wire::schema`], which have neither descriptions nor required fields.
+//! Output: the `components` of the [OpenAPI documents](super::openapi()).
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use crate::registry::Registry;
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
-/// Types that are no messages, and what they are in JSON: of several types, if this is empty. kubectl calls
-/// those, and objects, by the last word of the name.
+/// Types that are not messages, with their JSON type and format; an empty type stands for several. kubectl calls
+/// those, and objects, by the last part of their name.
 const SIMPLE: [(&str, &str, &str); 6] = [
     ("io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1", "object", ""),
     ("io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime", "string", "date-time"),
@@ -25,7 +25,7 @@ const SIMPLE: [(&str, &str, &str); 6] = [
     ("io.k8s.apimachinery.pkg.util.intstr.IntOrString", "", "int-or-string"),
 ];
 
-/// The schemas of the kinds of a group version, and of all that they are made of.
+/// Returns the schemas of the kinds of a group version, and of everything they refer to.
 pub(super) fn schemas(registry: &Registry, group: &str, version: &str) -> BTreeMap<String, Value> {
     let schema = schema::builtin();
     let mut schemas = BTreeMap::new();
@@ -68,7 +68,7 @@ fn add(schemas: &mut BTreeMap<String, Value>, schema: &Schema, message: &Message
     if schemas.contains_key(&name) {
         return;
     }
-    schemas.insert(name.clone(), Value::Null); // a message may be part of itself
+    schemas.insert(name.clone(), Value::Null); // a message can contain itself
     let mut properties = BTreeMap::new();
     describe(schemas, schema, message, &mut properties);
     schemas.insert(name, json!({"type": "object", "properties": properties}));
@@ -95,7 +95,7 @@ fn describe(
     }
 }
 
-/// One value of a field.
+/// Returns the schema of a single value of a field.
 fn value_of(schemas: &mut BTreeMap<String, Value>, schema: &Schema, field: &Field) -> Value {
     let refer = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
     let simple =
@@ -121,10 +121,10 @@ fn value_of(schemas: &mut BTreeMap<String, Value>, schema: &Schema, field: &Fiel
         Form::FieldsV1 => simple(".FieldsV1"),
         Form::Json | Form::SchemaOrBool(_) | Form::SchemaOrArray(_) | Form::SchemaOrStrings(_) => None,
     };
-    known.unwrap_or_else(|| json!({})) // anything
+    known.unwrap_or_else(|| json!({})) // any value
 }
 
-/// `core.v1.Pod` as the real server calls it.
+/// Returns kube-apiserver's name of a message, such as `core.v1.Pod`.
 fn name_of(message: &Message) -> String {
     let name = message.name();
     match name.strip_prefix("meta.v1.") {
@@ -140,7 +140,7 @@ mod tests {
     use crate::registry::builtin;
 
     #[test]
-    fn a_kind_is_described_with_all_that_it_is_made_of() {
+    fn a_kind_is_described_with_everything_it_refers_to() {
         let schemas = schemas(builtin(), "apps", "v1");
         let deployment = &schemas["io.k8s.api.apps.v1.Deployment"];
         assert_eq!(
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn every_reference_leads_somewhere() {
+    fn every_reference_resolves() {
         for group in builtin().groups() {
             for version in builtin().versions(group) {
                 let schemas = schemas(builtin(), group, version);

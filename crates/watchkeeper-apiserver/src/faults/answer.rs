@@ -1,4 +1,4 @@
-//! Answer: what is said instead.
+//! Injected responses.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use watchkeeper_core::{Outcome, Status};
 
 use super::{Seen, too_old};
 
-/// An answer that was not earned.
+/// The response to return instead of serving a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// What this server says with this code, of the object that was asked for. What is no code of a
-    /// failure (400 to 599) counts as 500.
+    /// The server's own status for this code and the requested object. Anything but a failure (400 to 599) counts as
+    /// 500.
     Code(u16),
-    /// These words.
+    /// This status.
     Status(Box<Status>),
 }
 
@@ -32,8 +32,8 @@ impl From<Status> for Answer {
 /// The codes of failures.
 pub(super) const FAILURES: std::ops::RangeInclusive<i32> = 400..=599;
 
-/// Of what nobody asked us to put into words.
-const ASKED_FOR: &str = "a fault that was asked for";
+/// The message of a status without a standard one.
+const ASKED_FOR: &str = "injected fault";
 
 impl Answer {
     pub(super) fn status(&self, seen: &Seen) -> Status {

@@ -1,25 +1,25 @@
-//! Compaction, now: what the store does by itself only in time.
+//! Immediate compaction.
 //!
-//! A store keeps the state at the revision that it is compacted to, so that whoever has just listed
-//! could go on unharmed. As the compactor of kube-apiserver does, this one writes a key of its own
-//! first: then every version that a client can have seen is too old.
+//! A store keeps the state at the revision that it is compacted to, so a client that has just listed could continue.
+//! Like kube-apiserver's compactor, this code first writes a key of its own, which makes every version that a client
+//! can have seen too old.
 
 use crate::store::{
     Collection, Expect, NoPlace, ReadError, Revision, Store, Unversioned, WriteError as StoreWriteError,
 };
 
-/// Why nothing was forgotten, or not all.
+/// The reason that the store could not be compacted, or not completely.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompactError {
-    /// The store takes no writes.
-    #[error("the revision to compact to cannot be made")]
+    /// The store does not accept writes.
+    #[error("failed to write the revision to compact to")]
     Write(#[from] StoreWriteError),
-    /// The store forgets nothing.
-    #[error("the store cannot be compacted")]
+    /// The store cannot drop its history.
+    #[error("failed to compact the store")]
     Compact(#[from] ReadError),
     /// A bug: the key is malformed.
-    #[error("the revision to compact to cannot be encoded")]
+    #[error("failed to encode the revision to compact to")]
     Encode(#[from] NoPlace),
 }
 

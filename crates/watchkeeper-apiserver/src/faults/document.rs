@@ -1,18 +1,18 @@
-//! Document: faults as JSON, for tests in other languages.
+//! Faults as JSON documents, for tests in other languages.
 //!
-//! | request | does |
+//! | request | effect |
 //! |---|---|
 //! | `GET /debug/watchkeeper/faults` | lists the rules, with `id` and `hits` |
-//! | `POST /debug/watchkeeper/faults` | adds a rule, and answers with it |
+//! | `POST /debug/watchkeeper/faults` | adds a rule and returns it |
 //! | `DELETE /debug/watchkeeper/faults` | removes all rules |
-//! | `DELETE /debug/watchkeeper/faults/ID` | removes one |
-//! | `POST /debug/watchkeeper/watches` | ends the watches that are open: a rule without `times`, `every`, `afterEvents` |
-//! | `POST /debug/watchkeeper/compact` | forgets all history |
+//! | `DELETE /debug/watchkeeper/faults/ID` | removes one rule |
+//! | `POST /debug/watchkeeper/watches` | ends open watches: a rule without `times`, `every`, `afterEvents` |
+//! | `POST /debug/watchkeeper/compact` | drops all history |
 //!
-//! A rule is an object. Which requests: `verb`, `group`, `resource`, `namespace`, `name`, `userAgent`, none
-//! of which must be there. What happens: one of
+//! A rule is an object. It selects requests by `verb`, `group`, `resource`, `namespace`, `name` and `userAgent`, all
+//! optional, and has exactly one effect:
 //!
-//! | field | is |
+//! | field | value |
 //! |---|---|
 //! | `answer` | a code (`429`), or a whole `Status` |
 //! | `delayMilliseconds` | a number |
@@ -21,7 +21,7 @@
 //! | `expire` | `true`: an ERROR event with 410 |
 //! | `fail` | a `Status`: an ERROR event with it |
 //!
-//! How often: `times`, `every`, `afterEvents`.
+//! `times`, `every` and `afterEvents` set how often it applies.
 //!
 //! ```text
 //! curl -d '{"verb":"watch","resource":"pods","cut":"abrupt","times":1}' $SERVER/debug/watchkeeper/faults
@@ -36,12 +36,12 @@ use watchkeeper_core::Status;
 use super::answer::FAILURES;
 use super::{Answer, Effect, Ending, Fault, Requests};
 
-/// What a document is for.
+/// The purpose of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Document {
-    /// Requests to come.
+    /// A rule for future requests.
     Rule,
-    /// The watches that are open.
+    /// An order to open watches.
     Order,
 }
 
@@ -60,12 +60,12 @@ const VERBS: [Verb; 9] = [
 /// Reads a rule.
 ///
 /// # Errors
-/// 400, with the field that is at fault.
+/// Returns 400, naming the invalid field.
 pub(crate) fn read(body: &[u8], what: Document) -> Result<Fault, Status> {
     let value: Value = serde_json::from_slice(body)
-        .map_err(|error| Status::bad_request(format!("the fault is no JSON: {error}")))?;
+        .map_err(|error| Status::bad_request(format!("invalid fault: not JSON: {error}")))?;
     let Value::Object(fields) = value else {
-        return Err(Status::bad_request("the fault is no JSON object"));
+        return Err(Status::bad_request("invalid fault: not a JSON object"));
     };
     let mut requests = Requests::any();
     let (mut times, mut every, mut after_events) = (None, 1, 0);
@@ -75,11 +75,11 @@ pub(crate) fn read(body: &[u8], what: Document) -> Result<Fault, Status> {
             "verb" => {
                 let verb = VERBS.into_iter().find(|verb| value == verb.as_str());
                 requests.verb =
-                    Some(verb.ok_or_else(|| wrong(name, "must be a verb: get, list, watch and so on"))?);
+                    Some(verb.ok_or_else(|| wrong(name, "must be a verb such as get, list or watch"))?);
                 continue;
             }
             "group" | "resource" | "namespace" | "name" | "userAgent" => {
-                let text = value.as_str().ok_or_else(|| wrong(name, "must be a text"))?;
+                let text = value.as_str().ok_or_else(|| wrong(name, "must be a string"))?;
                 let field = match name.as_str() {
                     "group" => &mut requests.group,
                     "resource" => &mut requests.resource,
@@ -91,7 +91,7 @@ pub(crate) fn read(body: &[u8], what: Document) -> Result<Fault, Status> {
                 continue;
             }
             "times" | "every" | "afterEvents" if what == Document::Order => {
-                return Err(wrong(name, "does not apply to watches that are open"));
+                return Err(wrong(name, "does not apply to open watches"));
             }
             "times" => {
                 times = Some(count(name, value, 1)?);
@@ -128,7 +128,7 @@ pub(crate) fn read(body: &[u8], what: Document) -> Result<Fault, Status> {
                 _ => return Err(wrong(name, "must be \"abrupt\", \"connection\" or \"clean\"")),
             }),
             "stall" | "expire" if value != &Value::Bool(true) => {
-                return Err(wrong(name, "must be true, or not be there"));
+                return Err(wrong(name, "must be true or absent"));
             }
             "stall" => Effect::End(Ending::Stall),
             "expire" => Effect::End(Ending::expired()),
@@ -136,31 +136,31 @@ pub(crate) fn read(body: &[u8], what: Document) -> Result<Fault, Status> {
             _ => return Err(wrong(name, "is unknown")),
         };
         if let Some((other, _)) = effect.replace((name, new)) {
-            return Err(wrong(name, &format!("excludes field {other:?}")));
+            return Err(wrong(name, &format!("conflicts with field {other:?}")));
         }
     }
-    let one_of = "must be there, or another effect: delayMilliseconds, cut, stall, expire, fail";
+    let one_of = "is required, or another effect: delayMilliseconds, cut, stall, expire, fail";
     let (name, effect) = effect.ok_or_else(|| wrong("answer", one_of))?;
     if what == Document::Order && !matches!(effect, Effect::End(_)) {
-        return Err(wrong(name, "does not apply to watches that are open"));
+        return Err(wrong(name, "does not apply to open watches"));
     }
     Ok(Fault { requests, effect, times, every, after_events })
 }
 
 fn wrong(field: &str, what: &str) -> Status {
-    Status::bad_request(format!("field {field:?} of the fault {what}"))
+    Status::bad_request(format!("invalid fault: field {field:?} {what}"))
 }
 
 fn count(name: &str, value: &Value, least: u64) -> Result<u64, Status> {
     let number = value.as_u64().filter(|number| *number >= least);
-    number.ok_or_else(|| wrong(name, &format!("must be a whole number of at least {least}")))
+    number.ok_or_else(|| wrong(name, &format!("must be an integer of at least {least}")))
 }
 
 fn status(name: &str, value: &Value) -> Result<Status, Status> {
-    serde_json::from_value(value.clone()).map_err(|error| wrong(name, &format!("is no Status: {error}")))
+    serde_json::from_value(value.clone()).map_err(|error| wrong(name, &format!("is not a Status: {error}")))
 }
 
-/// A rule as it is listed.
+/// Returns a rule as listed.
 pub(crate) fn written((id, fault, hits): &(u64, Fault, u64)) -> Value {
     let mut fields = Map::new();
     fields.insert("id".to_owned(), json!(id));
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rule_is_listed_as_it_was_written() {
+    fn a_rule_is_listed_as_it_was_posted() {
         let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "message": "no", "reason": "Expired", "code": 410});
         for rule in [
@@ -230,8 +230,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
-        let said = |body: &str, what| read(body.as_bytes(), what).unwrap_err().message;
+    fn an_invalid_field_is_named() {
+        let error = |body: &str, what| read(body.as_bytes(), what).unwrap_err().message;
         for (body, field) in [
             (r#"{"stall":true,"bogus":1}"#, "bogus"),
             (r#"{"stall":true,"verb":"look"}"#, "verb"),
@@ -249,12 +249,12 @@ mod tests {
             (r#"{"fail":"x"}"#, "fail"),
             ("{}", "answer"),
         ] {
-            let message = said(body, Document::Rule);
-            assert!(message.starts_with(&format!("field {field:?} of the fault ")), "{body}: {message}");
+            let message = error(body, Document::Rule);
+            assert!(message.starts_with(&format!("invalid fault: field {field:?} ")), "{body}: {message}");
         }
-        assert!(said(r#"{"cut":"clean","times":1}"#, Document::Order).contains("\"times\""));
-        assert!(said(r#"{"answer":410}"#, Document::Order).contains("\"answer\""));
-        assert_eq!(said("[]", Document::Rule), "the fault is no JSON object");
-        assert!(said("{", Document::Rule).starts_with("the fault is no JSON: "));
+        assert!(error(r#"{"cut":"clean","times":1}"#, Document::Order).contains("\"times\""));
+        assert!(error(r#"{"answer":410}"#, Document::Order).contains("\"answer\""));
+        assert_eq!(error("[]", Document::Rule), "invalid fault: not a JSON object");
+        assert!(error("{", Document::Rule).starts_with("invalid fault: not JSON: "));
     }
 }

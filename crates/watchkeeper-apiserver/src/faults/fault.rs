@@ -1,4 +1,4 @@
-//! Fault: what happens to which requests, and how often.
+//! Faults: an effect on matching requests.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use watchkeeper_core::Status;
 
 use super::{Answer, Requests, too_old};
 
-/// A rule: these requests, this effect, so often. It begins with [`Fault::on`] or [`Requests::any`].
+/// A rule: an effect on some requests. Built with [`Fault::on`] or [`Requests::any`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "it happens once it is added"]
+#[must_use = "a fault has no effect until it is added"]
 pub struct Fault {
     pub(super) requests: Requests,
     pub(super) effect: Effect,
@@ -19,71 +19,69 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Requests of a verb, to be narrowed, and then told what happens to them.
+    /// Selects requests by verb, to be narrowed and given an effect.
     pub fn on(verb: Verb) -> Requests {
         Requests::of(verb)
     }
 
-    /// At most so often; without this, until it is removed.
+    /// Limits the number of requests affected; by default unlimited.
     pub fn times(mut self, times: u64) -> Self {
         self.times = Some(times);
         self
     }
 
-    /// Only to each nth request that fits: with 3, to the third, the sixth and so on. 0 counts as 1, which
-    /// is every one of them.
+    /// Affects only every nth matching request: with 3, the third, the sixth and so on. 0 counts as 1, every request.
     pub fn every(mut self, nth: u64) -> Self {
         self.every = nth.max(1);
         self
     }
 
-    /// Of a watch: only after so many events, bookmarks not counted. It says nothing to delays, to
-    /// answers, and to requests that are no watch.
+    /// Affects a watch only after this number of events, not counting bookmarks. Ignored for delays and responses,
+    /// and for other requests than watches.
     pub fn after_events(mut self, events: u64) -> Self {
         self.after_events = events;
         self
     }
 
-    /// Which requests.
+    /// Returns the selected requests.
     pub fn requests(&self) -> &Requests {
         &self.requests
     }
 
-    /// What happens to them.
+    /// Returns the effect.
     pub fn effect(&self) -> &Effect {
         &self.effect
     }
 }
 
-/// What happens to a request.
+/// The effect of a fault on a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// It is answered by this, and not done.
+    /// Responds with this, without serving the request.
     Answer(Answer),
-    /// It waits, and goes on.
+    /// Delays the request.
     Delay(Duration),
-    /// It is done, and its answer ends in this way.
+    /// Serves the request, and ends the response like this.
     End(Ending),
 }
 
-/// How an answer ends, where it does not end by itself. [`Requests`] says what each means for which
-/// request.
+/// The end of a response, if not its own. [`Requests`] describes the effect on each kind of request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// As if all were well.
+    /// Ends normally.
     Clean,
-    /// Within an event, or half-way through a body.
+    /// Breaks off inside an event, or in the middle of a body.
     Abrupt,
-    /// The same, and with it everything on this connection.
+    /// Breaks off and closes the connection.
     Connection,
-    /// Not at all, and nothing comes any more.
+    /// Sends nothing more, and does not end.
     Stall,
-    /// With an ERROR event.
+    /// Ends with an ERROR event.
     Error(Box<Status>),
 }
 
 impl Ending {
-    /// With an ERROR event that says 410.
+    /// Returns an ending with an ERROR event of code 410.
     pub fn expired() -> Self {
         Self::Error(Box::new(too_old()))
     }

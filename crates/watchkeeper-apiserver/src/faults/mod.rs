@@ -1,7 +1,7 @@
-//! Faults: what goes wrong in a real cluster, when a test says so.
+//! Fault injection: failures of real clusters, on request.
 //!
-//! From: a test, through [`Faults`] or the endpoint of [`document`].
-//! To:   the [`api`](crate::api), which asks before it answers, and the bodies of watches.
+//! Input: a test, through [`Faults`] or the endpoint described in [`document`].
+//! Output: the [`api`](crate::api), which checks for faults before it serves a request, and the bodies of watches.
 //!
 //! ```
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -14,34 +14,35 @@
 //! let server = ApiServer::builder().start().await?;
 //! let faults = server.faults();
 //!
-//! // The next watch of pods breaks off within its third event.
+//! // The next watch of pods breaks off inside its third event.
 //! let cut = faults.add(Fault::on(Verb::Watch).resource("pods").cut().after_events(2).times(1));
-//! // Every second list is told to come back in 3 s, until this rule is removed.
+//! // Every second list gets a 429 with a retry after 3 s, until the rule is removed.
 //! let busy = Status::too_many_requests("busy", Duration::from_secs(3));
 //! let busy = faults.add(Fault::on(Verb::List).answer(busy).every(2));
-//! // Updates of this object are in conflict, five times.
+//! // The next five updates of this object conflict.
 //! faults.add(Fault::on(Verb::Update).resource("deployments").name("web").answer(409).times(5));
 //!
-//! // ... and of what is going on already:
-//! faults.cut_watches(&Requests::any()); // every watch that is open breaks off
-//! server.compact().await?; // every version that anybody has seen is too old
+//! // These act on open watches and on the history:
+//! faults.cut_watches(&Requests::any()); // all open watches break off
+//! server.compact().await?; // all versions seen so far are too old
 //!
-//! assert_eq!(cut.hits(), 0); // nobody has watched pods yet
+//! assert_eq!(cut.hits(), 0); // no watch of pods yet
 //! busy.remove();
 //! faults.clear();
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! Rules are looked at in the order in which they were added. The first that applies acts; a delay acts
-//! and lets the next ones act, too. Requests of this process
-//! ([`ApiServer::source`](crate::server::ApiServer::source)) are nobody's: faults are of the wire.
+//! Rules are checked in the order in which they were added. The first that matches takes effect; a delay takes effect
+//! and lets later rules match too. Requests inside the process
+//! ([`ApiServer::source`](crate::server::ApiServer::source)) are not affected.
 //!
-//! - X1: where there is no rule, a request costs one relaxed load more. A watch has its place in a list, an
-//!   atomic load a poll, and its waker where it waits: it can be told to end at any time.
-//! - X2: a rule is taken by at most as many requests as it has [`times`](Fault::times), whoever races.
-//! - X3: a rule of a watch is taken when the watch opens, and hits when the watch ends by it. A rule that
-//!   is removed in between still ends it.
+//! Invariants:
+//! - `faults.X1`: without rules, a request costs one relaxed load more. A watch is registered in a list, and costs an
+//!   atomic load per poll and a waker while it waits, so that it can be ended at any time.
+//! - `faults.X2`: a rule affects at most [`times`](Fault::times) requests, even if they race.
+//! - `faults.X3`: a watch takes a rule when it opens, and counts as a hit when it ends by it. A rule removed in
+//!   between still ends the watch.
 
 mod answer;
 mod compact;
@@ -68,8 +69,7 @@ pub(crate) use rules::{Planned, Struck, Then};
 pub(crate) use stream::{Governed, half_of};
 use watches::Watches;
 
-/// The faults of a server: rules for requests to come, and orders to the watches that are open. Clones
-/// are of the same server.
+/// The fault injector of a server: rules for future requests, and orders to open watches. Clones share their state.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     rules: Arc<Rules>,
@@ -77,65 +77,64 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// From now on this happens to requests. What is returned can be dropped: the rule stays.
+    /// Adds a rule. The handle can be dropped: the rule stays.
     pub fn add(&self, fault: Fault) -> FaultHandle {
         let (id, hits) = self.rules.add(fault);
         FaultHandle { id, hits, rules: self.rules.clone() }
     }
 
-    /// Takes away a rule; false where there is none of this number.
+    /// Removes a rule; returns false if there is none with this ID.
     pub fn remove(&self, id: u64) -> bool {
         self.rules.remove(id)
     }
 
-    /// Takes away all rules. Watches that are stalled stay so.
+    /// Removes all rules. Stalled watches stay stalled.
     pub fn clear(&self) {
         self.rules.clear();
     }
 
-    /// The rules that there are, with their numbers and how often each has hit; those that are spent,
-    /// too.
+    /// Returns the rules with their IDs and hit counts, including exhausted ones.
     pub fn list(&self) -> Vec<(u64, Fault, u64)> {
         self.rules.list()
     }
 
-    /// Breaks off the watches that are open, within an event. Returns how many.
+    /// Breaks off open watches inside an event. Returns their number.
     pub fn cut_watches(&self, which: &Requests) -> usize {
         self.order(which, &Ending::Abrupt)
     }
 
-    /// Lets nothing more come from the watches that are open, nor an end: only a cut, or the end of the
-    /// server, ends them. Returns how many.
+    /// Stalls open watches: they send nothing more and do not end, except by a cut or when the server stops. Returns
+    /// their number.
     pub fn stall_watches(&self, which: &Requests) -> usize {
         self.order(which, &Ending::Stall)
     }
 
-    /// Ends the watches that are open, as if their time were up. Returns how many.
+    /// Ends open watches as if they had timed out. Returns their number.
     pub fn end_watches(&self, which: &Requests) -> usize {
         self.order(which, &Ending::Clean)
     }
 
-    /// Ends the watches that are open with an ERROR event that says 410. Returns how many.
+    /// Ends open watches with an ERROR event of code 410. Returns their number.
     pub fn expire_watches(&self, which: &Requests) -> usize {
         self.order(which, &Ending::expired())
     }
 
-    /// Ends the watches that are open in any way. Returns how many.
+    /// Ends open watches. Returns their number.
     pub(crate) fn order(&self, which: &Requests, ending: &Ending) -> usize {
         self.watches.order(which, ending)
     }
 
-    /// How many watches are open.
+    /// Returns the number of open watches.
     pub fn open_watches(&self, which: &Requests) -> usize {
         self.watches.count(which)
     }
 
-    /// Returns once at least so many watches are open. Dropping it half-way loses nothing.
+    /// Waits until at least this many watches are open. Cancel-safe.
     pub async fn watches_opened(&self, which: &Requests, count: usize) {
         self.watches.opened(which, count).await;
     }
 
-    /// What is to happen to a request (X1).
+    /// Returns the fault for a request, if any rule matches (`faults.X1`).
     pub(crate) fn strike(&self, seen: impl FnOnce() -> Seen) -> Option<Struck> {
         self.rules.strike(seen)
     }
@@ -145,7 +144,7 @@ impl Faults {
     }
 }
 
-/// A rule that was added.
+/// A handle to a rule.
 #[derive(Clone, Debug)]
 pub struct FaultHandle {
     id: u64,
@@ -154,29 +153,28 @@ pub struct FaultHandle {
 }
 
 impl FaultHandle {
-    /// Its number, by which the endpoint knows it.
+    /// Returns the ID of the rule.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// How often it has happened.
+    /// Returns the number of requests affected.
     pub fn hits(&self) -> u64 {
         *self.hits.borrow()
     }
 
-    /// Returns once it has happened at least so often, or the rule is gone and cannot. Dropping it
-    /// half-way loses nothing.
+    /// Waits until at least this many requests were affected, or the rule has been removed. Cancel-safe.
     pub async fn happened(&self, times: u64) {
-        let _ = self.hits.clone().wait_for(|hits| *hits >= times).await; // an error: the rule is gone
+        let _ = self.hits.clone().wait_for(|hits| *hits >= times).await; // an error means that the rule was removed
     }
 
-    /// Takes the rule away. It can still be asked how often it has happened.
+    /// Removes the rule. Its hit count stays available.
     pub fn remove(&self) {
         self.rules.remove(self.id);
     }
 }
 
-/// What a watch is told whose version is too old.
+/// Returns the status of a watch whose version is too old.
 fn too_old() -> Status {
     Status::expired("The resourceVersion for the provided watch is too old.")
 }

@@ -1,4 +1,4 @@
-//! Requests: which of them a fault is for.
+//! Request selection for faults.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,9 +10,10 @@ use watchkeeper_core::Status;
 
 use super::{Answer, Effect, Ending, Fault};
 
-/// Some of the requests for resources; by default all of them. What it is told of must fit, each.
+/// A selection of requests for resources; by default all of them. A request matches if it has all of the given
+/// attributes.
 ///
-/// Its last word is what happens to them, and makes a [`Fault`].
+/// The last call of the chain sets the effect, and returns a [`Fault`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[must_use]
 pub struct Requests {
@@ -25,85 +26,84 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Every request for a resource.
+    /// Selects every request for a resource.
     pub fn any() -> Self {
         Self::default()
     }
 
-    /// Requests of a verb.
+    /// Selects requests with a verb.
     pub fn of(verb: Verb) -> Self {
         Self { verb: Some(verb), ..Self::default() }
     }
 
-    /// Only of this group; the core group is empty.
+    /// Selects a group; the core group is empty.
     pub fn group(mut self, group: impl Into<String>) -> Self {
         self.group = Some(group.into());
         self
     }
 
-    /// Only of this resource: `pods`. Its subresources are resources of their own: `pods/status`.
+    /// Selects a resource: `pods`. Subresources are selected separately: `pods/status`.
     pub fn resource(mut self, resource: impl Into<String>) -> Self {
         self.resource = Some(resource.into());
         self
     }
 
-    /// Only with this namespace in the path; empty for requests over all namespaces.
+    /// Selects the namespace in the path; empty for requests across all namespaces.
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
         self
     }
 
-    /// Only for this object. A create has its name in the body and not in the path, so that this does not
-    /// find it; a list or watch with `fieldSelector=metadata.name=...` has that name.
+    /// Selects an object by name. Creates do not match, since their path has no name; a list or watch with
+    /// `fieldSelector=metadata.name=...` matches that name.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Only of clients whose `User-Agent` begins like this: `kubectl/`.
+    /// Selects clients by the beginning of their `User-Agent`: `kubectl/`.
     pub fn user_agent(mut self, beginning: impl Into<String>) -> Self {
         self.user_agent = Some(beginning.into());
         self
     }
 
-    /// Answers this instead, and does nothing. A code becomes what this server says with that code.
+    /// Responds with this, without serving the request. A code becomes the server's own status for that code.
     pub fn answer(self, answer: impl Into<Answer>) -> Fault {
         self.suffer(Effect::Answer(answer.into()))
     }
 
-    /// Waits so long, and then goes on as ever.
+    /// Delays the request.
     pub fn delay(self, time: Duration) -> Fault {
         self.suffer(Effect::Delay(time))
     }
 
-    /// Breaks off: a watch within an event, any other answer half-way through its body, when what was
-    /// asked has been done. HTTP/1.1 loses its connection by it, HTTP/2 a stream.
+    /// Breaks off a watch inside an event, and any other response in the middle of its body, after the request has
+    /// been served. Closes the connection in HTTP/1.1, and the stream in HTTP/2.
     pub fn cut(self) -> Fault {
         self.suffer(Effect::End(Ending::Abrupt))
     }
 
-    /// Like [`cut`](Self::cut), but HTTP/2, too, loses the connection, and every request on it.
+    /// Like [`cut`](Self::cut), but closes the connection in HTTP/2 too, with every request on it.
     pub fn cut_connection(self) -> Fault {
         self.suffer(Effect::End(Ending::Connection))
     }
 
-    /// Ends a watch as if its time were up. Other requests are answered as ever.
+    /// Ends a watch as if it had timed out. Has no effect on other requests.
     pub fn end(self) -> Fault {
         self.suffer(Effect::End(Ending::Clean))
     }
 
-    /// Lets nothing more come from a watch, nor an end. Other requests are not answered until their time
-    /// is up, and not done.
+    /// Stalls a watch: it sends nothing more and does not end. Other requests time out without being served.
     pub fn stall(self) -> Fault {
         self.suffer(Effect::End(Ending::Stall))
     }
 
-    /// Ends a watch with an ERROR event that says 410. Other requests are answered as ever.
+    /// Ends a watch with an ERROR event of code 410. Has no effect on other requests.
     pub fn expire(self) -> Fault {
         self.suffer(Effect::End(Ending::expired()))
     }
 
-    /// Ends a watch with an ERROR event. Other requests are answered as ever.
+    /// Ends a watch with an ERROR event. Has no effect on other requests.
     pub fn fail(self, status: Status) -> Fault {
         self.suffer(Effect::End(Ending::Error(Box::new(status))))
     }
@@ -128,7 +128,7 @@ impl Requests {
     }
 }
 
-/// What is known of a request.
+/// The attributes of a request that faults match.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) target: Arc<ResourceRequest>,
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_chosen_by_each_of_its_words() {
+    fn a_request_must_match_every_attribute() {
         let scale = seen(&Method::PUT, "/apis/apps/v1/namespaces/shop/deployments/web/scale");
         let all = Requests::of(Verb::Update)
             .group("apps")
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_of_one_name_has_that_name() {
+    fn a_watch_with_a_name_selector_matches_that_name() {
         let one = seen(&Method::GET, "/api/v1/pods?watch=1&fieldSelector=metadata.name%3Dweb");
         assert!(Requests::of(Verb::Watch).name("web").namespace("").match_with(&one));
         assert!(!Requests::of(Verb::List).match_with(&one));

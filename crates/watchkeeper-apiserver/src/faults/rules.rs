@@ -1,4 +1,4 @@
-//! Rules: the faults that requests are held against.
+//! Rules: the faults that requests are matched against.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::{Effect, Ending, Fault, Seen};
 
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
-    /// How many there are, to be read without the lock (X1).
+    /// The number of rules, readable without the lock (`faults.X1`).
     present: AtomicUsize,
     state: Mutex<State>,
 }
@@ -26,19 +26,19 @@ struct State {
 struct Rule {
     id: u64,
     fault: Fault,
-    /// Requests that fitted.
+    /// The number of requests that matched.
     fitted: u64,
-    /// Requests that have taken it: X2, at most `fault.times`.
+    /// The number of requests that took the rule: `faults.X2`, at most `fault.times`.
     taken: u64,
     hits: watch::Sender<u64>,
 }
 
-/// What is to happen to a request.
+/// The fault to inject into a request.
 #[derive(Debug, Default)]
 pub(crate) struct Struck {
-    /// First it waits.
+    /// The delay before the rest.
     pub(crate) delay: Duration,
-    /// Then this, if anything.
+    /// The effect after the delay, if any.
     pub(crate) then: Option<Then>,
 }
 
@@ -48,17 +48,17 @@ pub(crate) enum Then {
     End(Planned),
 }
 
-/// An end that is to come.
+/// An ending that has not happened yet.
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub(crate) ending: Ending,
     pub(crate) after_events: u64,
-    /// The rule that is told when it comes.
+    /// The hit count of the rule.
     pub(super) hits: watch::Sender<u64>,
 }
 
 impl Planned {
-    /// It has come.
+    /// Counts a hit.
     pub(crate) fn hit(&self) {
         hit(&self.hits);
     }
@@ -85,7 +85,7 @@ impl Rules {
         let removed = found.map(|place| state.rules.remove(place));
         self.present.store(state.rules.len(), Ordering::Relaxed);
         drop(state);
-        removed.is_some() // dropped here, which wakes those who wait for it
+        removed.is_some() // dropping it wakes the tasks that wait for hits
     }
 
     pub(super) fn clear(&self) {
@@ -103,7 +103,7 @@ impl Rules {
 
     pub(super) fn strike(&self, seen: impl FnOnce() -> Seen) -> Option<Struck> {
         if self.present.load(Ordering::Relaxed) == 0 {
-            return None; // X1
+            return None; // faults.X1
         }
         let seen = seen();
         let mut hits = Vec::new();
@@ -129,13 +129,13 @@ impl Rules {
             }
             break;
         }
-        hits.iter().for_each(hit); // without the lock: those who wait are woken
+        hits.iter().for_each(hit); // after the lock is released, since it wakes waiters
         Some(struck)
     }
 }
 
 impl Rule {
-    /// Whether the rule is for this request, which it then is spent on.
+    /// Returns whether the rule applies to this request, and counts it.
     fn take(&mut self, seen: &Seen) -> bool {
         if !self.fault.requests.match_with(seen) || self.fault.times.is_some_and(|times| self.taken >= times)
         {

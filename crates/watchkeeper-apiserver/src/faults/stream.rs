@@ -1,7 +1,7 @@
-//! Stream: the body of a watch that can be made to end otherwise.
+//! Faulty streams: watch bodies that can be made to end early.
 //!
-//! From: the body as it would have been, chunk by chunk; each has whole events.
-//! To:   the connection.
+//! Input: the original body in chunks of whole events.
+//! Output: the connection.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,24 +20,23 @@ use super::watches::{Place, Watches};
 use super::{Ending, Seen};
 use crate::read::error_frame;
 
-/// How long what was told has to get out before a connection breaks: hyper throws away what waits to be
-/// written then.
+/// The time to send what is buffered before a connection is closed: hyper discards unwritten bytes.
 const FLUSH: Duration = Duration::from_millis(10);
 
-/// Why a body broke off.
+/// The error of a body that was broken off.
 #[derive(Debug, thiserror::Error)]
-#[error("the answer breaks off, as it was asked to")]
+#[error("response broken off by an injected fault")]
 pub(crate) struct BrokenOff;
 
-/// The body of a watch. It passes everything on, until a rule or an order ends it.
+/// The body of a watch. Forwards everything until a rule or an order ends it.
 pub(crate) struct Governed<S> {
     inner: S,
     place: Place,
     encoding: Encoding,
     connection: CancellationToken,
-    /// The rule that has taken this watch, and how many more events come before it acts.
+    /// The rule that applies to this watch, and the number of events before it takes effect.
     planned: Option<Planned>,
-    /// Of a chunk, the events that have not come yet; empty where nothing is planned.
+    /// Events of the current chunk that were not sent yet; empty unless a rule applies.
     held: Bytes,
     phase: Phase,
 }
@@ -46,9 +45,9 @@ pub(crate) struct Governed<S> {
 enum Phase {
     Open,
     Ending(Ending),
-    /// The beginning of an event is out, and has a moment to get to the client.
+    /// The beginning of an event has been sent, and is being flushed.
     Flushing(Ending, Pin<Box<Sleep>>),
-    /// The last bytes are out, and the end follows.
+    /// The last bytes have been sent.
     Last,
 }
 
@@ -65,7 +64,7 @@ impl<S: Stream<Item = Result<Bytes, BoxError>> + Unpin> Governed<S> {
         Self { inner, place, encoding, connection, planned, held, phase: Phase::Open }
     }
 
-    /// The next bytes as long as nothing ends this, or `None` when something does.
+    /// Returns the next bytes, or `None` when a fault ends the stream.
     fn pass(&mut self, context: &mut Context<'_>) -> Poll<Option<Option<Result<Bytes, BoxError>>>> {
         loop {
             if let Some(ending) = self.place.order() {
@@ -141,7 +140,7 @@ impl<S: Stream<Item = Result<Bytes, BoxError>> + Unpin> Stream for Governed<S> {
     }
 }
 
-/// The first half of a body, and then no more.
+/// Returns a stream of the first half of a body that then fails.
 pub(crate) fn half_of(
     body: &Bytes,
     ending: &Ending,
@@ -159,7 +158,7 @@ pub(crate) fn half_of(
     stream::once(async move { Ok(half) }).chain(stream::once(broken))
 }
 
-/// Takes the first event from whole ones.
+/// Splits off the first event.
 fn first_event(events: &mut Bytes, encoding: Encoding) -> Bytes {
     let length = match encoding {
         Encoding::Json => events.iter().position(|byte| *byte == b'\n').map(|end| end + 1),
@@ -175,7 +174,7 @@ fn is_bookmark(event: &[u8], encoding: Encoding) -> bool {
     }
 }
 
-/// What every event begins with, and no event ends with.
+/// Returns the beginning of an event, without its end.
 fn beginning_of_event(encoding: Encoding) -> Bytes {
     Bytes::from_static(match encoding {
         Encoding::Json => br#"{"type":"MODIFIED","object":{"#,
@@ -188,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_are_taken_one_by_one_and_bookmarks_known() {
+    fn events_are_split_and_bookmarks_recognized() {
         let json =
             [&br#"{"type":"ADDED","object":{}}"#[..], b"\n", br#"{"type":"BOOKMARK","object":{}}"#, b"\n"];
         let mut events = Bytes::from(json.concat());

@@ -1,4 +1,4 @@
-//! Watches: those that are open, and what they are ordered to do.
+//! Open watches, and orders to end them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use tokio::sync::Notify;
 
 use super::{Ending, Requests, Seen};
 
-/// The watches of a server that are open.
+/// The open watches of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Watches {
     state: Mutex<State>,
-    /// Told when one is opened.
+    /// Notified when a watch is opened.
     opened: Notify,
 }
 
@@ -25,17 +25,17 @@ struct State {
     open: HashMap<u64, Arc<Open>>,
 }
 
-/// A watch that is open.
+/// An open watch.
 #[derive(Debug)]
 struct Open {
     seen: Seen,
-    /// Whether there is an order, to be read without the lock (X1).
+    /// Whether there is an order, readable without the lock (`faults.X1`).
     ordered: AtomicBool,
     order: Mutex<Option<Ending>>,
     waker: AtomicWaker,
 }
 
-/// The place of a watch among those that are open; dropping it gives it up.
+/// The registration of an open watch; removed on drop.
 #[derive(Debug)]
 pub(super) struct Place {
     id: u64,
@@ -72,7 +72,7 @@ impl Watches {
 
     pub(super) async fn opened(&self, which: &Requests, count: usize) {
         loop {
-            let opened = self.opened.notified(); // before the look, so that nothing is missed
+            let opened = self.opened.notified(); // registered before the check, so that nothing is missed
             if self.count(which) >= count {
                 return;
             }
@@ -87,7 +87,7 @@ impl Watches {
 }
 
 impl Place {
-    /// The order that has come since the last look.
+    /// Returns the order received since the last call.
     pub(super) fn order(&self) -> Option<Ending> {
         if !self.open.ordered.load(Ordering::Acquire) {
             return None;
@@ -97,7 +97,7 @@ impl Place {
         order.take()
     }
 
-    /// Whom an order wakes. Look for one after this.
+    /// Sets the waker for orders. Check for an order after this.
     pub(super) fn wake(&self, waker: &Waker) {
         self.open.waker.register(waker);
     }

@@ -1,11 +1,13 @@
-//! Account tokens: what service accounts show to be known by.
+//! Service account tokens.
 //!
-//! From: `serviceaccounts/NAME/token`, which asks for one.
-//! To:   the [`Authenticator`](crate::http::Authenticator), which takes it until it expires or its account goes.
+//! Input: `serviceaccounts/NAME/token`, which requests one.
+//! Output: the [`Authenticator`](crate::http::Authenticator), which accepts it until it expires or its account is
+//! deleted.
 //!
-//! - K1: a token says whose it is, for whom and until when, and nobody but this issuer can have made it.
-//!   Nothing is kept of it.
-//! - K2: it is good only while its account is there: the one of that uid, not another of its name.
+//! Invariants:
+//! - `account_token.K1`: a token carries its account, audiences and expiry, and is signed by this issuer. The server
+//!   keeps no record of it.
+//! - `account_token.K2`: a token is valid only while its account exists, identified by UID and not by name alone.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,73 +23,73 @@ use watchkeeper_core::Quoted;
 use super::authenticate::{AUTHENTICATED, User};
 use super::random::{NoRandomness, random_token, random_uid};
 
-/// Who issues the tokens, and for whom they are unless somebody else is named.
+/// The issuer of the tokens, and their default audience.
 pub const ISSUER: &str = "https://kubernetes.default.svc";
 
 /// A service account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// Where it is.
+    /// The namespace.
     pub namespace: String,
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// Which of that name it is.
+    /// The UID, which distinguishes it from earlier accounts of the same name.
     pub uid: String,
 }
 
-/// The service accounts that there are.
+/// A source of service accounts.
 pub trait Accounts: Send + Sync {
-    /// The account of that name as it is now; `None` where there is none, or it cannot be read.
+    /// Returns the current account of that name, or `None` if it does not exist or cannot be read.
     fn find<'a>(&'a self, namespace: &'a str, name: &'a str) -> AccountFuture<'a>;
 }
 
-/// What a look for an account does while it is awaited.
+/// The future returned by [`Accounts::find`].
 pub type AccountFuture<'a> = Pin<Box<dyn Future<Output = Option<Found>> + Send + 'a>>;
 
-/// An account that is there.
+/// An existing service account.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Found {
-    /// Which of its name it is.
+    /// The UID.
     pub uid: String,
-    /// Since when it is being deleted, in seconds since 1970.
+    /// The time at which its deletion began, in seconds since 1970.
     pub deleted: Option<i64>,
 }
 
-/// How long an account that is being deleted is still taken for one that is not, in seconds.
+/// The grace period for tokens of an account that is being deleted, in seconds.
 const LEEWAY: i64 = 60;
 
-/// Why a token is not good.
+/// The reason that a token is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// It was never issued here, or has expired.
+    /// It was not issued here, or has expired.
     #[error("invalid bearer token")]
     Unknown,
-    /// Its account has gone (K2).
+    /// Its account no longer exists (`account_token.K2`).
     #[error("[invalid bearer token, serviceaccounts {} not found]", Quoted(.name))]
     NoAccount {
-        /// What the account was called.
+        /// The name of the account.
         name: String,
     },
-    /// Its account has gone, and another has its name (K2).
+    /// Its account was replaced by another of the same name (`account_token.K2`).
     #[error("[invalid bearer token, service account UID ({uid}) does not match claim ({claim})]")]
     OtherAccount {
-        /// The uid of the account that is there.
+        /// The UID of the current account.
         uid: String,
-        /// The uid of the account that the token was issued to.
+        /// The UID in the token.
         claim: String,
     },
-    /// Its account is going (K2).
+    /// Its account is being deleted (`account_token.K2`).
     #[error("[invalid bearer token, service account {namespace}/{name} has been deleted]")]
     Deleted {
-        /// Where the account is.
+        /// The namespace of the account.
         namespace: String,
-        /// What it is called.
+        /// The name of the account.
         name: String,
     },
 }
 
-/// What a token says.
+/// The claims of a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Claims {
     aud: Vec<String>,
@@ -101,7 +103,7 @@ struct Claims {
     sub: String,
 }
 
-/// The account, as tokens say it.
+/// The account, as encoded in a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct About {
     namespace: String,
@@ -114,13 +116,13 @@ struct Named {
     uid: String,
 }
 
-/// Issues tokens, and knows its own. A copy knows those of the other.
+/// Issues and verifies tokens. Clones share the key.
 #[derive(Clone)]
 pub struct TokenIssuer {
     key: Arc<hmac::Key>,
 }
 
-/// Tells nothing of the key.
+/// Omits the key.
 impl std::fmt::Debug for TokenIssuer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TokenIssuer").finish_non_exhaustive()
@@ -128,23 +130,23 @@ impl std::fmt::Debug for TokenIssuer {
 }
 
 impl TokenIssuer {
-    /// An issuer with a key of its own.
+    /// Creates an issuer with a random key.
     ///
     /// # Errors
-    /// Where the system has no random numbers.
+    /// Fails if the system cannot provide random numbers.
     pub fn generate() -> Result<Self, NoRandomness> {
         Ok(Self::with_secret(&[random_token()?, random_token()?].concat()))
     }
 
-    /// An issuer with this key, which nobody can guess: it knows the tokens of all that have it.
+    /// Creates an issuer with this secret key. Issuers with the same key accept each other's tokens.
     pub fn with_secret(secret: &str) -> Self {
         Self { key: Arc::new(hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes())) }
     }
 
-    /// A token for an account, good for so many seconds.
+    /// Issues a token for an account that is valid for `seconds`.
     ///
     /// # Errors
-    /// Where the system has no random numbers.
+    /// Fails if the system cannot provide random numbers.
     pub fn issue(
         &self,
         account: &Account,
@@ -166,13 +168,13 @@ impl TokenIssuer {
             sub: name_of(account),
         };
         let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
-        let claims = serde_json::to_vec(&claims).unwrap_or_default(); // texts and numbers: it does not fail
+        let claims = serde_json::to_vec(&claims).unwrap_or_default(); // strings and numbers only: cannot fail
         let signed = format!("{}.{}", encode(br#"{"alg":"HS256","typ":"JWT"}"#), encode(&claims));
         let signature = encode(hmac::sign(&self.key, signed.as_bytes()).as_ref());
         Ok(format!("{signed}.{signature}"))
     }
 
-    /// Whose a token is, and for whom, if that account is still there.
+    /// Returns the user and the audiences of a token, if its account still exists.
     ///
     /// # Errors
     /// See [`TokenError`].
@@ -206,7 +208,7 @@ impl TokenIssuer {
         Ok((user, claims.aud))
     }
 
-    /// What a token says; `None` where it is not ours or has expired (K1).
+    /// Verifies a token and returns its claims, or `None` if it is not ours or has expired (`account_token.K1`).
     fn read(&self, token: &str) -> Option<Claims> {
         let (signed, signature) = token.rsplit_once('.')?;
         let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
@@ -233,7 +235,7 @@ mod tests {
         Account { namespace: "shop".into(), name: "robot".into(), uid: "u".into() }
     }
 
-    /// The one account, or none.
+    /// A single account, or none.
     struct One(Option<Found>);
 
     impl Accounts for One {
@@ -247,13 +249,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_token_says_whose_it_is_until_it_expires_and_only_to_its_issuer() {
+    async fn a_token_identifies_its_account_to_its_issuer_until_it_expires() {
         let issuer = TokenIssuer::generate().unwrap();
         let (audiences, accounts) = (["them".to_owned()], One(Some(there())));
         let token = issuer.issue(&account(), &audiences, 600).unwrap();
-        let (user, said) = issuer.whose(&token, &accounts).await.unwrap();
+        let (user, granted) = issuer.whose(&token, &accounts).await.unwrap();
         assert_eq!((user.name.as_str(), user.uid.as_str()), ("system:serviceaccount:shop:robot", "u"));
-        assert!(user.is_in("system:serviceaccounts:shop") && said == audiences);
+        assert!(user.is_in("system:serviceaccounts:shop") && granted == audiences);
         let other = TokenIssuer::generate().unwrap();
         assert_eq!(other.whose(&token, &accounts).await, Err(TokenError::Unknown));
         let expired = issuer.issue(&account(), &audiences, 0).unwrap();
@@ -263,7 +265,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_token_is_no_longer_good_once_its_account_has_gone() {
+    async fn a_token_is_invalid_once_its_account_is_deleted() {
         let issuer = TokenIssuer::generate().unwrap();
         let token = issuer.issue(&account(), &[], 600).unwrap();
         let seconds = i64::try_from(now()).unwrap();

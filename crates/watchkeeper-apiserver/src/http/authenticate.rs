@@ -1,12 +1,13 @@
-//! Authentication: who asks.
+//! Authentication: identifies the user of a request.
 //!
-//! From: the client certificate of the connection, and the header `Authorization`.
-//! To:   the [`Handler`](crate::http::Handler), as a [`User`].
+//! Input: the client certificate of the connection, and the `Authorization` header.
+//! Output: the [`Handler`](crate::http::Handler), which receives a [`User`].
 //!
-//! - U1: a certificate counts before a token; a token that nobody knows is refused even where nobody
-//!   would have had to give one.
-//! - U2: who gives nothing is `system:anonymous`, and is refused unless the path is one of [`OPEN_PATHS`]
-//!   or everybody is let in.
+//! Invariants:
+//! - `authenticate.U1`: a certificate takes precedence over a token; an unknown token is rejected even where no
+//!   credentials are required.
+//! - `authenticate.U2`: a request without credentials is `system:anonymous`, and is rejected unless the path is one
+//!   of [`OPEN_PATHS`] or anonymous access is allowed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -19,46 +20,46 @@ use super::account_token::{Accounts, ISSUER, TokenError, TokenIssuer};
 use super::certificates::Subject;
 use super::random::sha256;
 
-/// The paths that anybody may read.
+/// The paths that need no authentication.
 pub const OPEN_PATHS: [&str; 5] = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
 
 pub(super) const ANONYMOUS: &str = "system:anonymous";
 pub(super) const UNAUTHENTICATED: &str = "system:unauthenticated";
 pub(super) const AUTHENTICATED: &str = "system:authenticated";
-/// The group that may do everything, and is never told to come back later.
+/// The group that may do everything and is exempt from limits on requests in flight.
 pub const MASTERS: &str = "system:masters";
 
-/// Who asks.
+/// The user that makes a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct User {
-    /// `system:serviceaccount:default:web`.
+    /// The name: `system:serviceaccount:default:web`.
     pub name: String,
-    /// Empty where nobody has given one out.
+    /// The UID; may be empty.
     pub uid: String,
-    /// `system:masters`.
+    /// The groups: `system:masters`.
     pub groups: Vec<String>,
-    /// Whatever else is known.
+    /// Additional attributes.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
 impl User {
-    /// Who has given nothing to know them by.
+    /// Returns the user of requests without credentials.
     pub fn anonymous() -> Self {
         Self { name: ANONYMOUS.to_owned(), groups: vec![UNAUTHENTICATED.to_owned()], ..Default::default() }
     }
 
-    /// A user of these groups.
+    /// Creates a user in these groups.
     pub fn new<G: Into<String>>(name: impl Into<String>, groups: impl IntoIterator<Item = G>) -> Self {
         let groups = groups.into_iter().map(Into::into).collect();
         Self { name: name.into(), groups, ..Default::default() }
     }
 
-    /// Whether the user has given nothing to know them by.
+    /// Returns whether the request carried no credentials.
     pub fn is_anonymous(&self) -> bool {
         self.name == ANONYMOUS || self.is_in(UNAUTHENTICATED)
     }
 
-    /// Whether the user is in a group.
+    /// Returns whether the user is in a group.
     pub fn is_in(&self, group: &str) -> bool {
         self.groups.iter().any(|it| it == group)
     }
@@ -71,26 +72,26 @@ impl User {
     }
 }
 
-/// What becomes of those who give nothing.
+/// The policy for requests without credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Anonymous {
-    /// They may read [`OPEN_PATHS`], and nothing else.
+    /// Only [`OPEN_PATHS`] may be read.
     #[default]
     Refused,
-    /// They are let in as `system:anonymous`, and it is the handler's to say what they may do.
+    /// They are accepted as `system:anonymous`, and the authorizer decides what they may do.
     Allowed,
 }
 
-/// Who is known.
+/// Maps credentials to users.
 #[derive(Clone, Default)]
 pub struct Authenticator {
-    /// By the digest of the token, so that a lookup takes no longer the more of a guess is right.
+    /// Keyed by the digest of the token, so that lookup time does not depend on how much of a guess is right.
     tokens: HashMap<[u8; 32], User>,
     issuer: Option<(TokenIssuer, Arc<dyn Accounts>)>,
     anonymous: Anonymous,
 }
 
-/// Tells nothing of the tokens.
+/// Omits the tokens.
 impl std::fmt::Debug for Authenticator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { tokens, anonymous, .. } = self;
@@ -98,36 +99,36 @@ impl std::fmt::Debug for Authenticator {
     }
 }
 
-/// A user, and what to warn them of.
+/// An authenticated user, and warnings to return.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authenticated {
-    /// Who asks.
+    /// The user.
     pub user: User,
-    /// For the header of the answer.
+    /// Texts for the `Warning` header of the response.
     pub warnings: Vec<&'static str>,
 }
 
 impl Authenticator {
-    /// Knows whoever sends this token.
+    /// Adds a static bearer token.
     #[must_use]
     pub fn token(mut self, token: &str, user: User) -> Self {
         self.tokens.insert(sha256(token.as_bytes()), user.authenticated());
         self
     }
 
-    /// Knows those of these service accounts to whom it has issued tokens for this server.
+    /// Accepts tokens that this issuer has issued to service accounts.
     #[must_use]
     pub fn issuer(mut self, issuer: TokenIssuer, accounts: Arc<dyn Accounts>) -> Self {
         self.issuer = Some((issuer, accounts));
         self
     }
 
-    /// Who issues tokens to service accounts, if anybody does.
+    /// Returns the issuer of service account tokens, if there is one.
     pub fn token_issuer(&self) -> Option<&TokenIssuer> {
         self.issuer.as_ref().map(|(issuer, _)| issuer)
     }
 
-    /// Whose a token is, and for whom it is.
+    /// Returns the user and the audiences of a token.
     ///
     /// # Errors
     /// See [`TokenError`].
@@ -141,17 +142,17 @@ impl Authenticator {
         }
     }
 
-    /// What becomes of those who give nothing; by default they are refused.
+    /// Sets the policy for requests without credentials; the default is to reject them.
     #[must_use]
     pub fn anonymous(mut self, anonymous: Anonymous) -> Self {
         self.anonymous = anonymous;
         self
     }
 
-    /// Finds out who asks. The certificate has been verified already.
+    /// Authenticates a request. The certificate has already been verified.
     ///
     /// # Errors
-    /// 401 where the token is wrong, or there is nothing and the path needs something.
+    /// Returns 401 if the token is invalid, or if there are no credentials and the path requires some.
     pub async fn authenticate(
         &self,
         certificate: Option<&Subject>,
@@ -170,9 +171,10 @@ impl Authenticator {
         match bearer(headers) {
             Bearer::Token(token) => {
                 let (user, audiences) = self.whose(token).await.map_err(|_| refused())?;
-                return match audiences.iter().any(|audience| audience == ISSUER) {
-                    true => known(user),
-                    false => Err(refused()),
+                return if audiences.iter().any(|audience| audience == ISSUER) {
+                    known(user)
+                } else {
+                    Err(refused())
                 };
             }
             Bearer::ExtraSpace => warnings.push(
@@ -180,9 +182,10 @@ impl Authenticator {
             ),
             Bearer::None => {}
         }
-        match self.anonymous == Anonymous::Allowed || OPEN_PATHS.contains(&path) {
-            true => Ok(Authenticated { user: User::anonymous(), warnings }),
-            false => Err(refused()),
+        if self.anonymous == Anonymous::Allowed || OPEN_PATHS.contains(&path) {
+            Ok(Authenticated { user: User::anonymous(), warnings })
+        } else {
+            Err(refused())
         }
     }
 }
@@ -216,7 +219,7 @@ mod tests {
         Authenticator::default().token("secret", User::new("admin", [MASTERS]))
     }
 
-    /// The name and the groups, or the code.
+    /// Returns the name and the groups, or the status code.
     async fn asked(authenticator: &Authenticator, authorization: Option<&str>, path: &str) -> String {
         let mut headers = HeaderMap::new();
         if let Some(text) = authorization {
@@ -229,7 +232,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn tokens_are_taken_as_the_real_server_takes_them() {
+    async fn tokens_are_accepted_like_kube_apiserver() {
         const ADMIN: &str = "admin system:masters,system:authenticated 0";
         const NOBODY: &str = "401 Unauthorized";
         for (header, path, expected) in [
@@ -237,7 +240,7 @@ mod tests {
             (Some("bearer secret"), "/api", ADMIN),
             (Some("Bearer secret extra"), "/api", ADMIN),
             (Some("Bearer nope"), "/api", NOBODY),
-            (Some("Bearer nope"), "/livez", NOBODY), // U1
+            (Some("Bearer nope"), "/livez", NOBODY), // authenticate.U1
             (Some("Bearer"), "/api", NOBODY),
             (Some("Bearer"), "/livez", "system:anonymous system:unauthenticated 0"),
             (Some("Bearer  secret"), "/livez", "system:anonymous system:unauthenticated 1"),
@@ -252,14 +255,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn everybody_can_be_let_in() {
+    async fn anonymous_access_can_be_allowed() {
         let open = known().anonymous(Anonymous::Allowed);
         assert_eq!(asked(&open, None, "/api").await, "system:anonymous system:unauthenticated 0");
         assert_eq!(asked(&open, Some("Bearer nope"), "/api").await, "401 Unauthorized");
     }
 
     #[tokio::test]
-    async fn a_certificate_counts_before_a_token() {
+    async fn a_certificate_takes_precedence_over_a_token() {
         let subject = Subject {
             common_name: "jane".into(),
             organizations: vec!["dev".into(), "ops".into()],
@@ -277,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn debugging_tells_no_secrets() {
+    fn debug_output_has_no_secrets() {
         assert!(!format!("{:?}", known()).contains("secret"));
     }
 }

@@ -1,14 +1,15 @@
-//! Body: what a request carries, read within limits.
+//! Request bodies, read within limits.
 //!
-//! From: the connection, chunk by chunk.
-//! To:   [`decode`](crate::http::decode), when the [`Handler`](crate::http::Handler) asks for it.
+//! Input: the connection, chunk by chunk.
+//! Output: [`decode`](crate::http::decode), when the [`Handler`](crate::http::Handler) reads the body.
 //!
-//! - B1: nobody keeps more than [`BodyLimits::bytes`] of a body, and nobody waits longer than
-//!   [`BodyLimits::total`] for all of it or [`BodyLimits::idle`] for more of it.
-//! - B2: a body is read when the handler asks for it: whatever is wrong with the request otherwise is
-//!   said first, as on the real server.
-//! - B3: what nobody asked for is read and thrown away before the answer, if it is short and comes at
-//!   once: a client that is reset while it writes may lose the answer.
+//! Invariants:
+//! - `body.B1`: at most [`BodyLimits::bytes`] of a body are kept, and reading waits at most [`BodyLimits::total`] for
+//!   all of it and [`BodyLimits::idle`] for the next chunk.
+//! - `body.B2`: a body is read only when the handler needs it, so that other errors are reported first, as in
+//!   kube-apiserver.
+//! - `body.B3`: an unread body is drained before the response if it is short and already arriving: a client that is
+//!   reset while it writes may lose the response.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -22,22 +23,22 @@ use watchkeeper_core::Status;
 
 use crate::size::REQUEST_BYTES;
 
-/// How large a request body may be, and how long it may take.
+/// Limits on the size and duration of a request body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodyLimits {
-    /// Bytes of a body.
+    /// Maximum size in bytes.
     pub bytes: usize,
-    /// Bytes that are read and thrown away when a body is too large: a client that is cut off while it
-    /// writes never learns why.
+    /// Maximum number of bytes to drain when a body is too large: a client that is disconnected while it writes never
+    /// learns why.
     pub drained: usize,
-    /// How long the next chunk may take.
+    /// Maximum wait for the next chunk.
     pub idle: Duration,
-    /// How long all of it may take.
+    /// Maximum time for the whole body.
     pub total: Duration,
 }
 
 impl BodyLimits {
-    /// 3 MiB, as on the real server; 64 MiB to drain; 15 s for a chunk and 60 s for all.
+    /// 3 MiB, as in kube-apiserver; 64 MiB to drain; 15 s per chunk and 60 s in total.
     pub const DEFAULT: Self = Self {
         bytes: REQUEST_BYTES,
         drained: 64 << 20,
@@ -54,14 +55,14 @@ impl Default for BodyLimits {
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Where a body waits until somebody asks for it.
+/// Holds a body until it is read.
 type Slot = Arc<Mutex<Option<UnsyncBoxBody<Bytes, BoxError>>>>;
 
-/// How much of a body is thrown away that nobody asked for, and how long that may take (B3).
+/// Limits on draining a body that the handler has not read (`body.B3`).
 const UNREAD_BYTES: usize = 256 << 10;
 const UNREAD_TIME: Duration = Duration::from_secs(1);
 
-/// The body of a request, not read yet.
+/// The unread body of a request.
 #[derive(Debug)]
 pub struct RequestBody {
     body: Slot,
@@ -69,12 +70,12 @@ pub struct RequestBody {
     awaits_continue: bool,
 }
 
-/// What is left of a body once the handler has answered.
+/// Drains what the handler has not read.
 #[derive(Debug)]
 pub(crate) struct Unread(Slot);
 
 impl Unread {
-    /// Throws away what nobody has read (B3).
+    /// Drains the body if nobody has read it (`body.B3`).
     pub(crate) async fn discard(self) {
         let body = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(body) = body.filter(|body| !body.is_end_stream()) else { return };
@@ -86,7 +87,7 @@ impl Unread {
 }
 
 impl RequestBody {
-    /// A body that arrives in its own time.
+    /// Wraps a body that arrives over time.
     pub fn new<B>(body: B, limits: BodyLimits) -> Self
     where
         B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
@@ -95,28 +96,28 @@ impl RequestBody {
         Self { body, limits, awaits_continue: false }
     }
 
-    /// Whether the client sends the body only once it is asked to (`Expect: 100-continue`). A body that is announced
-    /// as too large is then refused without being read.
+    /// Sets whether the client sends the body only on request (`Expect: 100-continue`). A body that is announced as
+    /// too large is then refused without being read.
     #[must_use]
     pub(crate) fn awaits_continue(mut self, awaits: bool) -> Self {
         self.awaits_continue = awaits;
         self
     }
 
-    /// What will be left of it.
+    /// Returns a handle that drains the body after the handler has responded.
     pub(crate) fn unread(&self) -> Unread {
         Unread(self.body.clone())
     }
 
-    /// Reads all of it. If dropped before the end, what has arrived is lost, and HTTP/1.1 has to close
-    /// the connection.
+    /// Reads the whole body. If dropped before the end, what has arrived is lost, and HTTP/1.1 has to close the
+    /// connection.
     ///
     /// # Errors
-    /// 413 where it is too large, 504 where it takes too long, 400 where the connection breaks (B1).
+    /// Returns 413 if the body is too large, 504 if it takes too long, and 400 if the connection breaks (`body.B1`).
     pub async fn read(self) -> Result<Bytes, Status> {
         let Self { body, limits, awaits_continue } = self;
         let body = body.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(body) = body else { return Ok(Bytes::new()) }; // the front has answered already
+        let Some(body) = body else { return Ok(Bytes::new()) }; // already drained
         let deadline = Instant::now() + limits.total;
         let too_large = || Status::request_entity_too_large(format!("limit is {}", limits.bytes));
         let mut chunks = Chunks { body, idle: limits.idle, deadline };
@@ -138,7 +139,7 @@ impl RequestBody {
     }
 }
 
-/// The chunks of a body, against the clock.
+/// Reads chunks with timeouts.
 struct Chunks {
     body: UnsyncBoxBody<Bytes, BoxError>,
     idle: Duration,
@@ -159,7 +160,7 @@ impl Chunks {
                 Ok(Some(Err(error))) => return Err(Status::bad_request(error.to_string())),
                 Ok(Some(Ok(frame))) => match frame.into_data() {
                     Ok(data) if !data.is_empty() => return Ok(Some(data)),
-                    _ => {} // trailers, which nobody reads
+                    _ => {} // trailers are ignored
                 },
             }
         }
@@ -191,7 +192,7 @@ mod tests {
         assert_eq!((status.code, status.message.as_str()), (413, "Request entity too large: limit is 10"));
     }
 
-    /// A body of these chunks, which never ends after them.
+    /// A body of one-byte chunks that then stalls.
     fn stalling(chunks: usize) -> impl http_body::Body<Data = Bytes, Error = std::io::Error> {
         let chunks =
             futures_util::stream::iter((0..chunks).map(|_| Ok(http_body::Frame::data(Bytes::from("x")))));
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_nobody_asked_for_is_thrown_away_but_not_waited_for() {
+    async fn an_unread_body_is_drained_but_not_awaited() {
         let begun = Instant::now();
         let body = RequestBody::new(stalling(2), BodyLimits::DEFAULT);
         body.unread().discard().await;
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_stalls_is_given_up() {
+    async fn a_stalled_body_times_out() {
         let begun = Instant::now();
         let status = RequestBody::new(stalling(2), BodyLimits::DEFAULT).read().await.unwrap_err();
         assert_eq!(status.code, 504);
@@ -226,7 +227,7 @@ mod tests {
             self: std::pin::Pin<&mut Self>,
             _: &mut std::task::Context<'_>,
         ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
-            panic!("the body is asked for");
+            panic!("the body is read");
         }
 
         fn size_hint(&self) -> http_body::SizeHint {
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_large_body_that_has_not_been_sent_yet_is_not_asked_for() {
+    async fn a_large_body_behind_100_continue_is_refused_unread() {
         let body = RequestBody::new(Announced(11), limits(10)).awaits_continue(true);
         assert_eq!(body.read().await.unwrap_err().code, 413);
     }

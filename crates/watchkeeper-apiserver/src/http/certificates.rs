@@ -1,8 +1,8 @@
-//! Certificates: an authority of the server's own, and what it vouches for.
+//! Certificates: a certificate authority, and the certificates it signs.
 //!
-//! From: [`Authority::generate`], or what was kept of one that was made before.
-//! To:   a [`Listener`](crate::http::Listener), which serves by it and knows clients by it;
-//!       [`kubeconfig`](crate::http::Kubeconfig), which carries it to the clients.
+//! Input: [`Authority::generate`], or the stored identity of an earlier authority.
+//! Output: a [`Listener`](crate::http::Listener), which serves TLS and verifies clients with it;
+//! [`kubeconfig`](crate::http::Kubeconfig), which distributes it to clients.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -22,7 +22,7 @@ use rustls::{RootCertStore, ServerConfig};
 
 use super::random::{hex, sha256};
 
-/// The names that a server is known by, besides those that its owner adds.
+/// The names in every server certificate, in addition to those the caller adds.
 pub const SERVER_NAMES: [&str; 5] = [
     "localhost",
     "kubernetes",
@@ -31,30 +31,30 @@ pub const SERVER_NAMES: [&str; 5] = [
     "kubernetes.default.svc.cluster.local",
 ];
 
-/// How many groups a client certificate that is made here can name; others may name more.
+/// The maximum number of groups in a client certificate issued here; certificates of others may name more.
 pub const CLIENT_GROUPS: usize = 2;
 
-/// The application protocols that a server speaks, the preferred one first.
+/// The application protocols of a server, the preferred one first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
-/// Why there are no certificates.
+/// An error from creating or using certificates.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CertificateError {
-    /// A certificate could not be made: a name is none, or the system has no random numbers.
-    #[error("the certificate could not be made")]
+    /// A name is invalid, or the system cannot provide random numbers.
+    #[error("failed to generate a certificate")]
     Generate(#[from] rcgen::Error),
-    /// The TLS library does not take what was made.
-    #[error("the certificates cannot be served")]
+    /// The TLS library rejects the certificate or its key.
+    #[error("failed to configure TLS")]
     Serve(#[from] rustls::Error),
-    /// The TLS library cannot tell clients by the authority.
-    #[error("clients cannot be verified")]
+    /// The TLS library cannot verify clients with this authority.
+    #[error("failed to configure client verification")]
     Verify(#[from] rustls::server::VerifierBuilderError),
-    /// A client certificate cannot name so many groups.
-    #[error("a client certificate names at most {CLIENT_GROUPS} groups")]
+    /// The client certificate would have too many groups.
+    #[error("a client certificate can have at most {CLIENT_GROUPS} groups")]
     TooManyGroups,
-    /// What was made does not read back.
-    #[error("the certificate cannot be read")]
+    /// The PEM text is invalid.
+    #[error("invalid certificate")]
     Read(#[from] rustls::pki_types::pem::Error),
 }
 
@@ -63,18 +63,18 @@ pub enum CertificateError {
 pub struct Identity {
     /// The certificate.
     pub certificate: String,
-    /// The key. Whoever has it is whom the certificate names.
+    /// The private key.
     pub key: String,
 }
 
-/// Does not show the key.
+/// Omits the key.
 impl fmt::Debug for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Identity").field("certificate", &self.certificate).finish_non_exhaustive()
     }
 }
 
-/// An authority: it vouches for the server, and for clients.
+/// A certificate authority that signs certificates for the server and for clients.
 pub struct Authority {
     certificate: String,
     issuer: Issuer<'static, KeyPair>,
@@ -86,24 +86,25 @@ impl fmt::Debug for Authority {
     }
 }
 
-/// A day, counted from 1970, on which whatever is made here is valid.
+/// A time at which all certificates generated here are valid, since 1970.
 const SOME_DAY: Duration = Duration::from_secs(1_794_733_200);
 
 impl Authority {
-    /// Makes a new one, which nobody trusts yet.
+    /// Generates a new authority.
     ///
     /// # Errors
-    /// Where the system has no random numbers.
+    /// Fails if the system cannot provide random numbers.
     pub fn generate() -> Result<Self, CertificateError> {
         let (params, key) = (Self::params(), KeyPair::generate()?);
         let certificate = params.self_signed(&key)?.pem();
         Ok(Self { certificate, issuer: Issuer::new(params, key) })
     }
 
-    /// One that was made here before, whatever the clock shows: what it vouched for and what it will vouch for are trusted alike.
+    /// Restores an authority from [`identity`](Self::identity), regardless of the current time. Certificates signed
+    /// before and after are trusted alike.
     ///
     /// # Errors
-    /// Where that is no authority that was made here, or the key is that of another.
+    /// Fails if this is not an authority generated here, or if certificate and key do not match.
     pub fn restore(kept: &Identity) -> Result<Self, CertificateError> {
         let issuer = Issuer::new(Self::params(), KeyPair::from_pem(&kept.key)?);
         let authority = Self { certificate: kept.certificate.clone(), issuer };
@@ -117,12 +118,12 @@ impl Authority {
         Ok(authority)
     }
 
-    /// What of it is to be kept, to [restore](Self::restore) it from.
+    /// Returns the certificate and key, from which the authority can be [restored](Self::restore).
     pub fn identity(&self) -> Identity {
         Identity { certificate: self.certificate.clone(), key: self.issuer.key().serialize_pem() }
     }
 
-    /// What every authority is, but for its key.
+    /// Returns the certificate parameters of every authority.
     fn params() -> CertificateParams {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, "watchkeeper-ca");
@@ -138,19 +139,19 @@ impl Authority {
         Ok(roots)
     }
 
-    /// Its certificate, in PEM: who trusts it trusts the server.
+    /// Returns the certificate in PEM. Clients that trust it trust the server.
     pub fn certificate(&self) -> &str {
         &self.certificate
     }
 
-    /// Vouches for a server on loopback, under [`SERVER_NAMES`], and under these names and addresses.
+    /// Signs a certificate for a server on loopback with [`SERVER_NAMES`] and these additional names and addresses.
     ///
     /// # Errors
-    /// Where one of them is neither a DNS name nor an address.
+    /// Fails if one of them is neither a DNS name nor an address.
     pub fn vouch_for_server(&self, names: &[String]) -> Result<Identity, CertificateError> {
         let all: Vec<String> =
             SERVER_NAMES.iter().map(|name| (*name).to_owned()).chain(names.iter().cloned()).collect();
-        let mut params = CertificateParams::new(all)?; // it finds out which ones are addresses
+        let mut params = CertificateParams::new(all)?; // detects which ones are addresses
         for address in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
             params.subject_alt_names.push(SanType::IpAddress(address));
         }
@@ -159,21 +160,21 @@ impl Authority {
         self.sign(&params)
     }
 
-    /// Vouches for a client: the server will know it by this name and these groups.
+    /// Signs a client certificate for a user with this name and these groups.
     ///
     /// # Errors
-    /// Where there are more than [`CLIENT_GROUPS`], or the system has no random numbers.
+    /// Fails if there are more than [`CLIENT_GROUPS`], or if the system cannot provide random numbers.
     pub fn vouch_for_client(&self, name: &str, groups: &[&str]) -> Result<Identity, CertificateError> {
         let mut params = CertificateParams::default();
-        // rcgen keeps one value of each sort, and has two ways to write this one.
-        let sorts = [DnType::OrganizationName, DnType::CustomDnType(vec![2, 5, 4, 10])];
-        debug_assert_eq!(sorts.len(), CLIENT_GROUPS);
-        if groups.len() > sorts.len() {
+        // rcgen keeps one value per attribute type, but has two ways to spell this one.
+        let types = [DnType::OrganizationName, DnType::CustomDnType(vec![2, 5, 4, 10])];
+        debug_assert_eq!(types.len(), CLIENT_GROUPS);
+        if groups.len() > types.len() {
             return Err(CertificateError::TooManyGroups);
         }
         params.distinguished_name.push(DnType::CommonName, name);
-        for (sort, group) in sorts.into_iter().zip(groups) {
-            params.distinguished_name.push(sort, *group);
+        for (attribute, group) in types.into_iter().zip(groups) {
+            params.distinguished_name.push(attribute, *group);
         }
         params.extended_key_usages.push(ExtendedKeyUsagePurpose::ClientAuth);
         self.sign(&params)
@@ -185,11 +186,11 @@ impl Authority {
         Ok(Identity { certificate, key: key.serialize_pem() })
     }
 
-    /// Serves as `server`, over HTTP/2 or HTTP/1.1, and knows the clients that the authority vouches for.
-    /// Clients without a certificate are let in, to say otherwise who they are.
+    /// Returns a TLS configuration that serves `server` over HTTP/2 or HTTP/1.1 and verifies client certificates of
+    /// this authority. Clients without a certificate are accepted, and can authenticate in another way.
     ///
     /// # Errors
-    /// Where the identity cannot be served.
+    /// Fails if the TLS library rejects the identity.
     pub fn serve(&self, server: &Identity) -> Result<Arc<ServerConfig>, CertificateError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(self.roots()?), provider.clone())
@@ -206,7 +207,7 @@ impl Authority {
     }
 }
 
-/// Whom a certificate names.
+/// The subject of a client certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     /// The name of the user.
@@ -218,7 +219,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Reads the subject of a certificate; `None` where the bytes are no certificate.
+    /// Reads the subject of a certificate; returns `None` if the bytes are not a certificate.
     pub fn read(certificate: &[u8]) -> Option<Self> {
         let mut subject = Self {
             common_name: String::new(),
@@ -271,11 +272,11 @@ const VERSION: u8 = 0xa0;
 const COMMON_NAME: &[u8] = &[0x55, 4, 3];
 const ORGANIZATION: &[u8] = &[0x55, 4, 10];
 
-/// Bytes in DER, as far as they have not been read.
+/// The unread rest of DER-encoded bytes.
 struct Der<'a>(&'a [u8]);
 
 impl<'a> Der<'a> {
-    /// The next value and its tag.
+    /// Returns the next tag and value.
     fn next(&mut self) -> Option<(u8, Der<'a>)> {
         let (&tag, rest) = self.0.split_first()?;
         let (&first, mut rest) = rest.split_first()?;
@@ -286,7 +287,7 @@ impl<'a> Der<'a> {
                 rest = after;
                 bytes.iter().fold(0, |length, byte| length << 8 | usize::from(*byte))
             }
-            _ => return None, // without a length, or longer than anything
+            _ => return None, // indefinite length, or longer than 4 GiB
         };
         let (value, rest) = rest.split_at_checked(length)?;
         self.0 = rest;
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_known_by_its_name_and_groups() {
+    fn a_client_certificate_carries_the_name_and_groups() {
         let authority = Authority::generate().unwrap();
         let identity = authority.vouch_for_client("jane", &["dev", "ops"]).unwrap();
         let subject = Subject::read(&der(&identity)).unwrap();
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_that_is_restored_vouches_as_before_and_with_the_key_of_another_it_is_none() {
+    fn a_restored_authority_signs_as_before_and_rejects_another_key() {
         let (first, other) = (Authority::generate().unwrap(), Authority::generate().unwrap());
         let restored = Authority::restore(&first.identity()).unwrap();
         assert_eq!(restored.certificate(), first.certificate());
@@ -337,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bytes_make_a_subject_panic() {
+    fn reading_a_subject_never_panics() {
         let authority = Authority::generate().unwrap();
         let whole = der(&authority.vouch_for_client("jane", &["dev"]).unwrap());
         for end in 0..whole.len() {
@@ -349,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_has_the_names_that_it_is_given() {
+    fn a_server_certificate_has_the_given_names() {
         let authority = Authority::generate().unwrap();
         let names = ["example.com".to_owned(), "10.0.0.1".to_owned()];
         let identity = authority.vouch_for_server(&names).unwrap();
@@ -361,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn debugging_tells_no_keys() {
+    fn debug_output_has_no_keys() {
         let identity = Authority::generate().unwrap().vouch_for_client("x", &[]).unwrap();
         assert!(!format!("{identity:?}").contains("PRIVATE"));
     }

@@ -1,7 +1,7 @@
-//! Decode: what a request carries, as a JSON value whatever it was sent as.
+//! Decoding: request bodies of any media type, as JSON values.
 //!
-//! From: the bytes of a [`RequestBody`](crate::http::RequestBody), and the [`MediaType`] they came as.
-//! To:   the [`Handler`](crate::http::Handler), with what to warn of.
+//! Input: the bytes of a [`RequestBody`](crate::http::RequestBody), and their [`MediaType`].
+//! Output: the [`Handler`](crate::http::Handler), with warnings.
 
 use serde_json::Value;
 use watchkeeper_core::{CauseType, Encoded, GroupVersion, GroupVersionKind, Status, StatusCause};
@@ -18,19 +18,19 @@ use watchkeeper_core::Quoted;
 use watchkeeper_wire::document::{Document, read_json};
 use watchkeeper_wire::yaml;
 
-/// How many operations a JSON patch may have.
+/// The maximum number of operations in a JSON patch.
 pub const JSON_PATCH_OPERATIONS: usize = 10_000;
 
 /// A decoded object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decoded {
-    /// The object, with `apiVersion` and `kind`, and without the fields that its kind does not have.
+    /// The object, with `apiVersion` and `kind`, and without fields that its kind does not have.
     pub value: Value,
-    /// What to warn of.
+    /// Texts for the `Warning` header.
     pub warnings: Vec<String>,
 }
 
-/// Decodes the object that a create or an update carries.
+/// Decodes the object of a create or an update.
 ///
 /// ```
 /// use watchkeeper_apiserver::http::{FieldValidation, MediaType, decode_object};
@@ -50,7 +50,7 @@ pub struct Decoded {
 /// ```
 ///
 /// # Errors
-/// 400 where it cannot be read, is of another kind, or breaks the rules of strict validation.
+/// Returns 400 if the body cannot be read, is of another kind, or fails strict validation.
 pub fn decode_object(
     body: &[u8],
     media: MediaType,
@@ -60,7 +60,7 @@ pub fn decode_object(
     read_object(body, media, expected)?.judge(validation)
 }
 
-/// An object that was sent, before what is odd about it is judged.
+/// A decoded object before field validation is applied.
 pub(crate) struct Sent<'a> {
     expected: &'a GroupVersionKind,
     value: Value,
@@ -68,7 +68,7 @@ pub(crate) struct Sent<'a> {
 }
 
 impl Sent<'_> {
-    /// Without the fields that a custom kind does not have.
+    /// Removes the fields that a custom kind does not have.
     pub(crate) fn pruned_by(mut self, custom: Option<&CustomKind>) -> Self {
         if let Some(custom) = custom {
             let pruned = custom.prune(&mut self.value);
@@ -77,7 +77,7 @@ impl Sent<'_> {
         self
     }
 
-    /// The object, with what to warn of: 400 where it breaks the rules of strict validation.
+    /// Applies field validation: returns the object with warnings, or 400 if it fails strict validation.
     pub(crate) fn judge(self, validation: FieldValidation) -> Result<Decoded, Status> {
         let refused = |why: String| cannot_be_handled(self.expected, self.expected, &why);
         let warnings = validation.judge(&self.findings).map_err(refused)?;
@@ -85,7 +85,7 @@ impl Sent<'_> {
     }
 }
 
-/// Reads the object that a create or an update carries: 400 where it cannot be read, or is of another kind.
+/// Reads the object of a create or an update; returns 400 if it cannot be read, or is of another kind.
 pub(crate) fn read_object<'a>(
     body: &[u8],
     media: MediaType,
@@ -140,24 +140,24 @@ pub(crate) fn read_object<'a>(
     Ok(Sent { expected, value, findings })
 }
 
-/// An object of which only the metadata is known, without the fields that metadata does not have.
+/// Decodes an object of which only the metadata is typed, without the fields that metadata does not have.
 fn with_known_metadata(node: Document) -> Result<(Value, Vec<Finding>), String> {
     let kind = GroupVersionKind::new("meta.k8s.io", "v1", "PartialObjectMetadata");
     let Some(message) = schema::builtin().message_of(&kind) else { return Ok((node.into(), Vec::new())) };
     let Some(metadata) = node.field("metadata").cloned() else { return Ok((node.into(), Vec::new())) };
     let metadata = Document::Object(vec![("metadata".to_owned(), metadata)]);
     let mut findings = strict::inspect(&metadata, Some(message))?;
-    findings.retain(|finding| matches!(finding, Finding::Unknown { .. })); // the rest has been found
+    findings.retain(|finding| matches!(finding, Finding::Unknown { .. })); // the others have been found already
     let mut value = Value::from(node);
     value["metadata"] = prune(metadata, message, schema::builtin())["metadata"].take();
     Ok((value, findings))
 }
 
 impl FieldValidation {
-    /// What becomes of the findings in a document: warnings, or nothing.
+    /// Turns the findings in a document into warnings, or discards them.
     ///
     /// # Errors
-    /// Where it is strict and there are any: the text of the refusal.
+    /// Returns the text of the refusal if validation is strict and there are findings.
     pub fn judge(self, findings: &[Finding]) -> Result<Vec<String>, String> {
         match self {
             Self::Ignore => Ok(Vec::new()),
@@ -171,11 +171,10 @@ impl FieldValidation {
     }
 }
 
-/// Decodes the options that a DELETE carries in its body, for
-/// [`DeleteOptions::of_body`](crate::http::DeleteOptions::of_body).
+/// Decodes the options in the body of a DELETE, for [`DeleteOptions::of_body`](crate::http::DeleteOptions::of_body).
 ///
 /// # Errors
-/// 400 where it cannot be read or is of another kind.
+/// Returns 400 if the body cannot be read or is of another kind.
 pub fn decode_delete_options(body: &[u8], media: MediaType) -> Result<Value, Status> {
     let expected = GroupVersionKind::new("meta.k8s.io", "v1", "DeleteOptions");
     let bad = |why: String| Status::bad_request(why);
@@ -197,15 +196,15 @@ pub fn decode_delete_options(body: &[u8], media: MediaType) -> Result<Value, Sta
 pub struct DecodedPatch {
     /// The patch, as JSON.
     pub value: Value,
-    /// Fields that are there twice, and fields that an operation of a JSON patch does not have. What the
-    /// object would have and its kind does not is found once the patch is applied.
+    /// Duplicate fields, and unknown fields in the operations of a JSON patch. Unknown fields of the object are found
+    /// after the patch has been applied.
     pub findings: Vec<Finding>,
 }
 
 /// Decodes a patch.
 ///
 /// # Errors
-/// 400 where it cannot be read; 413 where it has too many operations.
+/// Returns 400 if it cannot be read; 413 if it has too many operations.
 pub fn decode_patch(body: &[u8], patch: PatchType) -> Result<DecodedPatch, Status> {
     let invalid = |_| Status::bad_request("invalid JSON patch");
     if patch == PatchType::Apply {
@@ -241,12 +240,12 @@ pub fn decode_patch(body: &[u8], patch: PatchType) -> Result<DecodedPatch, Statu
     Ok(DecodedPatch { value: node.into(), findings })
 }
 
-/// `couldn't get version/kind` is how the real server begins whatever is wrong with the JSON.
+/// Prepends the text with which kube-apiserver begins every JSON error.
 fn type_error(why: &str) -> String {
     format!("couldn't get version/kind; json parse error: {why}")
 }
 
-/// The kind that a document says it has; what it does not say, it has as expected.
+/// Returns the kind in a document; missing parts are taken from `expected`.
 fn read_kind(node: &Document, expected: &GroupVersionKind) -> Result<GroupVersionKind, String> {
     const GO_TYPE: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
     if !matches!(node, Document::Object(_) | Document::Null) {
@@ -284,30 +283,28 @@ fn check_kind(kind: &GroupVersionKind, expected: &GroupVersionKind) -> Result<()
     if kind == expected {
         return Ok(());
     }
-    // Options of every group count as registered everywhere; nobody creates them.
+    // Options count as registered in every group, but are never created.
     let registered = schema::builtin().message_of(kind).is_some();
-    let why = match registered {
-        false => not_registered(kind),
-        true => {
-            let internal =
-                expected.group.split('.').next().filter(|group| !group.is_empty()).unwrap_or("core");
-            let GroupVersionKind { version, kind, .. } = kind;
-            format!("converting ({version}.{kind}) to ({internal}.{}): unknown conversion", expected.kind)
-        }
+    let why = if registered {
+        let internal = expected.group.split('.').next().filter(|group| !group.is_empty()).unwrap_or("core");
+        let GroupVersionKind { version, kind, .. } = kind;
+        format!("converting ({version}.{kind}) to ({internal}.{}): unknown conversion", expected.kind)
+    } else {
+        not_registered(kind)
     };
     Err(cannot_be_handled(kind, expected, &why))
 }
 
-/// 400 or 422 where an object is of another custom kind than its path.
+/// Returns 400 or 422 if an object is of another custom kind than its path.
 fn check_custom_kind(
     kind: &GroupVersionKind,
     expected: &GroupVersionKind,
     node: &Document,
 ) -> Result<(), Status> {
-    let (said, wanted) = (kind.group_version(), expected.group_version());
-    if said != wanted {
+    let (found, wanted) = (kind.group_version(), expected.group_version());
+    if found != wanted {
         return Err(Status::bad_request(format!(
-            "the API version in the data ({said}) does not match the expected API version ({wanted})"
+            "the API version in the data ({found}) does not match the expected API version ({wanted})"
         )));
     }
     if kind.kind == expected.kind {
@@ -327,7 +324,7 @@ fn check_custom_kind(
 
 fn not_registered(kind: &GroupVersionKind) -> String {
     let version = kind.group_version().to_string();
-    // The scheme is named after the line that made it.
+    // The scheme is named after the source line that creates it.
     let (kind, version) = (Quoted(&kind.kind), Quoted(&version));
     format!("no kind {kind} is registered for version {version} in scheme \"pkg/runtime/scheme.go:111\"")
 }
@@ -340,7 +337,7 @@ fn cannot_be_handled(kind: &GroupVersionKind, expected: &GroupVersionKind, why: 
     ))
 }
 
-/// The beginning of a body, for an error: text where it could be JSON, else hexadecimal.
+/// Returns the beginning of a body for an error message: text if it could be JSON, otherwise hexadecimal.
 fn summary(body: &[u8]) -> String {
     const BYTES: usize = 30;
     let shown = match body {
@@ -384,8 +381,7 @@ fn go_bytes(bytes: &[u8]) -> String {
     format!("[{}]", bytes.join(" "))
 }
 
-/// YAML goes through a map on its way to JSON, so that fields are looked at in the order of their names,
-/// and each of them once.
+/// Sorts fields by name and drops duplicates: Go converts YAML to JSON by way of a map.
 fn sorted(node: Document) -> Document {
     match node {
         Document::Object(fields) => {
@@ -397,7 +393,7 @@ fn sorted(node: Document) -> Document {
     }
 }
 
-/// The JSON of a document, without the fields that its kind does not have.
+/// Converts a document to JSON without the fields that its kind does not have.
 fn prune(node: Document, message: &'static Message, schema: &'static Schema) -> Value {
     let Document::Object(fields) = node else { return node.into() };
     let kept = fields.into_iter().filter_map(|(name, value)| {
@@ -441,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_validated_as_the_real_server_validates_them() {
+    fn fields_are_validated_like_kube_apiserver() {
         let mut checked = 0;
         for line in include_str!("testdata/field_validation.jsonl").lines() {
             let record: Value = serde_json::from_str(line).unwrap();
@@ -457,7 +453,7 @@ mod tests {
                 let decoded = decode_object(text("body").as_bytes(), media, &kind, validation);
                 let recorded_code = recorded[0].as_u64().unwrap();
                 match decoded {
-                    // What comes after decoding can still refuse the object, and warns as well.
+                    // Later steps can still refuse the object, and add warnings.
                     Ok(decoded) => {
                         assert_ne!(recorded_code, 400, "{name} {line}");
                         let warnings: Vec<String> =
@@ -475,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_bodies_are_refused_in_the_real_words() {
+    fn invalid_bodies_are_refused_in_upstream_words() {
         let begin = "the object provided is unrecognized (must be of type ConfigMap): ";
         let json = "couldn't get version/kind; json parse error: ";
         for (media, body, message) in [
@@ -499,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_need_not_say_what_it_is() {
+    fn a_body_without_a_kind_is_of_the_expected_kind() {
         for (media, body) in [(MediaType::Json, "null"), (MediaType::Json, "{}"), (MediaType::Yaml, "")] {
             let decoded =
                 decode_object(body.as_bytes(), media, &kind_of("dep"), FieldValidation::Strict).unwrap();
@@ -538,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn delete_options_are_refused_in_the_real_words() {
+    fn invalid_delete_options_are_refused_in_upstream_words() {
         let refused =
             |body: &str| decode_delete_options(body.as_bytes(), MediaType::Json).unwrap_err().message;
         assert_eq!(
@@ -564,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn patches_are_read_and_their_oddities_found() {
+    fn patches_are_decoded_with_their_findings() {
         let shown = |body: &str, patch| {
             let decoded = decode_patch(body.as_bytes(), patch).map_err(|status| status.message)?;
             Ok::<_, String>(decoded.findings.iter().map(ToString::to_string).collect::<Vec<_>>())

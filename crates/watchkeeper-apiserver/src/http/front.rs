@@ -1,10 +1,10 @@
-//! Front: one request, from its head to its answer.
+//! Handler chain: processes one request from its head to its response.
 //!
-//! From: a connection of a [`Listener`](watchkeeper_listen::Listener).
-//! To:   the [`Handler`], for all that the front does not answer itself.
+//! Input: a connection of a [`Listener`](watchkeeper_listen::Listener).
+//! Output: the [`Handler`], for everything that the chain does not answer itself.
 //!
-//! What is wrong is said in the order of the real server: the path, who asks, too many at once, then
-//! whatever the handler says.
+//! Errors are reported in kube-apiserver's order: the path, authentication, requests in flight, then those of the
+//! handler.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -34,24 +34,23 @@ use super::respond::{Ends, Outgoing, Response};
 use super::slowdown::Slowdown;
 use super::version::VersionInfo;
 
-/// What one server does at once, and for how long.
+/// Limits on concurrent requests and on their duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestLimits {
-    /// Requests in flight that only read; watches do not count. Members of `system:masters` may exceed it.
+    /// Maximum of concurrent reads, not counting watches. Members of `system:masters` may exceed it.
     pub reads: usize,
-    /// Requests in flight that write. Members of `system:masters` may exceed it.
+    /// Maximum of concurrent writes. Members of `system:masters` may exceed it.
     pub writes: usize,
-    /// Watches and other long-running requests that are open at once, for all users. kube-apiserver has no such
-    /// limit.
+    /// Maximum of open watches and other long-running requests, for all users. kube-apiserver has no such limit.
     pub watches: usize,
-    /// How long a request may take that is answered in one piece; it can ask for less.
+    /// Maximum duration of a request that is not long-running; a request can ask for less.
     pub time: Duration,
-    /// What it may carry.
+    /// Limits on request bodies.
     pub body: BodyLimits,
 }
 
 impl RequestLimits {
-    /// As the real server: 400 that read, 200 that write, 60 s. And 20,000 watches.
+    /// 400 reads, 200 writes and 60 s, as in kube-apiserver, and 20,000 watches.
     pub const DEFAULT: Self = Self {
         reads: 400,
         writes: 200,
@@ -67,7 +66,7 @@ impl Default for RequestLimits {
     }
 }
 
-/// Reads requests, knows users, keeps to limits, and asks the handler.
+/// Parses and authenticates requests, enforces limits, and calls the handler.
 #[derive(Debug)]
 pub struct Front<H> {
     handler: H,
@@ -95,7 +94,7 @@ impl<H: Handler> Answer for Front<H> {
 }
 
 impl<H: Handler> Front<H> {
-    /// A front with the default health, version and limits.
+    /// Creates a chain with default health checks, version and limits.
     pub fn new(handler: H, authenticator: Authenticator) -> Self {
         Self {
             handler,
@@ -110,21 +109,21 @@ impl<H: Handler> Front<H> {
         }
     }
 
-    /// What `/livez`, `/readyz` and `/healthz` ask; by default only `ping`.
+    /// Sets the checks of `/livez`, `/readyz` and `/healthz`; the default is only `ping`.
     #[must_use]
     pub fn health(mut self, health: Health) -> Self {
         self.health = health;
         self
     }
 
-    /// What `/version` says; by default the version that the tables are generated from.
+    /// Sets the response of `/version`; the default is the Kubernetes version of the tables.
     #[must_use]
     pub fn version(mut self, version: VersionInfo) -> Self {
         self.version = version;
         self
     }
 
-    /// What is done at once, and for how long; by default [`RequestLimits::DEFAULT`].
+    /// Sets the limits; the default is [`RequestLimits::DEFAULT`].
     #[must_use]
     pub fn limits(mut self, limits: RequestLimits) -> Self {
         let permits = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
@@ -134,7 +133,7 @@ impl<H: Handler> Front<H> {
         self
     }
 
-    /// Answers one request. If dropped before it is done, so is what the handler does.
+    /// Serves one request. Dropping the future also drops that of the handler.
     pub(crate) async fn answer<B>(&self, arrival: Arrival<Subject, B>) -> Departure<Outgoing>
     where
         B: http_body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
@@ -157,7 +156,7 @@ impl<H: Handler> Front<H> {
         let mut ends = Ends { permit: None, stop: Some(stop.clone()), budget: budget.clone() };
         let reads = matches!(head.method, Method::GET | Method::HEAD);
         let outcome = async {
-            // What is wrong with the method is only told to those who are known.
+            // A method that is not allowed is reported only to authenticated users.
             let target = match Target::read(&head.method, head.uri.path(), &query) {
                 Ok(target) => Ok(target),
                 Err(TargetError::Method(status)) => Err(status),
@@ -167,11 +166,12 @@ impl<H: Handler> Front<H> {
                 }
                 Err(error) => return (Ok(Response::text(StatusCode::BAD_REQUEST, error.to_string())), true),
             };
-            // As in kube-apiserver, a timeout is read before anybody is authenticated, on every path.
+            // As in kube-apiserver, the timeout is parsed on every path before authentication.
             let is_long_running = target.as_ref().is_ok_and(Target::is_long_running);
-            let time = match is_long_running {
-                true => Ok(self.limits.time),
-                false => request_timeout(&query, self.limits.time),
+            let time = if is_long_running {
+                Ok(self.limits.time)
+            } else {
+                request_timeout(&query, self.limits.time)
             };
             let time = match time {
                 Ok(time) => time,
@@ -219,7 +219,7 @@ impl<H: Handler> Front<H> {
             let outcome = self.limited(request, time, &mut ends).await;
             (outcome.map(|response| response.with_warnings(&who.warnings)), anonymous)
         };
-        // A bug of ours is told to the client that met it, and to nobody else.
+        // A panic fails only the request that caused it.
         let (outcome, hang_up) = AssertUnwindSafe(outcome).catch_unwind().await.unwrap_or_else(|_| {
             (Err(Status::internal_error("this request caused the server to panic")), false)
         });
@@ -231,7 +231,7 @@ impl<H: Handler> Front<H> {
                 response = too_many_requests();
                 None
             }
-            Err(NoRoom) => Some(budget.charge_now(response.held_bytes())), // it is done, and has to be reported
+            Err(NoRoom) => Some(budget.charge_now(response.held_bytes())), // the write has happened, and must be reported
         };
         Departure { response: response.into_http(audit_id, gzip, ends), hang_up, charge }
     }
@@ -260,7 +260,7 @@ impl<H: Handler> Front<H> {
         }
     }
 
-    /// What the front answers itself.
+    /// Returns the response to a path that the chain serves itself.
     fn own(&self, path: &str, request: &Request) -> Option<Result<Response, Status>> {
         if matches!(path, "/version" | "/version/") {
             let accept =
@@ -271,7 +271,7 @@ impl<H: Handler> Front<H> {
         health::answer(&self.health, path, &request.query).map(Ok)
     }
 
-    /// Leave to be in flight. Whoever may do everything needs none.
+    /// Acquires a permit to be in flight. Members of `system:masters` need none.
     fn permit(
         &self,
         target: &Target,
@@ -291,7 +291,7 @@ impl<H: Handler> Front<H> {
     }
 }
 
-/// 429, in kube-apiserver's words.
+/// Returns 429 in kube-apiserver's words.
 fn too_many_requests() -> Response {
     let text = "Too many requests, please try again later.\n";
     let response = Response::text(StatusCode::TOO_MANY_REQUESTS, text);

@@ -1,16 +1,15 @@
-//! Go's order of fields: `kind` and `apiVersion` first, as the types of built-in kinds have them.
+//! Go's field order: `kind` and `apiVersion` first, as in the types of built-in kinds.
 //!
-//! A [`Value`] is sorted by names, which is the order in which Go writes objects that it has no type for: custom
-//! resources.
+//! A [`Value`] is sorted by name, which is the order in which Go writes untyped objects such as custom resources.
 
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Map, Value};
 use watchkeeper_wire::Kind;
 
-/// Groups that no custom resource can be in, and whose kinds are not all in the schema.
+/// Groups without custom resources, whose kinds are not all in the schema.
 const TYPED: [&str; 2] = ["meta.k8s.io", "apidiscovery.k8s.io"];
 
-/// An object that is written in Go's order: its type and the types of the items of a list.
+/// Serializes an object in Go's field order, along with the items of a list.
 pub(crate) struct GoOrder<'a>(pub(crate) &'a Value);
 
 impl Serialize for GoOrder<'_> {
@@ -39,7 +38,7 @@ impl Serialize for GoOrder<'_> {
     }
 }
 
-/// Whether Go has a type for an object.
+/// Returns whether Go has a type for an object.
 fn is_typed(fields: &Map<String, Value>) -> bool {
     let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
     let api_version = text("apiVersion");

@@ -1,11 +1,11 @@
-//! Numbers and durations as Go reads and refuses them.
+//! Numbers and durations as Go parses them, with Go's error messages.
 
 use std::fmt;
 use std::time::Duration;
 
 use watchkeeper_core::Quoted;
 
-/// The beginning of a text: at most so many bytes, and no part of a character.
+/// Returns the longest prefix of at most `bytes` bytes that ends at a character boundary.
 pub(crate) fn beginning(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {
@@ -14,7 +14,7 @@ pub(crate) fn beginning(text: &str, bytes: usize) -> &str {
     &text[..end]
 }
 
-/// Whether a number is one, for [`parse_i64`] and [`parse_u64`]; prints as `strconv`'s errors do.
+/// An error from [`parse_i64`] or [`parse_u64`], printed like those of `strconv`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NumberError {
     function: &'static str,
@@ -35,7 +35,7 @@ pub(crate) fn parse_i64(text: &str) -> Result<i64, NumberError> {
 }
 
 pub(crate) fn parse_u64(text: &str) -> Result<u64, NumberError> {
-    // Rust takes a leading plus, Go does not.
+    // Rust accepts a leading plus, Go does not.
     let refused = text.starts_with('+');
     text.parse().ok().filter(|_| !refused).ok_or_else(|| NumberError::new("ParseUint", text, text))
 }
@@ -47,10 +47,10 @@ impl NumberError {
     }
 }
 
-/// Reads `1m30s`, `-5s`, `1.5h`, `0`: a duration as Go writes one, with its sign.
+/// Parses a Go duration (`1m30s`, `-5s`, `1.5h`, `0`). Returns whether it is negative, and its absolute value.
 ///
 /// # Errors
-/// The text of Go's error.
+/// Returns the text of Go's error.
 pub(crate) fn parse_duration(text: &str) -> Result<(bool, Duration), String> {
     let invalid = || format!("time: invalid duration {}", Quoted(text));
     let (negative, mut rest) = match text.as_bytes().first() {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_refused_in_gos_words() {
+    fn invalid_numbers_are_refused_in_gos_words() {
         assert_eq!(parse_i64("-5"), Ok(-5));
         for (text, error) in [
             ("", r#"strconv.ParseInt: parsing "": invalid syntax"#),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_read_as_go_reads_them() {
+    fn durations_are_parsed_like_go() {
         assert_eq!(parse_duration("5s"), Ok((false, Duration::from_secs(5))));
         assert_eq!(parse_duration("-1m30.5s"), Ok((true, Duration::from_millis(90_500))));
         assert_eq!(parse_duration("0"), Ok((false, Duration::ZERO)));

@@ -14,10 +14,10 @@ use watchkeeper_listen::{Budget, Charge};
 
 use super::pieces::Growing;
 
-/// The header that says nothing but that the fastest compression was used.
+/// A gzip header that only specifies the fastest compression.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 0xff];
 
-/// What a compressor holds.
+/// The memory of a compressor in bytes.
 const COMPRESSOR_BYTES: usize = 320 << 10;
 
 /// A compressed body.
@@ -55,7 +55,7 @@ impl Gzip {
             State::Begun => Box::new(Deflating {
                 encoder: DeflateEncoder::new(Vec::new(), Compression::fast()),
                 crc: Crc::new(),
-                _charge: self.budget.charge_now(COMPRESSOR_BYTES), // Z1
+                _charge: self.budget.charge_now(COMPRESSOR_BYTES), // gzip.Z1
             }),
             State::Deflating(deflating) => deflating,
             State::Ended => return Ok(None),

@@ -1,4 +1,4 @@
-//! Handler: where the HTTP front ends and the API machinery begins.
+//! Handler: the boundary between HTTP and the API machinery.
 
 use std::future::Future;
 
@@ -14,50 +14,49 @@ use super::query::Query;
 use super::request::Target;
 use super::respond::Response;
 
-/// A request that has been read and whose user is known.
+/// An authenticated request.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Request {
-    /// What it is for.
+    /// The resource or path.
     pub target: Target,
-    /// Its method.
+    /// The method.
     pub method: Method,
-    /// Its path as it was sent, with the query: for messages and for proxies.
+    /// The path and query as sent, for messages and for proxies.
     pub uri: String,
-    /// Its parameters.
+    /// The query parameters.
     pub query: Query,
-    /// Its headers, without `Authorization`.
+    /// The headers, without `Authorization`.
     pub headers: HeaderMap,
-    /// What its answer should look like.
+    /// The preferred encoding of the response.
     pub preferences: Preferences,
-    /// What hyper adds: `hyper::upgrade::OnUpgrade`, for a connection that is to speak something else.
+    /// Extensions from hyper: `hyper::upgrade::OnUpgrade`, for a connection that switches protocols.
     pub extensions: Extensions,
-    /// Who asks.
+    /// The authenticated or impersonated user.
     pub user: User,
-    /// What it carries.
+    /// The unread body.
     pub body: RequestBody,
-    /// Cancelled when the server stops. Answers that stream are ended by the front then; a handler needs
-    /// this only to say goodbye.
+    /// Cancelled when the server stops. Streaming responses are then ended by the handler chain; a handler needs this
+    /// only to finish them properly.
     pub stop: CancellationToken,
-    /// Cancelling it cuts off the connection, with all that is on it.
+    /// Cancelling it closes the connection and all streams on it.
     pub connection: CancellationToken,
-    /// What the connection does after an answer of 101.
+    /// Takes over the connection after a 101 response.
     pub switch: Switch,
-    /// The bytes that responses of this connection may hold unread.
+    /// The budget for response bytes that the client has not read.
     pub budget: Budget,
 }
 
-/// Answers requests: the API machinery.
+/// Serves requests: the API machinery.
 ///
-/// The front has read the request, knows who asks, and has answered `/livez`, `/readyz`, `/healthz` and
-/// `/version` itself. Everything else comes here, and what nobody serves is answered by
-/// [`Response::page_not_found`].
+/// The handler chain has parsed and authenticated the request, and serves `/livez`, `/readyz`, `/healthz` and
+/// `/version` itself. Everything else arrives here; the response for unknown paths is [`Response::page_not_found`].
 pub trait Handler: Send + Sync + 'static {
-    /// Answers a request. It is dropped when the client goes away, when the request takes too long, or
-    /// when the server stops and will not wait.
+    /// Serves a request. The future is dropped when the client disconnects, when the request times out, or when the
+    /// server stops without waiting.
     ///
     /// # Errors
-    /// A status is written as the client likes it; it is no trouble for the server.
+    /// A returned status is encoded as the client prefers.
     fn handle(&self, request: Request) -> impl Future<Output = Result<Response, Status>> + Send;
 }
 

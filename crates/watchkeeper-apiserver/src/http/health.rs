@@ -1,4 +1,4 @@
-//! Health: the pages of [`Health`], as this server serves them.
+//! Health endpoints: serves [`Health`] over HTTP.
 
 use http::StatusCode;
 use watchkeeper_core::Health;
@@ -6,7 +6,7 @@ use watchkeeper_core::Health;
 use super::query::Query;
 use super::respond::Response;
 
-/// The answer, if the path is one of health.
+/// Returns the response if the path is a health endpoint.
 pub(crate) fn answer(health: &Health, path: &str, query: &Query) -> Option<Response> {
     let excluded: Vec<&str> = query.all("exclude").collect();
     let answer = health.answer(path, &excluded, query.first("verbose").is_some())?;
@@ -34,10 +34,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_query_says_what_is_excluded_and_how_much_is_told() {
+    async fn health_honours_exclude_and_verbose() {
         assert_eq!(get("/livez").await, Some((200, "ok".to_owned(), false)));
-        let told = "[+]ping excluded: ok\nreadyz check passed\n".to_owned();
-        assert_eq!(get("/readyz?exclude=%70ing&verbose=false").await, Some((200, told, false)));
+        let expected = "[+]ping excluded: ok\nreadyz check passed\n".to_owned();
+        assert_eq!(get("/readyz?exclude=%70ing&verbose=false").await, Some((200, expected, false)));
         assert_eq!(get("/readyz/ping").await, Some((200, "ok".to_owned(), true)));
         assert_eq!(get("/readyz/bogus").await, None);
     }

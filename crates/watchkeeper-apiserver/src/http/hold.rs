@@ -1,11 +1,11 @@
-//! Hold: room in the budget for what a response holds before it is sent.
+//! Waiting for room in the budget for the bytes that a response holds before it is sent.
 
 use std::time::Duration;
 
 use watchkeeper_core::Status;
 use watchkeeper_listen::{Budget, CHARGED_FROM_BYTES, Charge};
 
-/// How long a request waits for room. By then the connection has disconnected the slow readers that take it
+/// The maximum wait for room. By then the connection has disconnected the slow readers that use it up
 /// ([`stall_when_scarce`](watchkeeper_listen::ConnectionLimits::stall_when_scarce)).
 pub(crate) const ROOM_WAIT: Duration = Duration::from_secs(10);
 
@@ -22,10 +22,10 @@ impl From<NoRoom> for Status {
     }
 }
 
-/// Charges bytes that a response holds until it is sent; `None` where they are too few to be charged.
+/// Charges the bytes that a response holds until it is sent; returns `None` if they are too few to be charged.
 ///
 /// # Errors
-/// Where there is no room within [`ROOM_WAIT`].
+/// Fails if there is no room within [`ROOM_WAIT`].
 pub(crate) async fn hold(budget: &Budget, bytes: usize) -> Result<Option<Charge>, NoRoom> {
     if bytes < CHARGED_FROM_BYTES {
         return Ok(None);

@@ -1,10 +1,8 @@
-//! Impersonation: a request in somebody else's name.
+//! Impersonation: requests on behalf of another user.
 //!
-//! From: the headers `Impersonate-User`, `-Group`, `-Uid` and `-Extra-...` of a user who is known.
-//! To:   the [`Handler`](crate::http::Handler), which is told only of the [`User`] who is meant.
+//! Input: the headers `Impersonate-User`, `-Group`, `-Uid` and `-Extra-...` of an authenticated user.
+//! Output: the [`Handler`](crate::http::Handler), which sees only the impersonated [`User`].
 //!
-//! Whether one user may speak for another is not asked: on this server everybody may do everything.
-
 use http::HeaderMap;
 use watchkeeper_core::Status;
 
@@ -17,10 +15,10 @@ const UID: &str = "impersonate-uid";
 const EXTRA: &str = "impersonate-extra-";
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
-/// Takes the headers, and says in whose name the request is made; `None` in that of the user who asks.
+/// Removes the impersonation headers and returns the user they name, or `None` if there are none.
 ///
 /// # Errors
-/// 400 where there are groups, a uid or extras, and nobody to have them.
+/// Returns 400 if there are groups, a UID or extras without a user.
 pub(super) fn impersonated(headers: &mut HeaderMap) -> Result<Option<User>, Status> {
     let mut user = User::default();
     let texts = |values: http::header::GetAll<'_, _>| -> Vec<String> {
@@ -52,7 +50,7 @@ pub(super) fn impersonated(headers: &mut HeaderMap) -> Result<Option<User>, Stat
     }
 }
 
-/// Adds the groups that everybody is in.
+/// Adds the groups that every user is in.
 fn complete(mut user: User) -> User {
     if user.groups.is_empty()
         && let Some((namespace, _)) =
@@ -72,14 +70,14 @@ fn complete(mut user: User) -> User {
 mod tests {
     use super::*;
 
-    /// The name, the groups and the rest, or the code.
+    /// Returns the name, groups and extras, or the status code.
     fn meant(headers: &[(&'static str, &'static str)]) -> String {
         let mut sent = HeaderMap::new();
         sent.insert("accept", "*/*".parse().unwrap());
         for (name, value) in headers {
             sent.append(*name, value.parse().unwrap());
         }
-        let said = match impersonated(&mut sent) {
+        let shown = match impersonated(&mut sent) {
             Ok(Some(user)) => {
                 format!("{} [{}] {:?} {:?}", user.name, user.groups.join(" "), user.uid, user.extra)
             }
@@ -87,11 +85,11 @@ mod tests {
             Err(status) => status.code.to_string(),
         };
         assert_eq!(sent.len(), 1, "{sent:?}");
-        said
+        shown
     }
 
     #[test]
-    fn a_user_comes_with_the_groups_that_everybody_has() {
+    fn an_impersonated_user_gets_the_groups_of_every_user() {
         assert_eq!(meant(&[]), "nobody else");
         assert_eq!(meant(&[(USER, "ann")]), "ann [system:authenticated] \"\" {}");
         assert_eq!(

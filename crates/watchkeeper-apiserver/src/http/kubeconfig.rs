@@ -1,6 +1,8 @@
-//! Kubeconfig: how clients are told of the server.
+//! Kubeconfig files for clients of the server.
 //!
-//! - K1: a kubeconfig holds secrets: it is there whole and only for its owner, or it is not there.
+//! Invariants:
+//! - `kubeconfig.K1`: a kubeconfig holds secrets; the file is complete and readable only by its owner, or does not
+//!   exist.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -14,16 +16,16 @@ use super::certificates::Identity;
 use super::random::random_token;
 use watchkeeper_wire::yaml;
 
-/// How a client says who it is.
+/// The credentials of a client.
 #[derive(Clone)]
 pub enum Credentials {
-    /// By a bearer token.
+    /// A bearer token.
     Token(String),
-    /// By a certificate.
+    /// A client certificate.
     Certificate(Identity),
 }
 
-/// Tells which, and not what.
+/// Prints only the kind of credentials.
 impl std::fmt::Debug for Credentials {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -33,24 +35,24 @@ impl std::fmt::Debug for Credentials {
     }
 }
 
-/// What a client needs to know of a server.
+/// The contents of a kubeconfig.
 #[derive(Debug, Clone)]
 pub struct Kubeconfig {
     /// `https://127.0.0.1:6443`.
     pub server: String,
-    /// Who vouches for the server, in PEM; `None` for a server without TLS.
+    /// The certificate authority in PEM; `None` for a server without TLS.
     pub authority: Option<String>,
-    /// How the client says who it is.
+    /// The credentials of the user.
     pub credentials: Credentials,
-    /// The namespace of requests that name none; `None` for `default`.
+    /// The default namespace; `None` for `default`.
     pub namespace: Option<String>,
 }
 
-/// What cluster, user and context are called.
+/// The name of the cluster, user and context.
 const NAME: &str = "watchkeeper";
 
 impl Kubeconfig {
-    /// The text of the file.
+    /// Returns the text of the file.
     pub fn render(&self) -> String {
         let encoded = |text: &str| STANDARD.encode(text);
         let mut cluster = json!({"server": self.server});
@@ -78,10 +80,10 @@ impl Kubeconfig {
         }))
     }
 
-    /// Writes the file (K1), in place of one that may be there. It blocks for as long as the disk does.
+    /// Writes the file, replacing an existing one (`kubeconfig.K1`). Blocks until it is on disk.
     ///
     /// # Errors
-    /// Where the directory is not there or cannot be written to. Nothing is left behind then.
+    /// Fails if the directory does not exist or is not writable. Leaves nothing behind then.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let draft = draft_beside(path)?;
         let written = create_private(&draft).and_then(|mut file| {
@@ -90,7 +92,7 @@ impl Kubeconfig {
             fs::rename(&draft, path)
         });
         if written.is_err() {
-            let _ = fs::remove_file(&draft); // it may not have been made
+            let _ = fs::remove_file(&draft); // it may not exist
         }
         written
     }
@@ -127,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn it_names_the_server_and_carries_the_secrets() {
+    fn a_kubeconfig_has_the_server_and_the_credentials() {
         let text = config(Credentials::Token("0x12".into())).render();
         let read = Value::from(yaml::read(&text).unwrap().document);
         assert_eq!(read["clusters"][0]["cluster"]["server"], "https://127.0.0.1:6443");
@@ -142,7 +144,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn only_its_owner_can_read_it_and_nothing_else_is_left() {
+    fn a_kubeconfig_file_is_private_and_leaves_no_draft() {
         use std::os::unix::fs::PermissionsExt as _;
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("kubeconfig");
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn debugging_tells_no_secrets() {
+    fn debug_output_has_no_secrets() {
         assert!(!format!("{:?}", config(Credentials::Token("secret".into()))).contains("secret"));
     }
 }

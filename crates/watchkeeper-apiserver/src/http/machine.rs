@@ -1,19 +1,19 @@
-//! Machine: the names and addresses that a server on all addresses can be reached by.
+//! The host name and addresses of a server that listens on all interfaces.
 //!
-//! From: the system, as far as it tells.
-//! To:   the server's certificate. A client on another machine trusts the server by one of these.
+//! Input: the operating system.
+//! Output: the server's certificate, so that clients on other machines can verify it.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
-/// How many names go into a certificate at most: a machine with many containers can have hundreds of addresses.
+/// The maximum number of names in a certificate: a machine with many containers can have hundreds of addresses.
 const NAMES: usize = 64;
 
-/// The host name and the addresses of this machine, except loopback and link-local ones.
+/// Returns the host name and the addresses of this machine, except loopback and link-local ones.
 pub(crate) fn names() -> Vec<String> {
     let mut names: Vec<String> = host_name().into_iter().collect();
     let routed = [outgoing(Ipv4Addr::UNSPECIFIED.into()), outgoing(Ipv6Addr::UNSPECIFIED.into())];
-    let read = |path| fs::read_to_string(path).unwrap_or_default(); // other systems than Linux have none
+    let read = |path| fs::read_to_string(path).unwrap_or_default(); // these files exist only on Linux
     let local = read("/proc/net/fib_trie");
     let local_v6 = read("/proc/net/if_inet6");
     let addresses = routed.into_iter().flatten();
@@ -35,7 +35,7 @@ fn is_useful(address: IpAddr) -> bool {
     !(address.is_loopback() || address.is_unspecified() || address.is_multicast() || is_link_local)
 }
 
-/// The host name, if it is a DNS name.
+/// Returns the host name, if it is a DNS name.
 fn host_name() -> Option<String> {
     let read = || fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let name = std::env::var("HOSTNAME").ok().or_else(read)?.trim().to_ascii_lowercase();
@@ -47,10 +47,10 @@ fn host_name() -> Option<String> {
     (name.len() <= 253 && name.split('.').all(is_label)).then_some(name)
 }
 
-/// The address that packets to other machines are sent from, given the unspecified address of its family. Nothing is
-/// sent.
+/// Returns the source address of packets to other machines, given the unspecified address of its family. Sends
+/// nothing.
 pub(crate) fn outgoing(any: IpAddr) -> Option<IpAddr> {
-    // Addresses that are reserved for documentation: they lead to the default route.
+    // Addresses reserved for documentation, which take the default route.
     let elsewhere: IpAddr = match any {
         IpAddr::V4(_) => Ipv4Addr::new(192, 0, 2, 1).into(),
         IpAddr::V6(_) => Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
@@ -60,7 +60,8 @@ pub(crate) fn outgoing(any: IpAddr) -> Option<IpAddr> {
     Some(socket.local_addr().ok()?.ip())
 }
 
-/// The local addresses of Linux's routing table: a line with the address, then one that says that it is local.
+/// Returns the local addresses in Linux's routing table: a line with the address, followed by one that marks it as
+/// local.
 fn parse_v4(table: &str) -> impl Iterator<Item = IpAddr> {
     let lines = table.lines().map(str::trim);
     lines.clone().zip(lines.skip(1)).filter_map(|(line, next)| {
@@ -69,7 +70,7 @@ fn parse_v4(table: &str) -> impl Iterator<Item = IpAddr> {
     })
 }
 
-/// The addresses of Linux's interfaces: 32 hexadecimal digits at the start of a line.
+/// Returns the addresses in Linux's interface table: 32 hexadecimal digits at the start of a line.
 fn parse_v6(table: &str) -> impl Iterator<Item = IpAddr> {
     table.lines().filter_map(|line| {
         let digits = line.split_whitespace().next().filter(|digits| digits.len() == 32)?;
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_can_be_put_into_a_certificate() {
+    fn the_names_of_this_machine_are_valid_in_a_certificate() {
         let names = names();
         assert!(names.len() <= NAMES);
         crate::http::Authority::generate().unwrap().vouch_for_server(&names).unwrap();

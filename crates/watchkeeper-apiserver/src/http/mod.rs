@@ -1,17 +1,17 @@
-//! The HTTP front: from bytes on a socket to a question for the API machinery, and back.
+//! HTTP: from bytes on a socket to a [`Request`] for the API machinery, and back.
 //!
 //! ```text
-//! socket -> listen -> front (authenticate, request, limits) -> handler -> respond -> socket
+//! socket -> listen -> handler chain (request, authenticate, limits) -> handler -> respond -> socket
 //! ```
 //!
-//! | to know | there is |
+//! | question | type |
 //! |---|---|
-//! | what is asked for | [`Target`], [`ResourceRequest`], [`Query`], [`ListOptions`] and the other options |
-//! | who asks | [`User`], from the [`Authenticator`] |
-//! | what the client can read | [`Preferences`], which agree with an [`Offer`] on what is [`Accepted`] |
-//! | what the client has sent | [`RequestBody`], [`decode_object`], [`decode_patch`] |
-//! | how to answer | [`Response`], or a [`Status`](watchkeeper_core::Status) |
-//! | how to serve | [`Authority`], [`Listener`], [`Front`], [`Kubeconfig`] |
+//! | What is requested? | [`Target`], [`ResourceRequest`], [`Query`], [`ListOptions`] and the other options |
+//! | By whom? | [`User`], from the [`Authenticator`] |
+//! | In which encoding? | [`Preferences`], matched against an [`Offer`] to get an [`Accepted`] |
+//! | With which body? | [`RequestBody`], [`decode_object`], [`decode_patch`] |
+//! | How to respond? | [`Response`], or a [`Status`](watchkeeper_core::Status) |
+//! | How to serve? | [`Authority`], [`Listener`], [`Front`], [`Kubeconfig`] |
 //!
 //! ```no_run
 //! use tokio_util::sync::CancellationToken;

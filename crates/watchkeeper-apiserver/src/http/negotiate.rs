@@ -1,14 +1,14 @@
-//! Negotiation: what a client can read, and what it has sent.
+//! Content negotiation: the encoding of responses, and of request bodies.
 //!
-//! From: the headers `Accept`, `Accept-Encoding`, `Content-Type`, `User-Agent`, and `?pretty`.
-//! To:   [`respond`](crate::http::respond) and [`decode`](crate::http::decode).
+//! Input: the headers `Accept`, `Accept-Encoding`, `Content-Type`, `User-Agent`, and `?pretty`.
+//! Output: [`respond`](crate::http::respond) and [`decode`](crate::http::decode).
 //!
-//! - N1: clauses of `Accept` are tried from the highest `q` down, and among equals the named before the
-//!   wildcards; the first that can be served wins. A clause that cannot be served is passed over, so that
+//! Invariants:
+//! - `negotiate.N1`: clauses of `Accept` are tried from the highest `q` down, and among equals named types before
+//!   wildcards; the first that can be served wins. Clauses that cannot be served are skipped, so that
 //!   `application/json;as=Table;g=meta.k8s.io;v=v1,application/json` falls back.
-//! - N2: a `q` of 0 does not forbid, and media types are told apart by case: the real server does so.
-//! - N3: an error is never transformed. Where `Accept` has no place for a plain status, it is indented
-//!   JSON.
+//! - `negotiate.N2`: a `q` of 0 does not forbid, and media types are case-sensitive, as in kube-apiserver.
+//! - `negotiate.N3`: an error is never transformed. If `Accept` does not allow a plain status, it is indented JSON.
 
 use http::HeaderMap;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, USER_AGENT};
@@ -16,7 +16,7 @@ use watchkeeper_core::{Outcome, Status, StatusReason};
 
 use super::query::Query;
 
-/// How an object is written.
+/// The encoding of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MediaType {
     /// `application/json`.
@@ -28,10 +28,10 @@ pub enum MediaType {
 }
 
 impl MediaType {
-    /// All of them, the preferred one first.
+    /// All media types, the preferred one first.
     pub const ALL: [Self; 3] = [Self::Json, Self::Yaml, Self::Protobuf];
 
-    /// The name in a header.
+    /// Returns the name in a header.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Json => "application/json",
@@ -40,7 +40,7 @@ impl MediaType {
         }
     }
 
-    /// The name in the header of a watch, if it has a form for events.
+    /// Returns the content type of a watch, if the media type can encode events.
     pub fn of_watch(self) -> Option<&'static str> {
         match self {
             Self::Json => Some("application/json"),
@@ -50,10 +50,10 @@ impl MediaType {
     }
 }
 
-/// What an object is turned into before it is written.
+/// The representation that an object is transformed into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// Rows and columns for people.
+    /// A table for people to read.
     Table,
     /// The metadata of one object.
     PartialObjectMetadata,
@@ -71,7 +71,7 @@ pub enum MetaVersion {
 }
 
 impl MetaVersion {
-    /// `meta.k8s.io/v1`.
+    /// Returns `meta.k8s.io/v1` or `meta.k8s.io/v1beta1`.
     pub fn api_version(self) -> &'static str {
         match self {
             Self::V1 => "meta.k8s.io/v1",
@@ -80,35 +80,35 @@ impl MetaVersion {
     }
 }
 
-/// The form of an answer that was agreed on.
+/// The negotiated encoding of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Accepted {
-    /// How it is written.
+    /// The media type.
     pub media: MediaType,
     /// Whether JSON is indented.
     pub pretty: bool,
-    /// What it is turned into; `None` for the object as it is.
+    /// The transformation; `None` for the object itself.
     pub transform: Option<(Shape, MetaVersion)>,
 }
 
-/// What an endpoint can answer with.
+/// The encodings that an endpoint supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offer {
-    /// Whether it answers for a collection, which can be watched. It only changes the words of a 406.
+    /// Whether it serves a collection, which can be watched. Affects only the message of a 406.
     pub collection: bool,
-    /// Whether it has a protobuf form; custom resources have none, though their metadata has.
+    /// Whether it supports protobuf; custom resources do not, although their metadata does.
     pub protobuf: bool,
-    /// Whether it is built in. Built-in endpoints look at the media types alone before anything else,
-    /// and do not know `application/*` there.
+    /// Whether it is built in. Built-in endpoints first match the media types alone, and do not accept
+    /// `application/*` there.
     pub built_in: bool,
-    /// Whether answers can be turned into something else.
+    /// Whether responses can be transformed.
     pub transforms: bool,
-    /// Whether one of these is a table.
+    /// Whether they can be transformed into a table.
     pub table: bool,
 }
 
 impl Offer {
-    /// One object of a built-in kind.
+    /// A single object of a built-in kind.
     pub const OBJECT: Self =
         Self { collection: false, protobuf: true, built_in: true, transforms: true, table: true };
     /// A collection of a built-in kind.
@@ -116,22 +116,22 @@ impl Offer {
     /// An object or a collection of a custom kind.
     pub const CUSTOM: Self =
         Self { collection: true, protobuf: false, built_in: false, transforms: true, table: true };
-    /// What every error is: a plain status.
+    /// A plain status, which every error is.
     const STATUS: Self =
         Self { collection: false, protobuf: true, built_in: false, transforms: false, table: false };
 }
 
-/// The headers of a request that say what its answer should look like.
+/// The encoding that a client prefers for the response.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Preferences {
     accept: String,
-    /// Whether the answer may be compressed by gzip.
+    /// Whether the response may be compressed with gzip.
     pub gzip: bool,
     pretty: bool,
 }
 
 impl Preferences {
-    /// Reads the headers and `?pretty`. People's tools get indented JSON unless they say otherwise.
+    /// Reads the headers and `?pretty`. Browsers, curl and wget get indented JSON by default.
     pub fn read(headers: &HeaderMap, query: &Query) -> Self {
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let pretty = match query.text("pretty") {
@@ -145,7 +145,7 @@ impl Preferences {
         }
     }
 
-    /// The form of an answer in one piece.
+    /// Negotiates the encoding of a complete response.
     ///
     /// ```
     /// use http::HeaderMap;
@@ -159,16 +159,16 @@ impl Preferences {
     /// ```
     ///
     /// # Errors
-    /// 406 where nothing that is offered is accepted.
+    /// Returns 406 if the client accepts nothing on offer.
     pub fn object(&self, offer: &Offer) -> Result<Accepted, Status> {
         self.route(offer)?;
         self.negotiate(offer).ok_or_else(|| Status::not_acceptable(&MediaType::ALL.map(MediaType::as_str)))
     }
 
-    /// The form of a watch: its content type is [`MediaType::of_watch`].
+    /// Negotiates the encoding of a watch, whose content type is [`MediaType::of_watch`].
     ///
     /// # Errors
-    /// 406 where nothing that is offered is accepted, or what is accepted has no form for events.
+    /// Returns 406 if the client accepts nothing on offer, or only encodings without watch events.
     pub fn watch(&self, offer: &Offer) -> Result<Accepted, Status> {
         let accepted = self.object(offer)?;
         if accepted.media.of_watch().is_none() {
@@ -177,13 +177,13 @@ impl Preferences {
         Ok(Accepted { pretty: false, ..accepted })
     }
 
-    /// The form of an error (N3).
+    /// Returns the encoding of an error (`negotiate.N3`).
     pub fn status(&self) -> Accepted {
         let raw = Accepted { media: MediaType::Json, pretty: true, transform: None };
         self.negotiate(&Offer::STATUS).unwrap_or(raw)
     }
 
-    /// Looks at the media types alone, as the router of built-in endpoints does.
+    /// Matches the media types alone, like the router of built-in endpoints.
     fn route(&self, offer: &Offer) -> Result<(), Status> {
         let mut types =
             self.accept.split(',').map(|clause| clause.split(';').next().unwrap_or_default().trim());
@@ -230,7 +230,7 @@ struct Clause<'a> {
 }
 
 impl<'a> Clause<'a> {
-    /// `None` for what is no media type.
+    /// Parses a clause; returns `None` if it is not a media type.
     fn read(text: &'a str) -> Option<Self> {
         let mut parts = text.trim().split(';');
         let media = parts.next().unwrap_or_default();
@@ -266,7 +266,7 @@ impl<'a> Clause<'a> {
         }
     }
 
-    /// What the parameters make of a media type; `None` where they ask for what is not offered.
+    /// Applies the parameters to a media type; returns `None` if they request something not on offer.
     fn accepts(&self, media: MediaType, offer: &Offer) -> Option<Accepted> {
         let parameter = |name| self.parameters.iter().rfind(|(key, _)| *key == name).map(|(_, value)| *value);
         match parameter("stream") {
@@ -274,7 +274,7 @@ impl<'a> Clause<'a> {
             Some("watch") if media.of_watch().is_some() => {}
             Some(_) => return None,
         }
-        // The version that objects are asked for in; `v1` is the only one that the options have.
+        // The version of the requested options; `v1` is the only one.
         if parameter("sv").is_some_and(|version| !offer.transforms || version != "v1") {
             return None;
         }
@@ -304,10 +304,10 @@ impl<'a> Clause<'a> {
     }
 }
 
-/// How an object was sent.
+/// Returns the media type of a request body. The default is JSON.
 ///
 /// # Errors
-/// 415 where it was sent in a way that the server cannot read. Without a `Content-Type` it is JSON.
+/// Returns 415 if the server cannot read the media type.
 pub fn sent_object(headers: &HeaderMap) -> Result<MediaType, Status> {
     let name = match content_type(headers) {
         "" => Some(MediaType::Json.as_str().to_owned()),
@@ -317,24 +317,24 @@ pub fn sent_object(headers: &HeaderMap) -> Result<MediaType, Status> {
     media.ok_or_else(|| Status::unsupported_media_type(&MediaType::ALL.map(MediaType::as_str)))
 }
 
-/// The sorts of patch.
+/// The patch formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PatchType {
     /// `application/json-patch+json`: a list of operations.
     Json,
-    /// `application/merge-patch+json`: what is in it replaces what is there.
+    /// `application/merge-patch+json`: fields replace those of the object.
     Merge,
-    /// `application/strategic-merge-patch+json`: as above, but lists are merged by key.
+    /// `application/strategic-merge-patch+json`: like merge, but lists are merged by key.
     Strategic,
-    /// `application/apply-patch+yaml`: all that a manager wants.
+    /// `application/apply-patch+yaml`: the complete intent of a field manager.
     Apply,
 }
 
 impl PatchType {
-    /// All of them, in the order in which a 415 names them.
+    /// All patch types, in the order of the message of a 415.
     pub const ALL: [Self; 4] = [Self::Json, Self::Merge, Self::Strategic, Self::Apply];
 
-    /// The name in a header.
+    /// Returns the name in a header.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Json => "application/json-patch+json",
@@ -345,11 +345,11 @@ impl PatchType {
     }
 }
 
-/// Which sort of patch was sent.
+/// Returns the type of a patch.
 ///
 /// # Errors
-/// 415 where it is none of `served`, in two wordings: the router's and, where only what follows the name
-/// is at fault, the handler's.
+/// Returns 415 if it is not in `served`, in one of two wordings: the router's, or the handler's if only the
+/// parameters are wrong.
 pub fn sent_patch(headers: &HeaderMap, served: &[PatchType]) -> Result<PatchType, Status> {
     let name = content_type(headers).split(';').next().unwrap_or_default();
     let Some(patch) = served.iter().find(|patch| patch.as_str() == name.trim()) else {
@@ -370,7 +370,7 @@ fn content_type(headers: &HeaderMap) -> &str {
     headers.get(CONTENT_TYPE).map_or("", |value| value.to_str().unwrap_or("?"))
 }
 
-/// The name of a media type, in lower case; `None` where the header is malformed.
+/// Returns the name of a media type in lower case; `None` if the header is malformed.
 fn media_type(text: &str) -> Option<String> {
     let is_token = |text: &str| {
         let special = |byte: u8| b"()<>@,;:\\\"/[]?=".contains(&byte);
@@ -411,7 +411,7 @@ fn media_type(text: &str) -> Option<String> {
     }
 }
 
-/// A failure that a router finds before anybody knows the resource: its details are there, and empty.
+/// Returns a failure that is detected before the resource is known: its details are present, and empty.
 pub(crate) fn generic(code: i32, reason: StatusReason, message: String) -> Status {
     let (outcome, details) = (Some(Outcome::Failure), Some(Box::default()));
     Status { outcome, message, reason, details, code, continue_token: None }
@@ -425,7 +425,7 @@ mod tests {
         Preferences { accept: accept.to_owned(), ..Default::default() }
     }
 
-    /// `406 message`, or the content type and what it is turned into.
+    /// Returns `406 message`, or the content type and the transformation.
     fn shown(outcome: Result<Accepted, Status>, watch: bool) -> String {
         match outcome {
             Err(status) => format!("{} {}", status.code, status.message),
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn accept_is_answered_as_the_real_server_answers_it() {
+    fn accept_is_negotiated_like_kube_apiserver() {
         let mut checked = 0;
         for line in include_str!("testdata/accept.tsv").lines() {
             let fields: Vec<&str> = line.split('\t').collect();
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn content_types_are_read_as_the_real_server_reads_them() {
+    fn content_types_are_parsed_like_kube_apiserver() {
         assert_eq!(sent_object(&HeaderMap::new()).unwrap(), MediaType::Json);
         for (text, media) in [
             ("", MediaType::Json),
@@ -522,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn patches_are_told_apart_by_their_content_type() {
+    fn patch_types_are_distinguished_by_content_type() {
         let sent_as = |text: &str| sent_patch(&sent(text), &PatchType::ALL);
         assert_eq!(sent_as("application/merge-patch+json; charset=utf-8").unwrap(), PatchType::Merge);
         for text in ["", "application/json", "Application/Merge-Patch+json", "application/apply-patch+cbor"] {
@@ -535,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_of_people_get_indented_json() {
+    fn curl_and_browsers_get_indented_json() {
         let pretty = |agent: &'static str, query| {
             let headers = HeaderMap::from_iter([(USER_AGENT, agent.parse().unwrap())]);
             Preferences::read(&headers, &Query::parse(query)).object(&Offer::OBJECT).unwrap().pretty
@@ -548,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_taken_by_its_bare_name() {
+    fn gzip_is_accepted_only_by_its_bare_name() {
         let gzip = |text: &'static str| {
             let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, text.parse().unwrap())]);
             Preferences::read(&headers, &Query::default()).gzip
@@ -560,7 +560,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_header_makes_it_panic(accept in "[a-z*/;=,.0-9 \"]{0,40}") {
+        fn negotiation_never_panics(accept in "[a-z*/;=,.0-9 \"]{0,40}") {
             let _ = preferences(&accept).watch(&Offer::COLLECTION);
             let _ = preferences(&accept).status();
             let _ = media_type(&accept);

@@ -1,12 +1,13 @@
-//! Options: what the query of a request, or the body of a DELETE, says about how to do it.
+//! Request options: the parameters in the query, or in the body of a DELETE.
 //!
-//! From: [`Query`].
-//! To:   the [`Handler`](crate::http::Handler).
+//! Input: [`Query`].
+//! Output: the [`Handler`](crate::http::Handler).
 //!
-//! - O1: what cannot be read is a 400; what can be read and breaks a rule is a 422 about `ListOptions`
-//!   and so on of group `meta.k8s.io`, with one cause for each rule. Texts are the real server's, and
-//!   `testdata` has what it answered.
-//! - O2: parameters that nobody knows are ignored.
+//! Invariants:
+//! - `options.O1`: an unreadable value is a 400; one that breaks a rule is a 422 about `ListOptions` and so on of
+//!   group `meta.k8s.io`, with one cause per rule. Texts are kube-apiserver's, and `testdata` holds recorded
+//!   responses.
+//! - `options.O2`: unknown parameters are ignored.
 
 use std::time::Duration;
 
@@ -21,25 +22,25 @@ use super::query::Query;
 use super::selector_text;
 use watchkeeper_core::{Quoted, is_printable};
 
-/// How many bytes the name of a field manager may have.
+/// Maximum length of a field manager's name in bytes.
 pub const FIELD_MANAGER_BYTES: usize = 128;
 
-/// The version that a request asks for.
+/// The requested resource version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AtVersion {
-    /// Not given: the newest.
+    /// Not set: the newest.
     #[default]
     Unset,
-    /// `0`: whichever is at hand.
+    /// `0`: any version.
     Any,
-    /// This one; what that means depends on the match.
+    /// This version; its meaning depends on the match.
     At(u64),
 }
 
-/// How a list holds to its version.
+/// The interpretation of a resource version in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VersionMatch {
-    /// This version and no other.
+    /// Exactly this version.
     Exact,
     /// This version or a newer one.
     NotOlderThan,
@@ -48,31 +49,30 @@ pub enum VersionMatch {
 /// The options of a list or a watch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ListOptions {
-    /// Which labels.
+    /// The label selector.
     pub label_selector: LabelSelector,
-    /// Which fields. Whether the resource has them is the handler's to say.
+    /// The field selector. The handler checks whether the resource supports its fields.
     pub field_selector: FieldSelector,
-    /// Whether the query asks for a watch.
+    /// Whether the query requests a watch.
     pub watch: bool,
     /// Whether a watch may send bookmarks.
     pub allow_watch_bookmarks: bool,
-    /// From or at which version.
+    /// The version to list at or to watch from.
     pub resource_version: AtVersion,
-    /// How to hold to it.
+    /// The interpretation of the version.
     pub resource_version_match: Option<VersionMatch>,
-    /// When a watch ends; `None` where the server chooses.
+    /// The duration of a watch; `None` if the server chooses.
     pub timeout: Option<Duration>,
-    /// How many objects a page has; `None` for all.
+    /// The page size; `None` for no limit.
     pub limit: Option<u64>,
-    /// The token of the page to go on with; empty for the first. Opaque here.
+    /// The token of the next page; empty for the first. Opaque here.
     pub continue_token: String,
-    /// Whether a watch begins with what there is. Set for every watch that is not from a version of
-    /// its own, as the real server sets it.
+    /// Whether a watch begins with the current objects. Set for every watch without a version, as in kube-apiserver.
     pub send_initial_events: Option<bool>,
 }
 
 impl ListOptions {
-    /// Reads and checks the options of a list or a watch.
+    /// Reads and validates the options of a list or a watch.
     ///
     /// ```
     /// use watchkeeper_apiserver::http::{ListOptions, Query};
@@ -85,8 +85,7 @@ impl ListOptions {
     /// ```
     ///
     /// # Errors
-    /// 400 and 422 (O1), and 500 for a watch from a version that is none, which is what the real server
-    /// answers.
+    /// Returns 400 and 422 (`options.O1`), and 500 for a watch from an invalid version, like kube-apiserver.
     pub fn read(query: &Query) -> Result<Self, Status> {
         let timeout_seconds = query.number("timeoutSeconds")?;
         let limit = query.number("limit")?.unwrap_or_default();
@@ -97,7 +96,7 @@ impl ListOptions {
             allow_watch_bookmarks: query.switch("allowWatchBookmarks").unwrap_or_default(),
             resource_version: AtVersion::Unset,
             resource_version_match: None,
-            // Nobody can wait for less than nothing: such a watch ends at once, as with Go's context.
+            // A negative timeout ends the watch at once, like Go's context.
             timeout: timeout_seconds
                 .filter(|seconds| *seconds != 0)
                 .map(|seconds| Duration::from_secs(u64::try_from(seconds).unwrap_or_default())),
@@ -122,9 +121,10 @@ impl ListOptions {
             options.send_initial_events = Some(true);
             matching = NOT_OLDER_THAN;
         }
-        let faults = match options.watch {
-            true => options.watch_faults(matching),
-            false => options.list_faults(version, matching),
+        let faults = if options.watch {
+            options.watch_faults(matching)
+        } else {
+            options.list_faults(version, matching)
         };
         invalid("ListOptions", faults)?;
         options.resource_version_match = match matching {
@@ -132,15 +132,18 @@ impl ListOptions {
             NOT_OLDER_THAN => Some(VersionMatch::NotOlderThan),
             _ => None,
         };
-        options.resource_version = AtVersion::read(version).map_err(|why| match options.watch {
-            true => unexplained(why),
-            false => Status::bad_request(format!("invalid resource version: {why}")),
+        options.resource_version = AtVersion::read(version).map_err(|why| {
+            if options.watch {
+                unexplained(why)
+            } else {
+                Status::bad_request(format!("invalid resource version: {why}"))
+            }
         })?;
         Ok(options)
     }
 
-    /// Whether this is a watch that begins with a list of its own and says where that ends. Only such
-    /// watches are compressed.
+    /// Returns whether this is a watch list: a watch that begins with the current objects and marks their end. Only
+    /// such watches are compressed.
     pub fn is_watch_list(&self) -> bool {
         self.send_initial_events == Some(true) && self.allow_watch_bookmarks
     }
@@ -217,7 +220,7 @@ impl AtVersion {
 /// The options of a get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct GetOptions {
-    /// No older than which version.
+    /// The oldest acceptable version.
     pub resource_version: AtVersion,
 }
 
@@ -225,35 +228,35 @@ impl GetOptions {
     /// Reads the options of a get.
     ///
     /// # Errors
-    /// 500 where the version is none, which is what the real server answers.
+    /// Returns 500 if the version is invalid, like kube-apiserver.
     pub fn read(query: &Query) -> Result<Self, Status> {
         let resource_version = AtVersion::read(query.text("resourceVersion")).map_err(unexplained)?;
         Ok(Self { resource_version })
     }
 }
 
-/// What becomes of fields that the kind does not have, and of fields that are there twice.
+/// The treatment of unknown and duplicate fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FieldValidation {
-    /// They are dropped.
+    /// They are dropped silently.
     Ignore,
-    /// They are dropped, and the answer warns of it.
+    /// They are dropped with a warning.
     #[default]
     Warn,
-    /// The request is refused.
+    /// The request is rejected.
     Strict,
 }
 
 /// The options of a create, an update or a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WriteOptions {
-    /// Whether to do everything but store it.
+    /// Whether to skip storing the result.
     pub dry_run: bool,
-    /// Who writes; empty where the user agent says it.
+    /// The field manager; empty if it is derived from the user agent.
     pub field_manager: String,
-    /// What becomes of fields that the kind does not have.
+    /// The treatment of unknown and duplicate fields.
     pub field_validation: FieldValidation,
-    /// Whether an apply takes fields from other managers.
+    /// Whether an apply takes over fields of other managers.
     pub force: bool,
 }
 
@@ -261,7 +264,7 @@ impl WriteOptions {
     /// Reads the options of a create.
     ///
     /// # Errors
-    /// 422 where one of them breaks a rule.
+    /// Returns 422 if one of them is invalid.
     pub fn of_create(query: &Query) -> Result<Self, Status> {
         Self::read(query, "CreateOptions", Vec::new())
     }
@@ -269,12 +272,12 @@ impl WriteOptions {
     /// Reads the options of an update.
     ///
     /// # Errors
-    /// 422 where one of them breaks a rule.
+    /// Returns 422 if one of them is invalid.
     pub fn of_update(query: &Query) -> Result<Self, Status> {
         Self::read(query, "UpdateOptions", Vec::new())
     }
 
-    /// Where they say no manager, it is the program that asks: the beginning of its `User-Agent`.
+    /// Derives a missing field manager from the beginning of the `User-Agent`.
     #[must_use]
     pub fn by_agent(mut self, headers: &HeaderMap) -> Self {
         if self.field_manager.is_empty()
@@ -295,7 +298,7 @@ impl WriteOptions {
     /// Reads the options of a patch.
     ///
     /// # Errors
-    /// 422 where one of them breaks a rule: an apply needs a field manager, and only an apply has force.
+    /// Returns 422 if one of them is invalid: an apply requires a field manager, and only an apply allows force.
     pub fn of_patch(query: &Query, patch: PatchType) -> Result<Self, Status> {
         let mut faults = Vec::new();
         match patch {
@@ -338,35 +341,35 @@ impl WriteOptions {
     }
 }
 
-/// What becomes of an object's dependents.
+/// The treatment of an object's dependents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Propagation {
     /// They are deleted first.
     Foreground,
-    /// They are deleted later.
+    /// They are deleted in the background.
     Background,
-    /// They stay.
+    /// They are kept.
     Orphan,
 }
 
 /// The options of a delete.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeleteOptions {
-    /// How long the object may take to end; `None` for what its kind says.
+    /// The grace period; `None` for the default of the kind.
     pub grace_period_seconds: Option<i64>,
-    /// What becomes of its dependents; `None` for what its kind says.
+    /// The propagation policy; `None` for the default of the kind.
     pub propagation: Option<Propagation>,
-    /// The old way to say so.
+    /// The deprecated form of the propagation policy.
     pub orphan_dependents: Option<bool>,
-    /// The object must have this uid.
+    /// Precondition: the UID of the object.
     pub uid: Option<String>,
-    /// The object must have this version.
+    /// Precondition: the resource version of the object.
     pub resource_version: Option<String>,
-    /// Whether to do everything but store it.
+    /// Whether to skip the deletion itself.
     pub dry_run: bool,
 }
 
-/// The options of a delete as a body writes them.
+/// The options of a delete as encoded in a body.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct DeleteBody {
@@ -385,10 +388,10 @@ struct Preconditions {
 }
 
 impl DeleteOptions {
-    /// Reads the options of a delete that has no body. Where it has one, the query says nothing.
+    /// Reads the options of a delete without a body. If there is a body, the query is ignored.
     ///
     /// # Errors
-    /// 400 where a number is none; 422 where an option breaks a rule.
+    /// Returns 400 if a number is invalid, and 422 if an option is.
     pub fn of_query(query: &Query) -> Result<Self, Status> {
         let text = |name| query.first(name).filter(|text| !text.is_empty()).map(str::to_owned);
         let dry_run: Vec<String> = query.all("dryRun").map(str::to_owned).collect();
@@ -407,8 +410,7 @@ impl DeleteOptions {
     /// Reads the options of a delete from its [decoded](crate::http::decode_delete_options) body.
     ///
     /// # Errors
-    /// 422 where an option breaks a rule; 400 where the body is of other types, which decoding has
-    /// already found.
+    /// Returns 422 if an option is invalid; 400 if the body has wrong types, which decoding has already checked.
     pub fn of_body(body: serde_json::Value) -> Result<Self, Status> {
         let body: Option<DeleteBody> =
             serde_json::from_value(body).map_err(|error| Status::bad_request(format!("json: {error}")))?;
@@ -452,17 +454,17 @@ impl DeleteOptions {
     }
 }
 
-/// How long a request may take that is answered in one piece: what `?timeout=` says, or else and at
-/// most `maximum`.
+/// Returns the time limit of a request that is not long-running: `?timeout=`, capped at `maximum`, which is also the
+/// default.
 ///
 /// # Errors
-/// 400 where it is no duration in Go's form.
+/// Returns 400 if it is not a Go duration.
 pub fn request_timeout(query: &Query, maximum: Duration) -> Result<Duration, Status> {
     match query.text("timeout") {
         "" => Ok(maximum),
         text => match parse_duration(text) {
             Ok((_, Duration::ZERO)) => Ok(maximum),
-            Ok((true, _)) => Ok(maximum), // less than nothing
+            Ok((true, _)) => Ok(maximum), // negative
             Ok((false, timeout)) => Ok(timeout.min(maximum)),
             Err(error) => {
                 Err(Status::bad_request(format!("invalid timeout specified in the request URL - {error}")))
@@ -478,7 +480,7 @@ fn field_manager_faults(name: &str) -> Vec<StatusCause> {
         let message = format!("Too long: may not be more than {FIELD_MANAGER_BYTES} bytes");
         faults.push(fault(CauseType::FieldValueTooLong, FIELD, &message));
     }
-    // One fault for each character, but no more of them than a name that is not too long can have.
+    // One fault per character, up to the number that fits into a valid name.
     let unprintable = name.char_indices().filter(|(_, c)| !is_printable(*c)).take(FIELD_MANAGER_BYTES);
     faults.extend(unprintable.map(|(position, c)| {
         let detail = format!("invalid character U+{:04X} (at position {position})", u32::from(c));
@@ -518,7 +520,7 @@ fn invalid(kind: &str, faults: Vec<StatusCause>) -> Result<(), Status> {
     Err(Status::invalid(&kind, "", faults))
 }
 
-/// 500 without a reason: what the real server makes of an error that nobody thought of.
+/// Returns 500 without a reason, like kube-apiserver for unexpected errors.
 pub(crate) fn unexplained(message: impl Into<String>) -> Status {
     Status { outcome: Some(Outcome::Failure), code: 500, message: message.into(), ..Default::default() }
 }
@@ -527,7 +529,7 @@ pub(crate) fn unexplained(message: impl Into<String>) -> Status {
 mod tests {
     use super::*;
 
-    /// Checks a status against a line of recorded answers: code, reason, message, details.
+    /// Compares a status with a recorded response: code, reason, message, details.
     fn assert_recorded(what: &str, status: Result<(), Status>, recorded: &[&str]) {
         let shown = match status {
             Ok(()) => "200".to_owned(),
@@ -550,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn list_options_are_answered_as_the_real_server_answers_them() {
+    fn list_options_are_checked_like_kube_apiserver() {
         let mut checked = 0;
         for line in include_str!("testdata/list_options.tsv").lines() {
             let (query, recorded) = line.split_once('\t').unwrap();
@@ -565,7 +567,7 @@ mod tests {
     }
 
     #[test]
-    fn write_options_are_answered_as_the_real_server_answers_them() {
+    fn write_options_are_checked_like_kube_apiserver() {
         let mut checked = 0;
         for line in include_str!("testdata/write_options.tsv").lines() {
             let fields: Vec<&str> = line.split('\t').collect();
@@ -587,7 +589,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_from_nowhere_begins_with_what_there_is() {
+    fn a_watch_without_a_version_sends_initial_events() {
         let read = |query| ListOptions::read(&Query::parse(query)).unwrap();
         for query in ["watch=1", "watch=1&resourceVersion=0"] {
             let options = read(query);
@@ -613,7 +615,7 @@ mod tests {
     }
 
     #[test]
-    fn delete_options_come_from_a_body_too() {
+    fn delete_options_can_be_in_the_body() {
         let body = serde_json::json!({
             "gracePeriodSeconds": 5, "propagationPolicy": "Orphan", "dryRun": ["All"],
             "preconditions": {"uid": "u", "resourceVersion": "7"}

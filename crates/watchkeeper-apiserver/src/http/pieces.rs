@@ -1,26 +1,26 @@
-//! Pieces: a response body that is encoded while the client reads it.
+//! Response bodies that are encoded piece by piece while the client reads them.
 //!
 //! Input: a list, or a body that is complete.
-//! Output: [`Outgoing`](super::respond::Outgoing), which asks for the next piece when the one before is written.
+//! Output: [`Outgoing`](super::respond::Outgoing), which requests a piece once the previous one is written.
 
 use bytes::Bytes;
 use watchkeeper_core::Status;
 
-/// About how long the first piece after the beginning is. Each one after it is twice as long as the one before, so
-/// that a client that reads nothing costs little and one that reads fast gets large pieces.
+/// Approximate size of the first piece after the beginning, in bytes. Each further piece is twice as long, so that a
+/// client that reads nothing costs little and a fast one gets large pieces.
 const FIRST_BYTES: usize = 16 << 10;
 
-/// About how long pieces get.
+/// Approximate maximum size of a piece, in bytes.
 const MOST_BYTES: usize = 64 << 10;
 
 /// A body that is encoded piece by piece.
 ///
-/// The first piece should be short: a connection takes it before it knows whether the client reads at all.
+/// The first piece should be short: the connection takes it before knowing whether the client reads at all.
 pub(crate) trait Pieces: Send {
-    /// Returns the next piece, of about `bytes` bytes or of one element where that is longer; `None` after the last.
+    /// Returns the next piece, of about `bytes` bytes or one element if that is longer; `None` after the last.
     ///
     /// # Errors
-    /// Where an element cannot be encoded. The response breaks off then.
+    /// Fails if an element cannot be encoded. The response is then aborted.
     fn next(&mut self, bytes: usize) -> Result<Option<Bytes>, Status>;
 }
 
@@ -32,7 +32,7 @@ impl Pieces for Bytes {
     }
 }
 
-/// Pieces that get longer.
+/// Pieces of increasing size.
 pub(super) struct Growing {
     pieces: Box<dyn Pieces>,
     bytes: usize,
@@ -49,7 +49,7 @@ impl Growing {
         Ok(piece)
     }
 
-    /// All that is left, in one piece.
+    /// Returns the rest in one piece.
     pub(super) fn collect(mut self) -> Result<Bytes, Status> {
         let mut all = Vec::new();
         while let Some(piece) = self.next()? {

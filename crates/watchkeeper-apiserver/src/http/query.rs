@@ -1,17 +1,17 @@
-//! Query: the parameters behind the `?` of a request, and what their texts mean.
+//! Query parameters.
 //!
-//! From: the request line.
-//! To:   [`options`](crate::http::options), which know the names.
+//! Input: the request line.
+//! Output: [`options`](crate::http::options), which interpret the parameters.
 //!
-//! - A parameter that is given more than once counts by its first value, except where it is a list.
-//! - A parameter that cannot be decoded (`a=%zz`, `a=1;b=2`) is not there at all.
-//! - A switch is on unless it says `false` or `0`, in any case; `?watch` and `?watch=` are on.
+//! - For a repeated parameter the first value counts, unless the parameter is a list.
+//! - A parameter that cannot be decoded (`a=%zz`, `a=1;b=2`) is ignored.
+//! - A boolean is true unless it is `false` or `0`, in any case; `?watch` and `?watch=` are true.
 
 use watchkeeper_core::Status;
 
 use super::go_text::parse_i64;
 
-/// The parameters of one request, in their order.
+/// The query parameters of a request, in order.
 ///
 /// ```
 /// use watchkeeper_apiserver::http::Query;
@@ -27,7 +27,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// Reads what stands behind the `?`. Never fails: what cannot be decoded is left out.
+    /// Parses the text after the `?`. Never fails: parameters that cannot be decoded are skipped.
     pub fn parse(text: &str) -> Self {
         let pair = |pair: &str| {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -37,45 +37,45 @@ impl Query {
         Self { pairs: pairs.filter_map(pair).collect() }
     }
 
-    /// The first value of a parameter.
+    /// Returns the first value of a parameter.
     pub fn first(&self, name: &str) -> Option<&str> {
         self.all(name).next()
     }
 
-    /// Every value of a parameter.
+    /// Returns all values of a parameter.
     pub fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
         self.pairs.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// The first value, or the empty text, which says the same as no value.
+    /// Returns the first value, or an empty text, which is equivalent to no value.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.first(name).unwrap_or_default()
     }
 
-    /// Whether a switch is on; `None` where it is not there.
+    /// Returns a boolean, or `None` if the parameter is missing.
     pub fn switch(&self, name: &str) -> Option<bool> {
         self.first(name).map(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
     }
 
-    /// A whole number; `None` where it is not there.
+    /// Returns an integer, or `None` if the parameter is missing.
     ///
     /// # Errors
-    /// 400 where it is there and is no number; an empty value is none.
+    /// Returns 400 if the value is not a number; an empty value is not one.
     pub fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         let number = self.first(name).map(parse_i64).transpose();
         number.map_err(|error| Status::bad_request(error.to_string()))
     }
 }
 
-/// What a plus stands for.
+/// The meaning of `+`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Plus {
     IsSpace,
     IsPlus,
 }
 
-/// Decodes `%XX`; `None` where two hexadecimal digits do not follow. Bytes that are not UTF-8 become
-/// replacement characters.
+/// Decodes `%XX`; returns `None` if two hexadecimal digits do not follow. Invalid UTF-8 becomes replacement
+/// characters.
 pub(crate) fn decode(text: &str, plus: Plus) -> Option<String> {
     if !text.contains(['%', '+']) {
         return Some(text.to_owned());
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_decoded_is_not_there() {
+    fn undecodable_parameters_are_ignored() {
         let query = Query::parse("a=%zz&b=%4&c=1;d=2&&=x&e=%C3%A4+%2B&f=%ff");
         assert_eq!(
             query.pairs,
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_is_on_unless_it_says_not() {
+    fn a_boolean_is_true_unless_it_is_false_or_0() {
         for (text, on) in [("w", true), ("w=", true), ("w=no", true), ("w=0", false), ("w=FALSE", false)] {
             assert_eq!(Query::parse(text).switch("w"), Some(on), "{text}");
         }

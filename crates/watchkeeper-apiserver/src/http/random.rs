@@ -3,9 +3,9 @@
 use ring::digest;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-/// The system has no random numbers to give.
+/// The system cannot provide random numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the system gives no random numbers")]
+#[error("failed to get random numbers from the system")]
 pub struct NoRandomness;
 
 fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
@@ -18,18 +18,18 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A token that nobody can guess: 256 bits, in hexadecimal.
+/// Returns a random token: 256 bits, in hexadecimal.
 ///
 /// # Errors
-/// Where the system has no random numbers to give.
+/// Fails if the system cannot provide random numbers.
 pub fn random_token() -> Result<String, NoRandomness> {
     random::<32>().map(|bytes| hex(&bytes))
 }
 
-/// A uid as objects have them.
+/// Returns a random UID for an object.
 ///
 /// # Errors
-/// Where the system has no random numbers to give.
+/// Fails if the system cannot provide random numbers.
 pub fn random_uid() -> Result<String, NoRandomness> {
     let mut bytes = random::<16>()?;
     bytes[6] = bytes[6] & 0x0f | 0x40; // version 4: all of it is random

@@ -1,16 +1,17 @@
-//! Request: what a method and a path ask for.
+//! Request targets: parses a method and a path into a verb and a resource.
 //!
-//! From: the request line.
-//! To:   the [`Handler`](crate::http::Handler), which knows what is served.
+//! Input: the request line.
+//! Output: the [`Handler`](crate::http::Handler), which knows the served resources.
 //!
-//! | path | is |
+//! | path | target |
 //! |---|---|
 //! | `/api/v1/...`, `/apis/GROUP/VERSION/...` | a resource |
-//! | `.../watch/...` | a watch, the old way of asking for one |
-//! | everything else, `/api/v1` and `/apis/apps/v1` too | a plain path |
+//! | `.../watch/...` | a watch, in its deprecated form |
+//! | everything else, including `/api/v1` and `/apis/apps/v1` | a plain path |
 //!
-//! - R1: reading a path asks nobody what exists. Whether there is such a resource, and whether it takes
-//!   the verb, is found out later, and in that order: a wrong name on an unknown resource is a 404.
+//! Invariants:
+//! - `request.R1`: parsing does not depend on the served resources. Whether the resource exists, and whether it
+//!   supports the verb, is checked later, in this order: an invalid name on an unknown resource is a 404.
 
 use http::Method;
 use watchkeeper_core::{FieldSelector, GroupResource, GroupVersion, GroupVersionResource, Status};
@@ -19,31 +20,31 @@ use super::query::{Plus, Query, decode};
 use super::respond;
 use watchkeeper_core::Quoted;
 
-/// What is asked of a resource.
+/// The verb of a request for a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verb {
-    /// Read one object.
+    /// Reads one object.
     Get,
-    /// Read a collection.
+    /// Reads a collection.
     List,
-    /// Follow a collection, or one object.
+    /// Watches a collection, or one object.
     Watch,
-    /// Add an object.
+    /// Creates an object.
     Create,
-    /// Replace an object.
+    /// Replaces an object.
     Update,
-    /// Change an object.
+    /// Patches an object.
     Patch,
-    /// Remove an object.
+    /// Deletes an object.
     Delete,
-    /// Remove every object of a collection.
+    /// Deletes every object of a collection.
     DeleteCollection,
-    /// Talk to what stands behind an object: `exec`, `attach`, `portforward`, `proxy`.
+    /// Connects to a container, pod, service or node: `exec`, `attach`, `portforward`, `proxy`.
     Connect,
 }
 
 impl Verb {
-    /// The verb as access rules write it.
+    /// Returns the verb as written in RBAC rules.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -58,57 +59,57 @@ impl Verb {
         }
     }
 
-    /// Whether the store may look different afterwards.
+    /// Returns whether the verb can change the store.
     pub fn writes(self) -> bool {
         !matches!(self, Self::Get | Self::List | Self::Watch)
     }
 }
 
-/// What a request is for.
+/// The target of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// A path that names no resource: discovery, health, metrics.
+    /// A non-resource path: discovery, health, metrics.
     Path(String),
     /// A resource.
     Resource(ResourceRequest),
 }
 
-/// A request for a resource. Texts are empty where the path does not have them.
+/// A request for a resource. Missing parts are empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceRequest {
-    /// What is asked for.
+    /// The verb.
     pub verb: Verb,
-    /// The verb that access rules are asked about. It differs from [`verb`](Self::verb) for
-    /// [`Verb::Connect`], where it is `get`, `create` and so on by the method.
+    /// The verb for authorization. It differs from [`verb`](Self::verb) for [`Verb::Connect`], where it depends on
+    /// the method: `get`, `create` and so on.
     pub access: Verb,
-    /// Empty for the core group.
+    /// The group; empty for the core group.
     pub group: String,
-    /// `v1`.
+    /// The version: `v1`.
     pub version: String,
-    /// Empty for a cluster-wide resource, and for a collection over all namespaces.
+    /// The namespace; empty for a cluster-scoped resource, and for a collection across all namespaces.
     pub namespace: String,
-    /// `pods`.
+    /// The resource: `pods`.
     pub resource: String,
-    /// Of the object; empty for a collection. A list or a watch that selects one name by
-    /// `fieldSelector=metadata.name=...` has that name here.
+    /// The name of the object; empty for a collection. A list or watch with `fieldSelector=metadata.name=...` has the
+    /// selected name here.
     pub name: String,
-    /// `status`, `scale`, `log`.
+    /// The subresource: `status`, `scale`, `log`.
     pub subresource: String,
-    /// What follows the subresource: the path to proxy to.
+    /// The path after the subresource, for a proxy.
     pub rest: String,
-    /// Whether the path asks for the watch, and not the query. The options of such a request are
-    /// checked like those of a list.
+    /// Whether the watch is requested by the path and not by the query. The options of such a request are validated
+    /// like those of a list.
     pub watch_path: bool,
 }
 
-/// Why a path cannot be read.
+/// The reason that a path cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TargetError {
     /// 400: a `%` is not followed by two hexadecimal digits.
     #[error("400 Bad Request")]
     Escape,
-    /// 500, as the real server says: a path ends with `/watch`.
+    /// 500, like kube-apiserver: a path ends with `/watch`.
     #[error(
         "Internal Server Error: {}: failed to create RequestInfo: unable to determine kind and namespace from url, {path}",
         Quoted(path)
@@ -117,13 +118,13 @@ pub enum TargetError {
         /// The path, with its query.
         path: String,
     },
-    /// 405: resources know neither `HEAD` nor `OPTIONS` nor any method of one's own invention.
+    /// 405: resources do not support `HEAD`, `OPTIONS` or unknown methods.
     #[error("{}", .0.message)]
     Method(Box<Status>),
 }
 
 impl Target {
-    /// Reads a method, a path and a query.
+    /// Parses a method, a path and a query.
     ///
     /// ```
     /// use http::Method;
@@ -156,7 +157,7 @@ impl Target {
         }
     }
 
-    /// Whether the answer lasts for as long as both sides want: such requests do not count as in flight.
+    /// Returns whether the request is long-running: such requests do not count as in flight.
     pub fn is_long_running(&self) -> bool {
         let Self::Resource(request) = self else { return false };
         matches!(request.verb, Verb::Watch | Verb::Connect) || request.subresource == "log"
@@ -173,7 +174,7 @@ impl ResourceRequest {
         parts: &[&str],
     ) -> Result<Self, TargetError> {
         let (watch_path, parts) = match parts {
-            // `proxy` was once a verb in this place, too; now it is a resource that nobody has.
+            // `proxy` was once a verb in this position; now it is a resource that does not exist.
             ["watch" | "proxy"] => return Err(TargetError::Incomplete { path: path.to_owned() }),
             ["watch", rest @ ..] => (true, rest),
             parts => (false, parts),
@@ -203,7 +204,7 @@ impl ResourceRequest {
                 Verb::Delete => Verb::DeleteCollection,
                 access => access,
             };
-            // A collection that is narrowed to one name counts as that object for access rules.
+            // A collection that is narrowed to one name is authorized like that object.
             if matches!(access, Verb::List | Verb::Watch)
                 && let Some(selected) = selected.as_ref().and_then(|it| it.exact_value("metadata.name"))
                 && segment_fault(selected).is_none()
@@ -229,27 +230,26 @@ impl ResourceRequest {
         })
     }
 
-    /// Group and version.
+    /// Returns the group and version.
     pub fn group_version(&self) -> GroupVersion {
         GroupVersion::new(&self.group, &self.version)
     }
 
-    /// Group and resource, as statuses name them.
+    /// Returns the group and resource, as named in statuses.
     pub fn group_resource(&self) -> GroupResource {
         self.group_version_resource().group_resource()
     }
 
-    /// Group, version and resource.
+    /// Returns the group, version and resource.
     pub fn group_version_resource(&self) -> GroupVersionResource {
         GroupVersionResource::new(&self.group, &self.version, &self.resource)
     }
 
-    /// Checks what can only be wrong with a resource that exists (R1): that the method fits an object or
-    /// a collection, and that the name can be one.
+    /// Checks what matters only for an existing resource (`request.R1`): that the method applies to an object or a
+    /// collection, and that the name is valid.
     ///
     /// # Errors
-    /// 405 for a collection that should be replaced or patched, and for an object that should be
-    /// created; 400 for names that no object can have.
+    /// Returns 405 for an update or patch of a collection and for a create of an object; 400 for invalid names.
     pub fn check(&self) -> Result<(), Status> {
         let fits = match self.verb {
             Verb::Update | Verb::Patch => !self.name.is_empty(),
@@ -269,7 +269,7 @@ impl ResourceRequest {
     }
 }
 
-/// Why a text cannot be one segment of a path.
+/// Returns the reason that a text cannot be a path segment.
 fn segment_fault(text: &str) -> Option<&'static str> {
     match text {
         "." => Some("may not be '.'"),
@@ -289,7 +289,7 @@ mod tests {
         Target::read(&method.parse().unwrap(), path, &Query::parse(query))
     }
 
-    /// `verb group version namespace resource name subresource`, with `-` for what is empty.
+    /// Returns `verb group version namespace resource name subresource`, with `-` for empty parts.
     fn shown(method: &str, uri: &str) -> String {
         match read(method, uri) {
             Err(error) => format!("error: {error}"),
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_read_as_the_real_server_reads_them() {
+    fn paths_are_parsed_like_kube_apiserver() {
         for (method, uri, expected) in [
             ("GET", "/", "path /"),
             ("GET", "/api", "path /api"),
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_of_nothing_is_an_internal_error_as_on_the_real_server() {
+    fn a_watch_of_nothing_is_an_internal_error_like_upstream() {
         let error = read("GET", "/api/v1/watch").unwrap_err().to_string();
         assert_eq!(
             error,
@@ -360,13 +360,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_proxied_keeps_the_rest_of_its_path() {
+    fn a_proxy_request_keeps_the_rest_of_its_path() {
         let Ok(Target::Resource(request)) = read("GET", "/api/v1/nodes/y/proxy/a/b") else { panic!() };
         assert_eq!((request.rest.as_str(), request.access), ("a/b", Verb::Get));
     }
 
     #[test]
-    fn resources_know_no_head_and_no_invented_method() {
+    fn resources_reject_head_and_unknown_methods() {
         for method in ["HEAD", "OPTIONS", "BOGUS"] {
             let Err(TargetError::Method(status)) = read(method, "/api/v1/pods") else { panic!("{method}") };
             assert_eq!(status.code, 405);
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_no_object_can_have_are_refused_in_the_real_words() {
+    fn invalid_names_are_refused_in_upstream_words() {
         let fault = |method: &str, uri: &str| {
             let Ok(Target::Resource(request)) = read(method, uri) else { panic!("{uri}") };
             request.check().unwrap_err().message
@@ -398,7 +398,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_path_makes_it_panic(method in "GET|PUT|DELETE|POST", path in "/(api|apis|x)?(/[a-z%./]{0,6}){0,6}", query in ".{0,20}") {
+        fn parsing_a_path_never_panics(method in "GET|PUT|DELETE|POST", path in "/(api|apis|x)?(/[a-z%./]{0,6}){0,6}", query in ".{0,20}") {
             let query = Query::parse(&query);
             if let Ok(Target::Resource(request)) = Target::read(&method.parse().unwrap(), &path, &query) {
                 let _ = request.check();

@@ -1,12 +1,13 @@
-//! Respond: answers, in the form that was agreed on and with the headers that clients look at.
+//! Responses, in the negotiated encoding and with the headers that clients rely on.
 //!
-//! From: the [`Handler`](crate::http::Handler): encoded objects, statuses, streams of events.
-//! To:   the connection.
+//! Input: the [`Handler`](crate::http::Handler): encoded objects, statuses, streams of events.
+//! Output: the connection.
 //!
-//! - A1: every answer has `Audit-Id` and `Cache-Control: no-cache, private`, unless it says otherwise.
-//! - A2: an answer in one piece of more than [`GZIP_BYTES`] is compressed if the client takes gzip.
-//! - A3: of a stream, nothing is held back: what is ready goes out, and where it is compressed, each
-//!   flush is a gzip member of its own, so that a reader never waits for the next event.
+//! Invariants:
+//! - `respond.A1`: every response has `Audit-Id` and `Cache-Control: no-cache, private`, unless it sets its own.
+//! - `respond.A2`: a complete response of more than [`GZIP_BYTES`] is compressed if the client accepts gzip.
+//! - `respond.A3`: a stream is never delayed: whatever is ready is sent. In a compressed stream each flush is a gzip
+//!   member of its own, so that a reader never waits for the next event.
 
 use std::io::Write as _;
 use std::pin::Pin;
@@ -36,27 +37,27 @@ use watchkeeper_core::is_printable;
 use watchkeeper_listen::Budget;
 use watchkeeper_wire::yaml;
 
-/// Answers of more bytes than these are compressed, if the client takes gzip.
+/// Responses with more bytes are compressed if the client accepts gzip.
 pub const GZIP_BYTES: usize = 128 << 10;
 
-/// How many plain bytes of a stream are gathered for one gzip member, at most.
+/// Maximum number of uncompressed bytes per gzip member of a stream.
 const MEMBER_BYTES: usize = 256 << 10;
 
-/// Bytes of the texts of all warnings of an answer together; what does not fit is left out.
+/// Maximum total length of the warnings of a response in bytes; the rest is omitted.
 pub const WARNING_BYTES: usize = 4 << 10;
 
-/// Bytes of the text of one warning once the warnings of an answer do not fit.
+/// Maximum length of a single warning in bytes when the warnings of a response exceed [`WARNING_BYTES`].
 pub const LONG_WARNING_BYTES: usize = 256;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) type EventStream = Pin<Box<dyn Stream<Item = Result<Bytes, BoxError>> + Send>>;
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub struct Response {
-    /// Its code.
+    /// The status code.
     pub code: StatusCode,
-    /// Its headers; those that every answer has are added later.
+    /// The headers; those common to all responses are added later.
     pub headers: HeaderMap,
     content: Content,
 }
@@ -86,18 +87,18 @@ impl Response {
         Self { code, headers, content: Content::Whole(body) }
     }
 
-    /// An object that is encoded already.
+    /// Creates a response from an encoded object.
     pub fn encoded(code: StatusCode, media: MediaType, body: impl Into<Bytes>) -> Self {
         Self::whole(code, media.as_str(), body.into())
     }
 
-    /// A list that is encoded while the client reads it. It has to be longer than [`GZIP_BYTES`].
+    /// Creates a response that is encoded while the client reads it. It must be longer than [`GZIP_BYTES`].
     pub(crate) fn pieces(code: StatusCode, media: MediaType, pieces: impl Pieces + 'static) -> Self {
         let content = Content::Pieces(Growing::new(Box::new(pieces)));
         Self { content, ..Self::whole(code, media.as_str(), Bytes::new()) }
     }
 
-    /// How many bytes it holds, where it is not a stream.
+    /// Returns the number of bytes held in memory; 0 for a stream.
     pub(crate) fn held_bytes(&self) -> usize {
         match &self.content {
             Content::Whole(body) => body.len(),
@@ -105,10 +106,10 @@ impl Response {
         }
     }
 
-    /// An object, from its JSON. `kind` is needed for protobuf alone.
+    /// Creates a response from an object's JSON. `kind` is needed only for protobuf.
     ///
     /// # Errors
-    /// 500 where the kind has no protobuf form, which negotiation should have known.
+    /// Returns 500 if the kind has no protobuf encoding, which negotiation should have prevented.
     pub fn object(code: StatusCode, accepted: Accepted, value: &Value, kind: &Kind) -> Result<Self, Status> {
         let body = match accepted.media {
             MediaType::Json => json(&GoOrder(value), accepted.pretty),
@@ -122,17 +123,18 @@ impl Response {
         Ok(Self::encoded(code, accepted.media, body))
     }
 
-    /// Something that is no kind, as indented JSON whatever the client accepts: `/version`, say.
+    /// Creates a response that is not a Kubernetes kind, such as `/version`: indented JSON, whatever the client
+    /// accepts.
     pub fn raw_json(code: StatusCode, value: &impl Serialize) -> Self {
         Self::encoded(code, MediaType::Json, json(value, true))
     }
 
-    /// A failure, or the success of a request that has nothing else to tell.
+    /// Creates a response from a status.
     pub fn status(status: &Status, preferences: &Preferences) -> Self {
         let code = u16::try_from(status.code).ok().and_then(|code| StatusCode::from_u16(code).ok());
         let code = code.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let accepted = preferences.status();
-        // Not by way of a `Value`, so that the fields of JSON stand in Go's order.
+        // Serialized directly and not as a `Value`, to keep Go's field order.
         let text = json(status, accepted.pretty);
         let body = match accepted.media {
             MediaType::Json => text,
@@ -150,31 +152,31 @@ impl Response {
         response
     }
 
-    /// Plain text.
+    /// Creates a plain text response.
     pub fn text(code: StatusCode, text: impl Into<Bytes>) -> Self {
         let mut response = Self::whole(code, "text/plain; charset=utf-8", text.into());
         response.headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
         response
     }
 
-    /// Plain text that a client may take for something else, as some of the real server's.
+    /// Creates a plain text response without `nosniff`, like some of kube-apiserver's.
     pub(crate) fn sniffed(code: StatusCode, text: impl Into<Bytes>) -> Self {
         Self::whole(code, "text/plain; charset=utf-8", text.into())
     }
 
-    /// A code, and nothing to read.
+    /// Creates a response without a body.
     pub(crate) fn empty(code: StatusCode) -> Self {
         let mut response = Self::whole(code, "text/plain", Bytes::new());
         response.headers.remove(http::header::CONTENT_TYPE);
         response
     }
 
-    /// What every path is answered with that nobody serves.
+    /// Returns the response to unknown paths.
     pub fn page_not_found() -> Self {
         Self::text(StatusCode::NOT_FOUND, "404 page not found\n")
     }
 
-    /// A stream that goes out as it comes: a log, a large list.
+    /// Creates a streaming response, such as a log or a large list.
     pub fn stream<S>(code: StatusCode, content_type: HeaderValue, stream: S) -> Self
     where
         S: Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
@@ -183,11 +185,11 @@ impl Response {
         Self { code, headers, content: Content::Stream(Box::pin(stream)) }
     }
 
-    /// A watch. Each item is an event, framed: a line of JSON, or a length and a message. When the stream
-    /// ends, so does the answer; an error breaks it off.
+    /// Creates a watch response. Each item is a framed event: a line of JSON, or a length and a message. The response
+    /// ends with the stream; an error aborts it.
     ///
-    /// `compressed` is for a [watch list](crate::http::ListOptions::is_watch_list) of a client that takes
-    /// gzip; no other watch is (A3).
+    /// `compressed` is for a [watch list](crate::http::ListOptions::is_watch_list) of a client that accepts gzip, and
+    /// for no other watch (`respond.A3`).
     pub fn watch<S>(media: MediaType, compressed: bool, events: S) -> Self
     where
         S: Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
@@ -210,31 +212,28 @@ impl Response {
         self
     }
 
-    /// Adds a `Warning` for each text. Those that do not fit into [`WARNING_BYTES`] are shortened to
-    /// [`LONG_WARNING_BYTES`], and left out if there is no room even so. None is told twice.
+    /// Adds a `Warning` for each distinct text. If they exceed [`WARNING_BYTES`], each is shortened to
+    /// [`LONG_WARNING_BYTES`] and omitted if it still does not fit.
     #[must_use]
     pub fn with_warnings<T: AsRef<str>>(mut self, texts: &[T]) -> Self {
         let long: usize = texts.iter().map(|text| text.as_ref().len()).sum();
-        let mut told: Vec<&str> = Vec::new();
+        let mut added: Vec<&str> = Vec::new();
         let mut bytes = 0;
         for text in texts.iter().map(AsRef::as_ref) {
-            let text = match long > WARNING_BYTES {
-                true => beginning(text, LONG_WARNING_BYTES),
-                false => text,
-            };
-            if told.contains(&text) || bytes + text.len() > WARNING_BYTES {
+            let text = if long > WARNING_BYTES { beginning(text, LONG_WARNING_BYTES) } else { text };
+            if added.contains(&text) || bytes + text.len() > WARNING_BYTES {
                 continue;
             }
             if let Ok(value) = HeaderValue::from_bytes(warning(text).as_bytes()) {
                 bytes += text.len();
-                told.push(text);
+                added.push(text);
                 self.headers.append(WARNING, value);
             }
         }
         self
     }
 
-    /// Puts something between a stream and the client. An answer in one piece stays as it is.
+    /// Wraps a stream. A complete response is unchanged.
     #[must_use]
     pub(crate) fn map_stream(mut self, map: impl FnOnce(EventStream) -> EventStream) -> Self {
         self.content = match self.content {
@@ -245,10 +244,10 @@ impl Response {
         self
     }
 
-    /// Makes a stream of a complete answer. A stream stays as it is.
+    /// Turns a complete response into a stream. A stream is unchanged.
     ///
     /// # Errors
-    /// 500 where the rest of a list cannot be encoded.
+    /// Returns 500 if the rest of a list cannot be encoded.
     pub(crate) fn map_whole<S>(mut self, map: impl FnOnce(Bytes) -> S) -> Result<Self, Status>
     where
         S: Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
@@ -266,7 +265,7 @@ impl Response {
         self.headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
     }
 
-    /// The answer as the connection takes it.
+    /// Converts to an HTTP response.
     pub(crate) fn into_http(
         mut self,
         audit_id: HeaderValue,
@@ -301,48 +300,49 @@ impl Response {
     }
 }
 
-/// The value of a `Warning` header: code 299 of an unnamed agent, and the text in quotes.
+/// Returns the value of a `Warning` header: code 299, no agent, and the quoted text.
 pub(crate) fn warning(text: &str) -> String {
     let text: String = text.chars().filter(|c| is_printable(*c)).collect();
     format!("299 - \"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// JSON as Go's encoder writes it: on one line with its end, or indented without.
+/// Encodes JSON like Go's encoder: one line with a newline, or indented without.
 fn json(value: &impl Serialize, pretty: bool) -> Vec<u8> {
-    let written = match pretty {
-        true => serde_json::to_vec_pretty(value),
-        false => serde_json::to_vec(value).map(|mut line| {
+    let written = if pretty {
+        serde_json::to_vec_pretty(value)
+    } else {
+        serde_json::to_vec(value).map(|mut line| {
             line.push(b'\n');
             line
-        }),
+        })
     };
-    written.unwrap_or_default() // our types have texts for keys and nothing that fails
+    written.unwrap_or_default() // our types have string keys and infallible serializers
 }
 
-/// 404: nobody serves such a resource. The real server says it of groups and versions that it knows of;
-/// elsewhere it says [`Response::page_not_found`].
+/// 404: unknown resource. kube-apiserver returns this for known groups and versions; otherwise it returns
+/// [`Response::page_not_found`].
 pub fn no_such_resource() -> Status {
     generic(404, StatusReason::NotFound, "the server could not find the requested resource".to_owned())
 }
 
-/// 405: the resource does not take this method.
+/// 405: the resource does not support this method.
 pub fn method_not_allowed() -> Status {
     let message = "the server does not allow this method on the requested resource";
     generic(405, StatusReason::MethodNotAllowed, message.to_owned())
 }
 
-/// What ends with an answer, and what ends it.
+/// Resources released with a response, and the token that ends it.
 #[derive(Default)]
 pub(crate) struct Ends {
-    /// Given back once the answer is out.
+    /// Released once the response has been sent.
     pub(crate) permit: Option<OwnedSemaphorePermit>,
-    /// Ends streams early, and cleanly.
+    /// Ends streams cleanly when cancelled.
     pub(crate) stop: Option<CancellationToken>,
-    /// What a compressor is charged to.
+    /// The budget that a compressor is charged to.
     pub(crate) budget: Budget,
 }
 
-/// The body of an answer on its way out.
+/// The body of a response.
 pub struct Outgoing {
     form: Form,
     stop: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
@@ -354,7 +354,7 @@ enum Form {
     Pieces(Growing),
     Compressed(Gzip),
     Stream(EventStream),
-    /// `ended` is what the stream said after the last event that went out.
+    /// `ended` is the end of the stream, reported after the last event has been sent.
     Members {
         stream: EventStream,
         ended: Option<Result<(), BoxError>>,
@@ -401,8 +401,8 @@ impl Form {
                 }
                 match member {
                     Some(mut member) => {
-                        // Flushed first: Go's reader hands over the last block of a member only once it has
-                        // seen the next one's header, unless the block was flushed.
+                        // Flushed first: Go's reader returns the last block of a member only after it has read the
+                        // next header, unless the block was flushed.
                         infallible(&member.flush());
                         Poll::Ready(Some(Ok(member.finish().unwrap_or_default().into())))
                     }
@@ -420,7 +420,7 @@ fn infallible(outcome: &std::io::Result<()>) {
 
 fn next(piece: Result<Option<Bytes>, Status>) -> Option<Result<Bytes, BoxError>> {
     let piece = piece.map_err(|status| {
-        tracing::warn!("failed to encode a list, which breaks off: {}", status.message);
+        tracing::warn!("failed to encode a list; aborting the response: {}", status.message);
         status.message.into()
     });
     piece.transpose()
@@ -438,7 +438,7 @@ impl Body for Outgoing {
         if let Poll::Ready(data) = this.form.poll(context) {
             return Poll::Ready(data.map(|data| data.map(Frame::data)));
         }
-        // Only who waits is told to stop: to ask costs a lock, and there is one of these a watch.
+        // Checked only when there is nothing to send: the check takes a lock, once per watch.
         let Some(stop) = &mut this.stop else { return Poll::Pending };
         ready!(stop.as_mut().poll(context));
         this.stop = None;
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_status_is_written_as_the_real_server_writes_it() {
+    async fn a_status_is_encoded_like_kube_apiserver() {
         let line = "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"configmaps \\\"nope\\\" not found\",\"reason\":\"NotFound\",\"details\":{\"name\":\"nope\",\"kind\":\"configmaps\"},\"code\":404}\n";
         let answer = out(Response::status(&not_found(), &preferences("")), false);
         assert_eq!(answer.status(), 404);
@@ -503,11 +503,11 @@ mod tests {
         let body = bytes(answer).await;
         let begin = b"k8s\0\n\x0c\n\x02v1\x12\x06Status\x12U\n\x06\n\x00\x12\x00\x1a\x00\x12\x07Failure\x1a\x1bconfigmaps";
         assert!(body.starts_with(begin), "{body:?}");
-        assert_eq!(body.len(), 133 - 2 * ("kube-root-ca.crt".len() - "nope".len())); // of which 133 were recorded
+        assert_eq!(body.len(), 133 - 2 * ("kube-root-ca.crt".len() - "nope".len())); // 133 bytes were recorded
     }
 
     #[test]
-    fn a_wait_becomes_a_header() {
+    fn retry_after_becomes_a_header() {
         let status = Status::too_many_requests("later", std::time::Duration::from_secs(7));
         let answer = out(Response::status(&status, &preferences("")), false);
         assert_eq!(
@@ -517,7 +517,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn large_answers_are_compressed_for_those_who_take_it() {
+    async fn large_responses_are_compressed_if_the_client_accepts_gzip() {
         let body = Bytes::from(vec![b'x'; GZIP_BYTES + 1]);
         let object = |length: usize| Response::encoded(StatusCode::OK, MediaType::Json, body.slice(..length));
         let small = out(object(GZIP_BYTES), true);
@@ -558,7 +558,7 @@ mod tests {
         gunzip.finish().unwrap();
     }
 
-    /// A channel whose receiver is a stream.
+    /// Returns a channel whose receiver is a stream.
     fn futures_channel()
     -> (tokio::sync::mpsc::UnboundedSender<Bytes>, impl Stream<Item = Result<Bytes, BoxError>>) {
         let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
@@ -566,7 +566,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_error_breaks_a_watch_off_after_what_came_before() {
+    async fn an_error_aborts_a_watch_after_the_events_before_it() {
         for compressed in [false, true] {
             let events = stream::iter([Ok(Bytes::from("a\n")), Err("cut".into())]);
             let mut body = out(Response::watch(MediaType::Json, compressed, events), true).into_body();
@@ -588,13 +588,13 @@ mod tests {
     }
 
     #[test]
-    fn warnings_are_quoted_told_once_and_limited() {
+    fn warnings_are_quoted_distinct_and_limited() {
         let answer = Response::page_not_found().with_warnings(&["unknown field \"a\\b\"", "x\ny", "x\ny"]);
-        let told: Vec<_> = answer.headers.get_all(WARNING).iter().collect();
-        assert_eq!(told, ["299 - \"unknown field \\\"a\\\\b\\\"\"", "299 - \"xy\""]);
+        let added: Vec<_> = answer.headers.get_all(WARNING).iter().collect();
+        assert_eq!(added, ["299 - \"unknown field \\\"a\\\\b\\\"\"", "299 - \"xy\""]);
         let many: Vec<String> = (0..100).map(|n| format!("{n}{}", "x".repeat(300))).collect();
         let answer = Response::page_not_found().with_warnings(&many);
-        let told: Vec<_> = answer.headers.get_all(WARNING).iter().collect();
-        assert_eq!(told.len(), WARNING_BYTES / LONG_WARNING_BYTES);
+        let added: Vec<_> = answer.headers.get_all(WARNING).iter().collect();
+        assert_eq!(added.len(), WARNING_BYTES / LONG_WARNING_BYTES);
     }
 }

@@ -1,7 +1,7 @@
-//! Selector texts: what is wrong with a selector, in the words of an API server.
+//! Selector errors in kube-apiserver's words.
 //!
-//! The parsers of watchkeeper-core have words of their own; here they become Kubernetes', which name
-//! what was found and what could have stood there.
+//! Converts the errors of watchkeeper-core's parsers into Kubernetes', which name what was found and what was
+//! expected.
 
 use watchkeeper_core::{RequirementError, SelectorError, SelectorProblem};
 
@@ -12,7 +12,7 @@ const VALUE_FORM: &str = "a valid label must be an empty string or consist of al
 const PREFIX_FORM: &str = "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const QUALIFIED_FORM: &str = "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
 
-/// What is wrong with a label selector.
+/// Describes an error in a label selector.
 pub(super) fn of_labels(text: &str, error: &SelectorError) -> String {
     match &error.problem {
         SelectorProblem::Unexpected { found, expected } => {
@@ -68,7 +68,7 @@ fn of_requirement(error: &RequirementError) -> String {
     }
 }
 
-/// What is wrong with a field selector.
+/// Describes an error in a field selector.
 pub(super) fn of_fields(text: &str, error: &SelectorError) -> String {
     match &error.problem {
         SelectorProblem::Unexpected { found, expected } if expected.starts_with("a field") => {

@@ -1,10 +1,11 @@
-//! Slowdown: wrong tokens are answered later and later, by remote address.
+//! Slowdown: delays responses to wrong tokens, increasingly, per remote address.
 //!
-//! From: the [front](super::front), with every token that was refused.
-//! To:   the time that the refusal waits. A token that is right is never delayed, whatever else its address sends.
+//! Input: the [handler chain](super::front), with every rejected token.
+//! Output: the delay of the response. A valid token is never delayed, whatever else its address sends.
 //!
+//! Invariants:
 //! - `slowdown.N1`: at most [`ADDRESSES`] are remembered, each for [`FORGET_AFTER`] since its last wrong token.
-//! - `slowdown.N2`: at most [`WAITING`] refusals wait at once; more than that are answered without a delay.
+//! - `slowdown.N2`: at most [`WAITING`] responses are delayed at a time; further ones are sent at once.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -15,20 +16,20 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-/// How many wrong tokens of an address are answered at once. A client with an expired token is not an attack.
+/// The number of wrong tokens per address that are not delayed. A client with an expired token is not an attack.
 pub const FREE_REFUSALS: u32 = 10;
-/// How long the first refusal after them waits; each further one waits twice as long.
+/// The first delay; it doubles with each further wrong token.
 pub const FIRST_DELAY: Duration = Duration::from_millis(100);
-/// How long a refusal waits at most.
+/// The maximum delay.
 pub const LONGEST_DELAY: Duration = Duration::from_secs(5);
-/// How long an address is remembered after its last wrong token.
+/// The time for which an address is remembered after its last wrong token.
 pub const FORGET_AFTER: Duration = Duration::from_secs(60);
-/// How many addresses are remembered. One more replaces the one that has been quiet for longest.
+/// The maximum number of remembered addresses. A further one replaces the least recent.
 pub const ADDRESSES: usize = 4096;
-/// How many refusals wait at once.
+/// The maximum number of delayed responses.
 pub const WAITING: usize = 1024;
 
-/// Remembers which addresses have sent wrong tokens.
+/// Remembers the addresses that have sent wrong tokens.
 #[derive(Debug, Clone)]
 pub(crate) struct Slowdown {
     refused: Arc<Mutex<HashMap<IpAddr, Refused>>>,
@@ -48,7 +49,7 @@ impl Default for Slowdown {
 }
 
 impl Slowdown {
-    /// Waits before a wrong token of this address is refused. Dropping the future ends the wait.
+    /// Waits before a wrong token from this address is rejected. Dropping the future ends the wait.
     pub(crate) async fn wait(&self, address: IpAddr) {
         let delay = self.refuse(address, Instant::now());
         if delay.is_zero() {
@@ -59,7 +60,7 @@ impl Slowdown {
         }
     }
 
-    /// Takes note of a wrong token, and returns how long its refusal waits.
+    /// Records a wrong token, and returns the delay of its response.
     fn refuse(&self, address: IpAddr, now: Instant) -> Duration {
         let address = network(address);
         let mut refused = self.refused.lock();
@@ -69,7 +70,7 @@ impl Slowdown {
             if refused.len() >= ADDRESSES
                 && let Some(quietest) = refused.iter().min_by_key(|(_, entry)| entry.last).map(|(at, _)| *at)
             {
-                refused.remove(&quietest); // N1
+                refused.remove(&quietest); // slowdown.N1
             }
         }
         let entry = refused.entry(address).or_insert(Refused { times: 0, last: now });
@@ -80,7 +81,7 @@ impl Slowdown {
         entry.last = now;
         if entry.times == FREE_REFUSALS + 1 {
             tracing::warn!(
-                "{address} has sent {} wrong tokens: their refusals wait up to {LONGEST_DELAY:?} from now on",
+                "{address} has sent {} wrong tokens; delaying responses to further ones by up to {LONGEST_DELAY:?}",
                 entry.times
             );
         }
@@ -93,7 +94,7 @@ impl Slowdown {
     }
 }
 
-/// What counts as one address: with IPv6 a client has a whole network of 64 bits.
+/// Returns the unit that counts as one address: for IPv6 the /64 network.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
@@ -137,7 +138,7 @@ mod tests {
             slowdown.refuse(address(number), begun + Duration::from_millis(number.into()));
         }
         let refused = slowdown.refused.lock();
-        assert_eq!(refused.len(), ADDRESSES, "N1");
+        assert_eq!(refused.len(), ADDRESSES, "slowdown.N1");
         assert!(refused.contains_key(&address(9_999)) && !refused.contains_key(&address(0)));
     }
 
@@ -149,6 +150,6 @@ mod tests {
         for _ in 0..20 {
             slowdown.wait(address(1)).await;
         }
-        assert_eq!(begun.elapsed(), Duration::ZERO, "N2");
+        assert_eq!(begun.elapsed(), Duration::ZERO, "slowdown.N2");
     }
 }

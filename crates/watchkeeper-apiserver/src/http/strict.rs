@@ -1,14 +1,13 @@
-//! Strict decoding: which fields of a document its kind does not have, which are there twice, and which
-//! have a value of another type.
+//! Strict decoding: finds unknown and duplicate fields, and values of the wrong type.
 //!
-//! From: a document as it was written, and the message of its kind.
-//! To:   [`FieldValidation`](crate::http::FieldValidation), which makes warnings or a refusal of it.
+//! Input: a parsed document, and the message of its kind.
+//! Output: [`FieldValidation`](crate::http::FieldValidation), which turns findings into warnings or an error.
 //!
-//! - D1: findings stand in the order of the text and are told once each; after
-//!   [`STRICT_FINDINGS`] nobody counts.
-//! - D2: nothing is looked at within a field that is unknown, nor within one that holds any JSON.
+//! Invariants:
+//! - `strict.D1`: findings are in document order and distinct; at most [`STRICT_FINDINGS`] are reported.
+//! - `strict.D2`: nothing is checked inside an unknown field, or inside one that holds arbitrary JSON.
 //!
-//! Kinds without a message, the custom ones, are free in their fields here: only repetitions are found.
+//! Custom kinds have no message: only duplicate fields are found here.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -25,34 +24,34 @@ use super::go_text::beginning;
 use watchkeeper_core::Quoted;
 use watchkeeper_wire::document::Document;
 
-/// How many findings are told of one document.
+/// Maximum number of findings per document.
 pub const STRICT_FINDINGS: usize = 100;
 
-/// How many bytes of the path to a field a finding tells, so that a long name in a body does not become a
-/// hundred long names in an answer.
+/// Maximum length of the field path in a finding, in bytes, so that a long name in a body is not repeated a hundred
+/// times in a response.
 pub const FINDING_PATH_BYTES: usize = 1 << 10;
 
-/// Something in a document that strict decoding does not take.
+/// A violation of strict decoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Finding {
-    /// The kind has no such field.
+    /// An unknown field.
     Unknown {
         /// `spec.containers[0].bogus`.
         path: String,
     },
-    /// The field is there twice; the last one counts.
+    /// A duplicate field; the last one counts.
     Duplicate {
         /// `spec.containers[0].image`.
         path: String,
     },
-    /// Keys that are in a YAML mapping twice, each with its line.
+    /// Duplicate keys of a YAML mapping, with their lines.
     Repeated(Vec<(usize, String)>),
-    /// One of the above in an operation of a JSON patch, and not in an object.
+    /// A finding in an operation of a JSON patch.
     InJsonPatch(Box<Finding>),
 }
 
-/// As it stands in the refusal of a request.
+/// Formats the finding for an error message.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -70,7 +69,7 @@ impl fmt::Display for Finding {
 }
 
 impl Finding {
-    /// As it stands in warnings.
+    /// Returns the finding as warnings.
     pub fn warnings(&self) -> Vec<String> {
         match self {
             Self::Repeated(keys) => {
@@ -84,10 +83,10 @@ impl Finding {
     }
 }
 
-/// Walks a document by the message of its kind.
+/// Checks a document against the message of its kind.
 ///
 /// # Errors
-/// The text of Go's error where a value has another type than its field, which is never only a warning.
+/// Returns the text of Go's error if a value has the wrong type, which is never only a warning.
 pub(crate) fn inspect(
     document: &Document,
     message: Option<&'static Message>,
@@ -104,7 +103,7 @@ pub(crate) fn inspect(
     }
 }
 
-/// What is odd about the operations of a JSON patch: `found` are their repetitions.
+/// Returns the findings in the operations of a JSON patch; `found` are the duplicate fields.
 pub(crate) fn inspect_json_patch(operations: &[Document], found: &[Finding]) -> Vec<Finding> {
     const FIELDS: [&str; 4] = ["op", "path", "from", "value"];
     let mut odd = Vec::new();
@@ -113,7 +112,7 @@ pub(crate) fn inspect_json_patch(operations: &[Document], found: &[Finding]) -> 
             let field = path.strip_prefix(&format!("[{position}]."));
             field.is_some_and(|field| FIELDS.contains(&field))
         };
-        // D2: a value holds any JSON, and nobody is strict within it.
+        // strict.D2: a value holds arbitrary JSON.
         odd.extend(found.iter().filter(|it| matches!(it, Finding::Duplicate { path } if own(path))).cloned());
         let Document::Object(fields) = operation else { continue };
         let unknown = fields.iter().filter(|(name, _)| !FIELDS.contains(&name.as_str()));
@@ -126,14 +125,14 @@ pub(crate) fn inspect_json_patch(operations: &[Document], found: &[Finding]) -> 
     odd.into_iter().map(|finding| Finding::InJsonPatch(Box::new(finding))).collect()
 }
 
-/// What a name in an object of a message is.
+/// A known field name.
 pub(crate) enum Known<'s> {
-    /// `kind` or `apiVersion`, of a message that is a kind.
+    /// `kind` or `apiVersion` of a message that is a kind.
     Type,
     Field(&'s Field),
 }
 
-/// What a name in an object of this message is; `None` for nothing.
+/// Looks up a field name in a message.
 pub(crate) fn known<'s>(schema: &'s Schema, message: &'s Message, name: &str) -> Option<Known<'s>> {
     match find(schema, message, name) {
         Some((field, _)) => Some(Known::Field(field)),
@@ -141,7 +140,7 @@ pub(crate) fn known<'s>(schema: &'s Schema, message: &'s Message, name: &str) ->
     }
 }
 
-/// What a value is decoded into.
+/// The type that a value is decoded into.
 #[derive(Clone, Copy)]
 enum Place {
     Anything,
@@ -156,9 +155,9 @@ struct Inspector {
     path: String,
     findings: Vec<Finding>,
     seen: HashSet<String>,
-    /// The first value of a wrong type.
+    /// The error for the first value of a wrong type.
     mismatch: Option<String>,
-    /// Go's name of the struct that is being decoded, and the fields that lead there.
+    /// The Go struct being decoded, and the fields that lead to it.
     context: Vec<(&'static str, String)>,
 }
 
@@ -176,7 +175,7 @@ impl Default for Inspector {
 }
 
 impl Inspector {
-    /// An error ends the walk; a mismatch that is only noted lets it go on, as in Go.
+    /// Checks a value. An error ends the walk; a recorded mismatch does not, as in Go.
     fn value(&mut self, node: &Document, place: Place) -> Result<(), String> {
         match (node, place) {
             (Document::Null, _) => Ok(()),
@@ -212,7 +211,7 @@ impl Inspector {
                 if let Err(error) = STANDARD.decode(text.replace(['\r', '\n'], "")) {
                     let at = match error {
                         DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => at,
-                        _ => text.len() - text.len() % 4, // Go names the group of four that is not whole
+                        _ => text.len() - text.len() % 4, // Go reports the offset of the incomplete group of four
                     };
                     self.mismatch.get_or_insert_with(|| format!("illegal base64 data at input byte {at}"));
                 }
@@ -229,7 +228,7 @@ impl Inspector {
                 Err(self.mismatch_text(&format!("number {number}"), "int32"))
             }
             (Form::IntOrString, node) => Err(self.mismatch_text(node.go_name(), "int32")),
-            // D2: these read themselves, and nobody is strict within them.
+            // strict.D2: these types have their own decoders, which are not strict.
             (
                 Form::RawExtension
                 | Form::FieldsV1
@@ -252,9 +251,10 @@ impl Inspector {
             Form::MicroTime => (Timestamp::parse_micro(text).is_ok(), "2006-01-02T15:04:05.000000Z07:00"),
             _ => (text.parse::<Timestamp>().is_ok(), "2006-01-02T15:04:05Z07:00"),
         };
-        match read {
-            true => Ok(()),
-            false => Err(format!("parsing time {} as {layout:?}: {}", Quoted(text), time_fault(text))),
+        if read {
+            Ok(())
+        } else {
+            Err(format!("parsing time {} as {layout:?}: {}", Quoted(text), time_fault(text)))
         }
     }
 
@@ -326,7 +326,7 @@ impl Inspector {
         outcome
     }
 
-    /// Goes on to a field, in place: a long path is not copied for each of its fields.
+    /// Appends a field to the path in place: a long path is not copied for each of its fields.
     fn step(&mut self, name: &str) {
         if !self.path.is_empty() {
             self.path.push('.');
@@ -334,7 +334,7 @@ impl Inspector {
         self.path.push_str(name);
     }
 
-    /// The path to a field, as far as a finding tells it.
+    /// Returns the path to a field, truncated to [`FINDING_PATH_BYTES`].
     fn path_to(&self, name: &str) -> String {
         let begin = beginning(&self.path, FINDING_PATH_BYTES);
         let mut path = begin.to_owned();
@@ -353,7 +353,7 @@ impl Inspector {
         }
     }
 
-    /// D1.
+    /// Records a finding (`strict.D1`).
     fn found(&mut self, name: &str, finding: impl FnOnce(String) -> Finding) {
         if self.findings.len() >= STRICT_FINDINGS {
             return;
@@ -387,7 +387,7 @@ impl Inspector {
         }
     }
 
-    /// Go's name of a type, as far as the tables know it: named texts and numbers are plain here.
+    /// Returns Go's name of a type, as far as it is known: named strings and numbers appear as their base types.
     fn go_type(&self, place: Place) -> String {
         match place {
             Place::Anything => "interface {}".to_owned(),
@@ -423,14 +423,13 @@ impl Inspector {
     }
 }
 
-/// Where a text stops being a time, as Go says it.
+/// Describes where a text stops being a time, in Go's words.
 fn time_fault(text: &str) -> String {
     let mut rest = text;
     for part in ["2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05"] {
         let is_number = part.as_bytes()[0].is_ascii_digit();
-        let fits = |found: &str| match is_number {
-            true => found.bytes().all(|byte| byte.is_ascii_digit()),
-            false => found == part,
+        let fits = |found: &str| {
+            if is_number { found.bytes().all(|byte| byte.is_ascii_digit()) } else { found == part }
         };
         match rest.split_at_checked(part.len()) {
             Some((found, after)) if fits(found) => rest = after,
@@ -451,7 +450,7 @@ fn last_segment(name: &'static str) -> &'static str {
     name.rsplit('.').next().unwrap_or_default()
 }
 
-/// The field that JSON sees under a name, and Go's names of the inlined structs on the way to it.
+/// Returns the field with a JSON name, and Go's names of the inlined structs that lead to it.
 fn find<'s>(schema: &'s Schema, message: &'s Message, name: &str) -> Option<(&'s Field, Vec<&'static str>)> {
     if let Some(field) = message.field(name) {
         return Some((field, Vec::new()));
@@ -468,7 +467,7 @@ fn find<'s>(schema: &'s Schema, message: &'s Message, name: &str) -> Option<(&'s
     })
 }
 
-/// Whether a name is one of the two that every kind has and no message of a kind lists.
+/// Returns whether a name is `kind` or `apiVersion`, which every kind has but no message lists.
 fn is_type_field(message: &Message, name: &str) -> bool {
     static KINDS: LazyLock<HashSet<&'static str>> =
         LazyLock::new(|| schema::builtin().kinds().map(|(_, message)| message.name()).collect());
@@ -491,7 +490,7 @@ mod tests {
     const CONFIG_MAP: (&str, &str, &str) = ("", "v1", "ConfigMap");
 
     #[test]
-    fn custom_kinds_only_have_repetitions() {
+    fn custom_kinds_are_checked_only_for_duplicates() {
         let found =
             inspected(("example.com", "v1", "Widget"), r#"{"spec":{"a":1,"b":[{"c":1,"c":2}],"a":3}}"#);
         assert_eq!(found.unwrap(), [r#"duplicate field "spec.b[0].c""#, r#"duplicate field "spec.a""#]);
@@ -507,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_another_type_are_refused_in_gos_words() {
+    fn values_of_the_wrong_type_are_refused_in_gos_words() {
         let mismatch = |kind, text| inspected(kind, text).unwrap_err();
         for (kind, text, error) in [
             (
@@ -563,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_path_is_told_in_part_and_costs_little() {
+    fn a_long_path_is_truncated_and_costs_little() {
         let fields = ["\"a\":1"; 10_000].join(",");
         let text = format!("{{\"{}\":{{{fields}}}}}", "x".repeat(1 << 20));
         let found = inspected(("example.com", "v1", "Widget"), &text).unwrap();

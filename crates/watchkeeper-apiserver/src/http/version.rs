@@ -1,4 +1,4 @@
-//! Version: what `/version` says, and kubectl compares with its own.
+//! The version reported by `/version`, which kubectl compares with its own.
 
 use http::Method;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use watchkeeper_core::{Status, StatusReason};
 use super::negotiate::generic;
 use super::respond;
 
-/// What a server says it is. Clients read `gitVersion`, which has to be a semantic version.
+/// The version of a server. Clients read `gitVersion`, which must be a semantic version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionInfo {
@@ -15,31 +15,31 @@ pub struct VersionInfo {
     pub major: String,
     /// `37`.
     pub minor: String,
-    /// The version that it behaves like.
+    /// The emulated version.
     pub emulation_major: String,
-    /// The version that it behaves like.
+    /// The emulated version.
     pub emulation_minor: String,
-    /// The oldest version that it can be rolled back to.
+    /// The oldest version that can be rolled back to.
     pub min_compatibility_major: String,
-    /// The oldest version that it can be rolled back to.
+    /// The oldest version that can be rolled back to.
     pub min_compatibility_minor: String,
     /// `v1.37.1`.
     pub git_version: String,
-    /// Of the sources it was built from.
+    /// The commit it was built from.
     pub git_commit: String,
     /// `clean` or `dirty`.
     pub git_tree_state: String,
-    /// `1970-01-01T00:00:00Z` where nobody knows.
+    /// The build date; `1970-01-01T00:00:00Z` if unknown.
     pub build_date: String,
-    /// What Go it was built with: none.
+    /// Empty: not built with Go.
     pub go_version: String,
-    /// What it was compiled with.
+    /// The compiler.
     pub compiler: String,
     /// `linux/amd64`.
     pub platform: String,
 }
 
-/// The version of Kubernetes that the tables are generated from, as ours: `v1.37.1+watchkeeper`.
+/// The Kubernetes version that the tables are generated from: `v1.37.1+watchkeeper`.
 impl Default for VersionInfo {
     fn default() -> Self {
         Self::new(1, 37, 1)
@@ -47,7 +47,7 @@ impl Default for VersionInfo {
 }
 
 impl VersionInfo {
-    /// A server that behaves like this version of Kubernetes.
+    /// Creates the version of a server that behaves like this version of Kubernetes.
     pub fn new(major: u32, minor: u32, patch: u32) -> Self {
         let architecture = match std::env::consts::ARCH {
             "x86_64" => "amd64",
@@ -71,7 +71,7 @@ impl VersionInfo {
         }
     }
 
-    /// Whether a request for it can be answered: it is JSON, and can only be read.
+    /// Checks a request for `/version`, which is JSON and read-only.
     pub(crate) fn check(method: &Method, accept: &str) -> Result<(), Status> {
         if method != Method::GET {
             return Err(respond::method_not_allowed());

@@ -1,4 +1,4 @@
-//! Answer: what a kubelet says to a plain request, as it comes.
+//! Responses of kubelets to plain requests, streamed.
 
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
@@ -17,28 +17,28 @@ use hyper_util::rt::TokioIo;
 use super::dial::Kubelets;
 use super::location::Location;
 
-/// Why a kubelet has not answered.
+/// The reason that a kubelet did not respond.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum KubeletError {
-    /// There is no connection.
+    /// No connection could be established.
     Dial(String),
-    /// There was one.
+    /// The connection was lost.
     Lost(String),
 }
 
 impl KubeletError {
-    /// With what is below it, which is where hyper has the reason.
+    /// Joins the error with its sources, which is where hyper puts the reason.
     pub(super) fn lost(error: &dyn std::error::Error) -> Self {
         let all = std::iter::successors(Some(error), |error| error.source());
         Self::Lost(all.map(ToString::to_string).collect::<Vec<_>>().join(": "))
     }
 }
 
-/// A connection that is driven by whoever waits for something of it (N1).
+/// A connection driven by the request that uses it (`kubelet.N1`).
 pub(super) type Connection = BoxFuture<'static, hyper::Result<()>>;
 
 impl Kubelets {
-    /// Asks a kubelet for something that it answers with a body.
+    /// Sends a GET request to a kubelet.
     pub(crate) async fn get(&self, location: &Location) -> Result<Response<Pieces>, KubeletError> {
         let mut headers = HeaderMap::new();
         if let Ok(host) = location.place.authority().parse() {
@@ -48,8 +48,8 @@ impl Kubelets {
         Ok(response.map(|body| Pieces::new(connection, body)))
     }
 
-    /// Sends a request, and waits for the head of the answer. There is no connection if it has ended since, or
-    /// speaks something else.
+    /// Sends a request, and waits for the head of the response. Returns no connection if it has ended or switched
+    /// protocols.
     pub(super) async fn send(
         &self,
         location: &Location,
@@ -75,7 +75,7 @@ impl Kubelets {
     }
 }
 
-/// The body of an answer, piece by piece.
+/// The body of a response, as a stream of pieces.
 pub(crate) struct Pieces {
     connection: Option<Connection>,
     body: Incoming,
@@ -86,7 +86,7 @@ impl Pieces {
         Self { connection, body }
     }
 
-    /// The beginning of the body, no longer than this.
+    /// Returns the beginning of the body, at most `bytes` long.
     pub(crate) async fn beginning(mut self, bytes: usize) -> Result<Vec<u8>, String> {
         let mut read = Vec::new();
         while let Some(piece) = std::future::poll_fn(|context| Pin::new(&mut self).poll_next(context)).await {
@@ -108,7 +108,7 @@ impl Stream for Pieces {
             if let Some(connection) = &mut self.connection
                 && connection.as_mut().poll(context).is_ready()
             {
-                self.connection = None; // what was lost, the body says
+                self.connection = None; // the body reports the error
             }
             match ready!(Pin::new(&mut self.body).poll_frame(context)) {
                 None => return Poll::Ready(None),
@@ -123,7 +123,7 @@ impl Stream for Pieces {
     }
 }
 
-/// Whether a code is one that Go takes for an answer and not for a failure.
+/// Returns whether Go treats a code as a success.
 pub(crate) fn is_answer(code: StatusCode) -> bool {
     (200..=206).contains(&code.as_u16())
 }

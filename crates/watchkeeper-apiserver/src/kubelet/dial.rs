@@ -1,4 +1,4 @@
-//! Dial: connections to kubelets.
+//! Connections to kubelets.
 
 use std::io;
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use tokio_rustls::client::TlsStream;
 use super::Place;
 use crate::http::{CertificateError, Identity};
 
-/// How long a kubelet may take to accept a connection, and as long again for TLS.
+/// The timeout of connecting to a kubelet, and again of the TLS handshake.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The way to kubelets. Clones share it.
+/// A client for kubelets. Clones share its configuration.
 #[derive(Clone)]
 pub(crate) struct Kubelets {
     tls: TlsConnector,
 }
 
 impl Kubelets {
-    /// Says who asks, where that is known.
+    /// Creates a client with an optional client certificate.
     pub(crate) fn new(identity: Option<&Identity>) -> Result<Self, CertificateError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider.clone())
@@ -45,14 +45,14 @@ impl Kubelets {
         Ok(Self { tls: Arc::new(config).into() })
     }
 
-    /// A connection. The error is in Go's words as far as they are known.
+    /// Opens a connection. Errors are in Go's words as far as possible.
     pub(super) async fn dial(&self, place: &Place) -> Result<TlsStream<TcpStream>, String> {
         let Place { host, port } = place;
         let connected = timeout(DIAL_TIMEOUT, TcpStream::connect((host.as_str(), *port))).await;
         let stream = connected
             .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
             .map_err(|error| undialed(place, &error))?;
-        let _ = stream.set_nodelay(true); // it is slower without, and not wrong
+        let _ = stream.set_nodelay(true); // only affects latency
         let name = ServerName::try_from(host.clone()).map_err(|error| error.to_string())?;
         match timeout(DIAL_TIMEOUT, self.tls.connect(name, stream)).await {
             Ok(Ok(stream)) => Ok(stream),
@@ -62,7 +62,7 @@ impl Kubelets {
     }
 }
 
-/// Why nobody was reached, as Go says it.
+/// Describes a failed connection in Go's words.
 fn undialed(place: &Place, error: &io::Error) -> String {
     let why = match error.kind() {
         io::ErrorKind::ConnectionRefused => "connect: connection refused",
@@ -77,7 +77,7 @@ fn undialed(place: &Place, error: &io::Error) -> String {
     format!("dial tcp {}: {why}", place.authority())
 }
 
-/// Believes any certificate; signatures must still be right.
+/// Accepts any certificate, but verifies signatures.
 #[derive(Debug)]
 struct Trusting(Arc<CryptoProvider>);
 

@@ -1,14 +1,14 @@
-//! Location: where the kubelet of a node listens, and what it is asked for.
+//! Kubelet addresses and request locations.
 
 use serde_json::Value;
 
-/// The kinds of addresses, the preferred first.
+/// Address types, the preferred one first.
 const PREFERRED: [&str; 5] = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
 
-/// The port of kubelets that do not say theirs.
+/// The default port of kubelets.
 const KUBELET_PORT: u16 = 10250;
 
-/// Where a kubelet listens.
+/// The address of a kubelet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) host: String,
@@ -16,7 +16,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Where the kubelet of a node listens. The error is what the real server says.
+    /// Returns the address of the kubelet of a node. Errors are in kube-apiserver's words.
     pub(crate) fn of_node(node: &Value) -> Result<Self, String> {
         let addresses = node["status"]["addresses"].as_array().map_or(&[] as &[Value], Vec::as_slice);
         let text = |address: &Value, field: &str| address[field].as_str().unwrap_or_default().to_owned();
@@ -35,16 +35,17 @@ impl Place {
         Ok(Self { host: text(address, "address"), port: u16::try_from(port).unwrap_or(KUBELET_PORT) })
     }
 
-    /// `127.0.0.1:10250`, `[::1]:10250`.
+    /// Returns `127.0.0.1:10250` or `[::1]:10250`.
     pub(crate) fn authority(&self) -> String {
-        match self.host.contains(':') {
-            true => format!("[{}]:{}", self.host, self.port),
-            false => format!("{}:{}", self.host, self.port),
+        if self.host.contains(':') {
+            format!("[{}]:{}", self.host, self.port)
+        } else {
+            format!("{}:{}", self.host, self.port)
         }
     }
 }
 
-/// What a kubelet is asked for.
+/// The location of a request to a kubelet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Location {
     pub(crate) place: Place,
@@ -53,7 +54,7 @@ pub(crate) struct Location {
 }
 
 impl Location {
-    /// Parameters stand in the order of their names, as Go writes them; those of one name in their own.
+    /// Creates a location. Parameters are sorted by name, as in Go, keeping the order of repeated ones.
     pub(crate) fn new(place: Place, path: &str, mut query: Vec<(&str, String)>) -> Self {
         query.sort_by_key(|(name, _)| *name);
         let mut path = path.to_owned();
@@ -71,7 +72,7 @@ impl Location {
     }
 }
 
-/// Writes a value as Go's `QueryEscape` does.
+/// Appends a value, escaped like Go's `QueryEscape`.
 fn escape(into: &mut String, value: &str) {
     for byte in value.bytes() {
         match byte {
@@ -88,7 +89,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_kubelet_is_found_by_the_preferred_address() {
+    fn a_kubelet_is_reached_at_its_preferred_address() {
         let address = |kind: &str, address: &str| json!({"type": kind, "address": address});
         let of = |addresses: Value, port: Value| {
             let endpoints = json!({"kubeletEndpoint": {"Port": port}});
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_is_written_as_go_writes_it() {
+    fn queries_are_encoded_like_go() {
         let place = Place { host: "h".into(), port: 1 };
         let query =
             vec![("stdout", "1".to_owned()), ("command", "a b".into()), ("command", "\u{e4}&".into())];

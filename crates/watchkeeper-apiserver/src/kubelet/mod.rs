@@ -1,14 +1,15 @@
-//! Kubelets: whom a request goes to that only a pod's node can answer.
+//! Kubelet client: forwards requests that only the node of a pod can serve.
 //!
-//! From: [`api`](crate::api), which has found the pod, its container and its node.
-//! To:   the kubelet of that node, over TLS and HTTP/1.1, a connection a request.
+//! Input: [`api`](crate::api), which has found the pod, its container and its node.
+//! Output: the kubelet of that node, over TLS and HTTP/1.1, with one connection per request.
 //!
-//! - N1: nothing runs besides the request: whoever drops an answer, or what became of a connection, closes
-//!   the connection to the kubelet.
-//! - N2: what a kubelet answers to an upgrade goes to the client as it is; the bytes after it are nobody's
-//!   business, so that a client and a kubelet may agree on whatever they like.
+//! Invariants:
+//! - `kubelet.N1`: nothing runs outside the request: dropping a response or a switched connection closes the
+//!   connection to the kubelet.
+//! - `kubelet.N2`: the kubelet's response to an upgrade is passed to the client unchanged, and the bytes after it are
+//!   relayed without interpretation, so that client and kubelet can agree on any protocol.
 //!
-//! As a real server by default, this one does not ask who vouches for a kubelet, and says who it is itself.
+//! Like kube-apiserver by default, the client does not verify the kubelet's certificate, and presents its own.
 
 mod answer;
 mod dial;

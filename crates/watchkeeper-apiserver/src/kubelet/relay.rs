@@ -1,4 +1,4 @@
-//! Relay: a client and a kubelet that speak something else than HTTP with each other.
+//! Relay: passes bytes between a client and a kubelet after a protocol upgrade.
 
 use std::time::Duration;
 
@@ -13,25 +13,25 @@ use super::answer::{KubeletError, Pieces};
 use super::dial::Kubelets;
 use super::location::Location;
 
-/// How long the last bytes may take to go out.
+/// The timeout of shutting down both sides.
 const GOODBYE: Duration = Duration::from_secs(5);
 
-/// What a kubelet has made of an upgrade.
+/// The outcome of an upgrade request to a kubelet.
 pub(crate) enum Switched {
-    /// It speaks something else now.
+    /// The protocol was switched.
     To(HeaderMap, Upgraded),
-    /// It has answered.
+    /// The kubelet responded without switching.
     Answered(Response<Pieces>),
 }
 
-/// Whether a request asks for another protocol.
+/// Returns whether a request asks for a protocol upgrade.
 pub(crate) fn is_upgrade(headers: &HeaderMap) -> bool {
     let asks = |value: &HeaderValue| value.to_str().is_ok_and(|text| text.to_lowercase().contains("upgrade"));
     headers.get_all(CONNECTION).iter().any(asks)
 }
 
 impl Kubelets {
-    /// Asks a kubelet for another protocol, with all that the client has said of it.
+    /// Requests a protocol upgrade from a kubelet, with the client's headers.
     pub(crate) async fn upgrade(
         &self,
         location: &Location,
@@ -56,7 +56,7 @@ impl Kubelets {
     }
 }
 
-/// Carries bytes to and fro until one side has no more, as the real server does.
+/// Relays bytes in both directions until one side ends, like kube-apiserver.
 pub(crate) async fn relay(client: OnUpgrade, kubelet: Upgraded) {
     let Ok(client) = client.await else { return };
     let (mut from_client, mut to_client) = split(TokioIo::new(client));
@@ -66,5 +66,5 @@ pub(crate) async fn relay(client: OnUpgrade, kubelet: Upgraded) {
         _ = copy(&mut from_kubelet, &mut to_client) => {}
     }
     let goodbye = futures_util::future::join(to_client.shutdown(), to_kubelet.shutdown());
-    let _ = timeout(GOODBYE, goodbye).await; // who does not hear it is gone already
+    let _ = timeout(GOODBYE, goodbye).await; // the peer may be gone already
 }

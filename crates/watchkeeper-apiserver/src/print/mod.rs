@@ -1,7 +1,7 @@
-//! Print: the tables that `kubectl get` shows, made by the server.
+//! Server-side printing: the tables that `kubectl get` shows.
 //!
-//! From: objects as JSON, and their cells as [`watchkeeper_print`] has them.
-//! To:   clients that accept a `meta.k8s.io` Table: of a list, of one object, of a watch event.
+//! Input: objects as JSON, and their cells from [`watchkeeper_print`].
+//! Output: clients that accept a `meta.k8s.io` Table of a list, of an object, or of a watch event.
 
 mod options;
 mod table;
@@ -18,7 +18,7 @@ pub use table::{ListMeta, Row, Table};
 
 use table::{PartialObjectMetadata, RowCondition, RowObject, WithType};
 
-/// What a resource is printed as: its own columns, or name and time of creation.
+/// Returns the columns of a resource; the default ones are name and creation time.
 pub fn columns(resource: &Resource) -> &Columns {
     match &resource.custom {
         Some(custom) => custom.columns(),
@@ -26,12 +26,12 @@ pub fn columns(resource: &Resource) -> &Columns {
     }
 }
 
-/// What a subresource is printed as: a scale has columns of its own, others are their object again.
+/// Returns the columns of a subresource: a scale has its own, others use those of their object.
 fn columns_below<'a>(resource: &'a Resource, sub: &Subresource) -> &'a Columns {
     subresource_columns(&sub.name).unwrap_or_else(|| columns(resource))
 }
 
-/// How objects are printed: which columns, at what time, with how much of the object.
+/// Prints objects with given columns, at a given time, with a given part of the object.
 #[derive(Debug, Clone, Copy)]
 pub struct Printer<'a> {
     columns: &'a Columns,
@@ -68,7 +68,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Prints what hangs below an object, instead of the object.
+    /// Prints a subresource instead of the object.
     #[must_use]
     pub fn subresource(self, resource: &'a Resource, sub: &'a Subresource) -> Self {
         let (group, version) = match &sub.group_version {
@@ -78,42 +78,42 @@ impl<'a> Printer<'a> {
         Self { columns: columns_below(resource, sub), kind: (group, version, &sub.kind), ..self }
     }
 
-    /// How much of its object a row carries.
+    /// Sets the part of the object that a row carries.
     #[must_use]
     pub fn include(self, include: IncludeObject) -> Self {
         Self { include, ..self }
     }
 
-    /// Which version the table is of.
+    /// Sets the version of the table.
     #[must_use]
     pub fn version(self, version: TableVersion) -> Self {
         Self { version, ..self }
     }
 
-    /// Without column definitions: for the second event of a watch and those after it.
+    /// Omits the column definitions: for all but the first event of a watch.
     #[must_use]
     pub fn without_headers(self) -> Self {
         Self { headers: false, ..self }
     }
 
-    /// The table of a list.
+    /// Returns the table of a list.
     pub fn list(self, items: &'a [Value], metadata: ListMeta) -> Table<'a> {
         let rows = items.iter().zip(self.columns.rows(items, self.times()));
         self.table(rows.map(|(item, cells)| self.row(item, cells)).collect(), metadata)
     }
 
-    /// The table of a list whose rows are written by themselves: see [`list_row`](Self::list_row).
+    /// Returns the table of a list without its rows, which are written separately: see [`list_row`](Self::list_row).
     pub fn list_of_rows(self, metadata: ListMeta) -> Table<'a> {
         Table { rows: Some(Vec::new()), ..self.table(Vec::new(), metadata) }
     }
 
-    /// One row of the table of a list, for a caller that does not hold all objects at once. `default_class` is the
-    /// default storage class of the list.
+    /// Returns one row of the table of a list, for a caller that does not hold all objects at once. `default_class`
+    /// is the default storage class of the list.
     pub fn list_row(self, item: &'a Value, default_class: Option<&str>) -> Row<'a> {
         self.row(item, self.columns.row_among(item, self.times(), default_class))
     }
 
-    /// The table of one object: of a GET, or of a watch event. A bookmark is an object, too.
+    /// Returns the table of one object, which can also be a bookmark.
     pub fn object(self, object: &'a Value) -> Table<'a> {
         let version = object["metadata"]["resourceVersion"].as_str().unwrap_or_default();
         let metadata = ListMeta { resource_version: version.to_owned(), ..ListMeta::default() };
@@ -159,7 +159,7 @@ impl<'a> Printer<'a> {
         WithType { kind, api_version, rest: rest.collect() }
     }
 
-    /// Only pods say in their row that they are done.
+    /// Returns the `Completed` condition, which only pods have.
     fn completed(self, object: &Value) -> Option<[RowCondition; 1]> {
         if self.kind != ("", "v1", "Pod") {
             return None;
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_carries_what_was_asked_for() {
+    fn a_row_carries_the_requested_part_of_its_object() {
         let pod = json!({"metadata": {"name": "a", "resourceVersion": "7"}, "spec": {}});
         let object = |include| {
             let table = read(&Printer::new(pods(), now()).include(include).object(&pod));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_keeps_its_place_and_a_watch_says_its_columns_once() {
+    fn a_table_keeps_list_metadata_and_a_watch_sends_columns_once() {
         let metadata = ListMeta {
             resource_version: "9".to_owned(),
             continue_token: "next".to_owned(),
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_is_done_says_so() {
+    fn a_completed_pod_has_a_condition() {
         let pod = json!({"status": {"phase": "Failed"}});
         let table = read(&Printer::new(pods(), now()).object(&pod));
         assert_eq!(
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_columns_of_its_own_shows_when_it_was_created() {
+    fn a_resource_without_columns_shows_its_creation_time() {
         let widgets = Resource::new("example.com", "v1", "widgets");
         let widget = json!({"metadata": {"name": "w", "creationTimestamp": "2026-11-15T09:00:00Z"}});
         let table = read(&Printer::new(&widgets, now()).object(&widget));

@@ -1,22 +1,22 @@
-//! Options: what a client may say about the table that it wants.
+//! Table options of a client.
 
 use std::str::FromStr;
 
 use watchkeeper_core::Quoted;
 
-/// How much of its object a row carries: `includeObject` in the query.
+/// The part of the object that a row carries: `includeObject` in the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum IncludeObject {
     /// Nothing.
     None,
-    /// Its metadata: what a client gets that does not say.
+    /// Its metadata, which is the default.
     #[default]
     Metadata,
-    /// All of it.
+    /// The whole object.
     Object,
 }
 
-/// Why `includeObject` is refused: a 400 of reason `BadRequest` with this message.
+/// An invalid `includeObject`: a 400 of reason `BadRequest` with this message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "Unable to convert to Table as requested: includeObject: Invalid value: {}: \
@@ -40,7 +40,7 @@ impl FromStr for IncludeObject {
     }
 }
 
-/// Which version of `meta.k8s.io` a client asked for; they differ in the name only.
+/// The requested version of `meta.k8s.io`; they differ only in name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum TableVersion {
     /// `meta.k8s.io/v1`.
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_known_words_say_how_much() {
+    fn include_object_accepts_only_known_values() {
         assert_eq!("".parse(), Ok(IncludeObject::Metadata));
         assert_eq!("None".parse(), Ok(IncludeObject::None));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Table: what is sent, in the order in which the real server writes its fields.
+//! Tables as sent, with fields in kube-apiserver's order.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,30 +7,30 @@ use serde::Serialize;
 use serde_json::Value;
 use watchkeeper_print::Column;
 
-/// A table, ready to be written.
+/// A table.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Table<'a> {
     pub(super) kind: &'static str,
     pub(super) api_version: &'static str,
     pub(super) metadata: ListMeta,
-    /// Null where the client has seen them: in a watch after its first event.
+    /// Null in a watch after its first event.
     pub(super) column_definitions: Option<&'a [Column]>,
-    /// Null where nothing is printed of a resource that has no columns of its own.
+    /// Null if there are no rows and the resource has no columns of its own.
     pub(super) rows: Option<Vec<Row<'a>>>,
 }
 
-/// What a table takes over from the list or object that it shows.
+/// The metadata of a table, taken from its list or object.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListMeta {
-    /// Of the list or the object.
+    /// The resource version of the list or object.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub resource_version: String,
-    /// Where the list goes on.
+    /// The token of the next page.
     #[serde(rename = "continue", skip_serializing_if = "String::is_empty")]
     pub continue_token: String,
-    /// How much is left after it, where that is known.
+    /// The number of remaining items, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remaining_item_count: Option<i64>,
 }
@@ -44,7 +44,7 @@ pub struct Row<'a> {
     pub(super) object: Option<RowObject<'a>>,
 }
 
-/// What a client may want to know of a row besides its cells: that its object is done.
+/// A condition of a row: its object is complete.
 #[derive(Debug, Serialize)]
 pub(super) struct RowCondition {
     #[serde(rename = "type")]

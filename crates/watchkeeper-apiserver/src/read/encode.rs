@@ -1,10 +1,11 @@
-//! Encoder: objects as a client likes them.
+//! Encoder: writes objects in the negotiated encoding.
 //!
-//! From: [`Reader`](super::Reader), and what a write came to.
-//! To:   a [`Response`], or the frames of a watch.
+//! Input: [`Reader`](super::Reader), and the results of writes.
+//! Output: a [`Response`], or the frames of a watch.
 //!
-//! - E1: JSON is spliced from stored bytes; nothing is parsed unless the client asked for a table, for
-//!   YAML, or for a view with other names.
+//! Invariants:
+//! - `encode.E1`: JSON is spliced from stored bytes; nothing is parsed unless the client requested a table or YAML,
+//!   or the view has other field names.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use watchkeeper_wire::{Kind, protobuf};
 use super::indent::indent;
 use super::{Messages, View};
 
-/// Writes the objects of one resource in one form.
+/// Encodes the objects of one resource in one encoding.
 #[derive(Debug, Clone)]
 pub struct Encoder {
     pub(super) resource: Arc<Resource>,
@@ -32,13 +33,13 @@ pub struct Encoder {
     pub(super) view: View,
     pub(super) accepted: Accepted,
     pub(super) include: IncludeObject,
-    /// What hangs below the object, if that is what is written: it has columns of its own.
+    /// The subresource, if it is written instead of the object and has its own columns.
     sub: Option<Subresource>,
     pub(super) messages: Option<Arc<Messages>>,
 }
 
 impl Encoder {
-    /// Writes objects of a resource as was agreed; `include` is for tables.
+    /// Creates an encoder for a resource and a negotiated encoding; `include` is for tables.
     pub fn new(
         registry: &Registry,
         resource: &Arc<Resource>,
@@ -56,24 +57,24 @@ impl Encoder {
         }
     }
 
-    /// Shares the messages of listed objects with others who list.
+    /// Shares the messages of listed objects with other lists.
     #[must_use]
     pub fn sharing(mut self, messages: &Arc<Messages>) -> Self {
         self.messages = Some(messages.clone());
         self
     }
 
-    /// Writes what hangs below an object, where that is of another kind.
+    /// Encodes a subresource instead of the object, if it is of another kind.
     #[must_use]
     pub fn below(mut self, sub: &Subresource) -> Self {
         self.sub = Some(sub.clone()).filter(|sub| sub.kind != self.resource.kind);
         self
     }
 
-    /// One stored object.
+    /// Encodes a stored object.
     ///
     /// # Errors
-    /// 406 where a list was asked for; 500 where what is stored cannot be written so.
+    /// Returns 406 if a list was requested; 500 if the stored object cannot be encoded.
     pub fn object(&self, code: StatusCode, stored: &Stored) -> Result<Response, Status> {
         if self.accepted.transform.is_none() && self.accepted.media != MediaType::Yaml {
             let body = self.bare(stored)?;
@@ -82,10 +83,10 @@ impl Encoder {
         self.value(code, self.view.value(stored)?, &self.kind)
     }
 
-    /// One object that is not stored, of `kind`, in the view of its resource.
+    /// Encodes an object of `kind` that is not stored, in the view of its resource.
     ///
     /// # Errors
-    /// As of [`object`](Self::object).
+    /// The same as those of [`object`](Self::object).
     pub fn value(&self, code: StatusCode, mut value: Value, kind: &Kind) -> Result<Response, Status> {
         match self.accepted.transform {
             None => {
@@ -111,21 +112,19 @@ impl Encoder {
         }
     }
 
-    /// An object with its type: JSON without an end of line, or protobuf in an envelope.
+    /// Returns an object with its type: JSON without a newline, or protobuf in an envelope.
     pub(super) fn bare(&self, stored: &Stored) -> Result<Bytes, Status> {
         let object = stored.object();
         let encoding = match self.accepted.media {
             MediaType::Protobuf => Encoding::Protobuf,
             _ => Encoding::Json,
         };
-        match self.view.is_verbatim() {
-            true => self.typed(&object.encoded, encoding),
-            false => {
-                let value = self.view.value(stored)?;
-                let body = serde_json::to_vec(&value).map_err(Status::internal_error)?;
-                self.typed(&Encoded::json(body), encoding)
-            }
+        if self.view.is_verbatim() {
+            return self.typed(&object.encoded, encoding);
         }
+        let value = self.view.value(stored)?;
+        let body = serde_json::to_vec(&value).map_err(Status::internal_error)?;
+        self.typed(&Encoded::json(body), encoding)
     }
 
     pub(super) fn typed(&self, encoded: &Encoded, encoding: Encoding) -> Result<Bytes, Status> {
@@ -144,33 +143,32 @@ impl Encoder {
         }
     }
 
-    /// An item of a list in its protobuf message.
+    /// Returns the protobuf message of a list item.
     pub(super) fn message(&self, stored: &Stored) -> Result<Vec<u8>, Status> {
         let encoded = &stored.object().encoded;
-        let message = match self.view.is_verbatim() {
-            true => transcode::to_protobuf(encoded, &self.kind),
-            false => {
-                let body = serde_json::to_vec(&self.view.value(stored)?).map_err(Status::internal_error)?;
-                transcode::to_protobuf(&Encoded::json(body), &self.kind)
-            }
+        let message = if self.view.is_verbatim() {
+            transcode::to_protobuf(encoded, &self.kind)
+        } else {
+            let body = serde_json::to_vec(&self.view.value(stored)?).map_err(Status::internal_error)?;
+            transcode::to_protobuf(&Encoded::json(body), &self.kind)
         };
         message.map_err(|error| Status::internal_error(&error))
     }
 
-    /// The metadata of an object, as an object of its own.
+    /// Returns the metadata of an object as a `PartialObjectMetadata`.
     pub(super) fn partial(&self, value: &Value, version: MetaVersion) -> Value {
         let metadata = self.metadata(value);
         json!({"kind": "PartialObjectMetadata", "apiVersion": version.api_version(), "metadata": metadata})
     }
 
-    /// The metadata of an object as a message.
+    /// Returns the metadata of an object as a protobuf message.
     pub(super) fn partial_bare(&self, value: &Value) -> Result<Vec<u8>, Status> {
         let body = json!({"metadata": self.metadata(value)}).to_string().into_bytes();
         let kind = Kind::new("meta.k8s.io", "v1", "PartialObjectMetadata");
         transcode::to_protobuf(&Encoded::json(body), &kind).map_err(|error| Status::internal_error(&error))
     }
 
-    /// The metadata of an object as a message in its envelope.
+    /// Returns the metadata of an object as a protobuf message in its envelope.
     pub(super) fn partial_message(&self, value: &Value, version: MetaVersion) -> Result<Vec<u8>, Status> {
         Ok(protobuf::wrap(version.api_version(), "PartialObjectMetadata", &self.partial_bare(value)?))
     }
@@ -183,7 +181,7 @@ impl Encoder {
         self.printer_at(version, Timestamp::now())
     }
 
-    /// Prints ages as of `now`.
+    /// Returns a printer with ages as of `now`.
     pub(super) fn printer_at(&self, version: MetaVersion, now: Timestamp) -> Printer<'_> {
         let version = match version {
             MetaVersion::V1 => TableVersion::V1,
@@ -196,7 +194,7 @@ impl Encoder {
         }
     }
 
-    /// 406: the shape does not fit the endpoint. The real server names a type of its own.
+    /// 406: the shape does not apply to the endpoint. kube-apiserver names an internal type of its own.
     pub(super) fn wrong_shape(&self, message: &str, suffix: &str) -> Status {
         let package = match self.resource.group.split('.').next() {
             Some("" | "events") | None => "core",
@@ -206,7 +204,7 @@ impl Encoder {
         Status { message, ..Status::not_acceptable(&[]) }
     }
 
-    /// Something that is JSON or YAML, in the order of its fields.
+    /// Returns a response in JSON or YAML, in field order.
     pub(super) fn serialized(
         &self,
         code: StatusCode,
@@ -220,7 +218,7 @@ impl Encoder {
         Ok(self.respond(code, body))
     }
 
-    /// Encoded bytes as a response: JSON gets its line end or its indentation.
+    /// Returns encoded bytes as a response, with a newline or indentation for JSON.
     pub(super) fn respond(&self, code: StatusCode, mut body: Vec<u8>) -> Response {
         match (self.accepted.media, self.accepted.pretty) {
             (MediaType::Json, true) => body = indent(&body),

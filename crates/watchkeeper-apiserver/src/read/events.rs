@@ -1,14 +1,13 @@
-//! Events: one object, and two groups with their own names for its fields.
+//! Events: one stored object, with different field names in two groups.
 //!
-//! The store has the names of the core group. Fields that are not in the table are called the same in
-//! both.
+//! The store uses the names of the core group. Fields that are not in the table have the same name in both.
 
 use serde_json::Value;
 
-/// The group whose events have new names.
+/// The group with the new field names.
 pub const EVENTS_GROUP: &str = "events.k8s.io";
 
-/// What the core group calls a field, and what the new group calls it.
+/// Field names in the core group and in the new group.
 const NAMES: [(&str, &str); 7] = [
     ("involvedObject", "regarding"),
     ("message", "note"),
@@ -19,15 +18,15 @@ const NAMES: [(&str, &str); 7] = [
     ("count", "deprecatedCount"),
 ];
 
-/// An event, or a patch of one, by the names of the core group.
+/// Renames the fields of an event, or of a patch of one, to those of the core group.
 pub fn core_event(value: Value) -> Value {
     renamed(value, |name| NAMES.iter().find(|(_, new)| *new == name).map(|(core, _)| *core))
 }
 
-/// An event by the names of `events.k8s.io`.
+/// Renames the fields of an event to those of `events.k8s.io`.
 pub fn new_event(value: Value) -> Value {
     let mut event = renamed(value, |name| NAMES.iter().find(|(core, _)| *core == name).map(|(_, new)| *new));
-    // The core group says them always, the new one only where there is something to say.
+    // Always present in the core group, but only if set in the new one.
     if let Value::Object(fields) = &mut event {
         fields.retain(|name, value| {
             !matches!(name.as_str(), "reportingController" | "reportingInstance") || *value != ""
@@ -55,7 +54,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_event_is_the_same_after_a_visit_to_the_other_group() {
+    fn an_event_round_trips_through_the_other_group() {
         let core = json!({"metadata": {"name": "a"}, "involvedObject": {"kind": "Pod"}, "message": "m",
                           "count": 3, "reason": "r", "series": {"count": 2}});
         let new = new_event(core.clone());

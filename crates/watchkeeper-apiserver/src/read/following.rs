@@ -1,13 +1,14 @@
-//! Following: a watch, as it goes on.
+//! Watcher: an open watch.
 //!
-//! From: the store: what there is, then batches of changes.
-//! To:   [`watch_body`](super::watch_body()), which writes them, or a [`StoreSource`](super::StoreSource).
+//! Input: the store: the current objects, then batches of changes.
+//! Output: [`watch_body`](super::watch_body()), which encodes them, or a [`StoreSource`](super::StoreSource).
 //!
-//! - F1: initial events come in the order of their keys, each under its own version, and changes after
-//!   them in the order of their revisions.
-//! - F2: an object that leaves the selection is deleted, and one that enters it is added.
-//! - F3: a failure is the last step. A watcher that is too slow for the history fails as one that
-//!   begins too late does; nobody waits for it.
+//! Invariants:
+//! - `following.F1`: initial events come in key order, each with its own version, followed by changes in revision
+//!   order.
+//! - `following.F2`: an object that leaves the selection is deleted, and one that enters it is added.
+//! - `following.F3`: a failure is the last step. A watcher that falls behind the history fails like one that starts
+//!   too late; nothing waits for it.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::num::NonZeroUsize;
@@ -24,19 +25,19 @@ use watchkeeper_core::Status;
 
 use super::{Reader, Scope, Selection, unreadable};
 
-/// How often a bookmark is sent, less up to a quarter.
+/// The interval between bookmarks, less up to a quarter.
 pub const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 
-/// How long before its end a watch says how far it has got.
+/// The time before the end of a watch at which it sends a last bookmark.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// How long a watch lasts that does not say; up to twice as long.
+/// The minimum duration of a watch without a timeout; the maximum is twice as long.
 const MINIMUM: Duration = Duration::from_secs(1800);
 
 /// The longest watch, so that no number of seconds overflows a clock.
 const MAXIMUM: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// A change as this watch tells it.
+/// A change as seen by one watch.
 #[derive(Debug, Clone)]
 pub struct Notice {
     /// Added, modified or deleted.
@@ -45,25 +46,25 @@ pub struct Notice {
     pub event: Arc<Event>,
 }
 
-/// What a watch has to tell next.
+/// The next output of a watch.
 #[derive(Debug)]
 pub enum Step {
-    /// Some of what there was at the beginning, in the order of the keys (F1).
+    /// Some of the initial objects, in key order (`following.F1`).
     Initial(Vec<Arc<Stored>>),
     /// Changes, oldest first; never empty.
     Changes(Vec<Notice>),
-    /// Everything up to a revision has been told.
+    /// Everything up to a revision has been sent.
     Bookmark {
         /// The revision.
         revision: Revision,
         /// Whether this ends the initial events.
         initial_events_end: bool,
     },
-    /// Nothing comes after this (F3).
+    /// The last step (`following.F3`).
     Failed(Box<Status>),
 }
 
-/// A watch that is open.
+/// An open watch.
 pub struct Following {
     selection: Selection,
     initial: std::vec::IntoIter<Arc<Stored>>,
@@ -71,17 +72,17 @@ pub struct Following {
     initial_end: Option<Revision>,
     /// `None` once it has ended.
     watch: Option<BoxWatch>,
-    /// What went wrong, to be told once.
+    /// An error to report once.
     failure: Option<Box<Status>>,
     bookmarks: bool,
     deadline: Instant,
-    /// Cancelled when the resource is served no longer.
+    /// Cancelled when the resource is no longer served.
     gone: CancellationToken,
-    /// Rings for the next bookmark or at the deadline.
+    /// Fires for the next bookmark or at the deadline.
     alarm: Pin<Box<Sleep>>,
 }
 
-/// How many initial events make a step.
+/// The number of initial events per step.
 const INITIAL_STEP: usize = 256;
 
 impl Following {
@@ -136,12 +137,12 @@ impl Following {
         Ok(())
     }
 
-    /// The bytes that it holds for its initial events, besides the objects, which it shares with the store.
+    /// Returns the bytes held for initial events, not counting the objects, which are shared with the store.
     pub fn held_bytes(&self) -> usize {
         self.initial.len() * size_of::<Arc<Stored>>()
     }
 
-    /// What to tell next; `None` once the watch has ended. Dropping this future loses nothing.
+    /// Returns the next step; `None` once the watch has ended. Cancel-safe.
     pub async fn next(&mut self) -> Option<Step> {
         let initial: Vec<_> = self.initial.by_ref().take(INITIAL_STEP).collect();
         if !initial.is_empty() {
@@ -180,7 +181,7 @@ impl Following {
                     }
                     Some(Err(error)) => {
                         self.watch = None;
-                        return Some(Step::Failed(Box::new(broken(&error)))); // F3
+                        return Some(Step::Failed(Box::new(broken(&error)))); // following.F3
                     }
                     None => {
                         self.watch = None;
@@ -191,7 +192,7 @@ impl Following {
         }
     }
 
-    /// A change as this watch sees it (F2).
+    /// Returns a change as seen by this watch (`following.F2`).
     fn notice(&self, event: Arc<Event>) -> Option<Notice> {
         let matches =
             |stored: Option<&Arc<Stored>>| stored.is_some_and(|stored| self.selection.matches(stored));
@@ -204,7 +205,7 @@ impl Following {
         Some(Notice { told, event })
     }
 
-    /// Sets the alarm for the next bookmark, for the last words, or for the end.
+    /// Sets the alarm for the next bookmark, the last bookmark, or the end.
     fn set_alarm(&mut self) {
         let now = Instant::now();
         let mut at = self.deadline;
@@ -217,7 +218,7 @@ impl Following {
     }
 }
 
-/// What a watch that broke is told.
+/// Converts a watch error into a status.
 fn broken(error: &WatchError) -> Status {
     match error {
         WatchError::Compacted { after, oldest } => {
@@ -227,7 +228,7 @@ fn broken(error: &WatchError) -> Status {
     }
 }
 
-/// At least 0 and less than 1. It spreads load; nobody gains by guessing it.
+/// Returns a random number in [0, 1). It spreads load, and need not be unpredictable.
 fn chance() -> f64 {
     let bits = RandomState::new().build_hasher().finish() >> 32;
     bits as f64 / (1u64 << 32) as f64

@@ -1,17 +1,17 @@
-//! Indentation: JSON for people, with its fields where they were.
+//! Indentation of JSON that keeps the order of fields.
 
-/// Indents JSON by two spaces, as Go and serde_json do. What is not JSON stays some text.
+/// Indents JSON by two spaces, like Go and serde_json. Other text is passed through in some form.
 pub(super) fn indent(json: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len() * 2);
     Indent::default().push(json, &mut out);
     out
 }
 
-/// Indents JSON that comes in pieces, none of which ends within a string.
+/// Indents JSON in pieces, none of which ends inside a string.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Indent {
     depth: usize,
-    /// Whether an object or a list has begun, and whether it is empty is not known.
+    /// Whether an object or a list was just opened, and may be empty.
     is_opened: bool,
 }
 
@@ -63,7 +63,7 @@ impl Indent {
     }
 }
 
-/// The place after the closing quote of a string whose first character is at `at`.
+/// Returns the offset after the closing quote of a string whose contents begin at `at`.
 fn string_end(json: &[u8], mut at: usize) -> usize {
     while let Some(byte) = json.get(at) {
         match byte {
@@ -99,7 +99,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_indented_without_a_panic(text in r#"[{}\[\]":,\\ a1]{0,40}"#) {
+        fn indenting_any_bytes_never_panics(text in r#"[{}\[\]":,\\ a1]{0,40}"#) {
             indent(text.as_bytes());
         }
     }

@@ -1,10 +1,10 @@
-//! List bodies: a [`Page`] as a client likes it, encoded while the client reads.
+//! List bodies: a [`Page`], encoded while the client reads it.
 //!
 //! Input: a [`Page`], which shares its objects with the store.
 //! Output: [`Response::pieces`] for a long list, [`Response::encoded`] for a short one.
 //!
 //! Invariants:
-//! - `list_body.L1`: a long list that nobody reads holds a pointer for each object and a few hundred bytes.
+//! - `list_body.L1`: a long list that the client does not read holds a pointer per object and a few hundred bytes.
 //! - `list_body.L2`: a list is the same bytes whether it is sent whole or in pieces of any length.
 
 use std::borrow::Cow;
@@ -28,16 +28,16 @@ use watchkeeper_wire::{Kind, protobuf, yaml};
 use super::indent::Indent;
 use super::{Encoder, Page, View};
 
-/// How many objects are transcoded on more than one processor: below, threads cost more than they save.
+/// Lists with at least this many objects are transcoded on several threads: below, threads cost more than they save.
 const MANY: usize = 500;
 
-/// How many objects are measured at once: their messages are in memory together.
+/// The number of objects measured at a time: their messages are in memory together.
 const MEASURED: usize = 4096;
 
-/// How far an item may exceed a piece before memory is allocated again.
+/// Spare capacity for the last item of a piece, in bytes.
 const ITEM_BYTES: usize = 4 << 10;
 
-/// How the items of a list are written.
+/// The encoding of list items.
 enum Form {
     Object,
     Partial(MetaVersion),
@@ -46,12 +46,12 @@ enum Form {
         now: Timestamp,
         default_class: Option<String>,
     },
-    /// The lengths of the messages, which stand before them.
+    /// The lengths of the messages, which precede them.
     Message(Vec<u32>),
     PartialMessage(Vec<u32>),
 }
 
-/// Where the next piece begins.
+/// The beginning of the next piece.
 #[derive(Clone, Copy)]
 enum Place {
     Start,
@@ -80,10 +80,10 @@ impl Encoder {
         self.accepted.media == MediaType::Protobuf && page.items.len() >= MANY
     }
 
-    /// A page of a list. `charge` is for [what the page holds](Page::held_bytes).
+    /// Returns a page of a list. `charge` is for [its memory](Page::held_bytes).
     ///
     /// # Errors
-    /// 406 where one object was asked for; 500 where what is stored cannot be written so.
+    /// Returns 406 if a single object was requested; 500 if a stored object cannot be encoded.
     pub fn page(self, code: StatusCode, page: Page, charge: Option<Charge>) -> Result<Response, Status> {
         let media = self.accepted.media;
         let mut body = ListBody::new(self, page, charge)?;
@@ -92,16 +92,16 @@ impl Encoder {
             whole.extend_from_slice(&piece);
             if whole.len() > GZIP_BYTES {
                 body.rewind();
-                return Ok(Response::pieces(code, media, body)); // L1
+                return Ok(Response::pieces(code, media, body)); // list_body.L1
             }
         }
         Ok(Response::encoded(code, media, whole))
     }
 
-    /// A list of objects that are not stored and have no version.
+    /// Returns a list of objects that are not stored and have no version.
     ///
     /// # Errors
-    /// As of [`page`](Self::page).
+    /// The same as those of [`page`](Self::page).
     pub fn unstored_list(&self, code: StatusCode, items: &[Value]) -> Result<Response, Status> {
         let kind = self.list_kind().into_owned();
         match self.accepted.transform {
@@ -130,7 +130,7 @@ impl Encoder {
         }
     }
 
-    /// Appends an item of a list, without its type unless it is of a custom kind.
+    /// Appends a list item, without its type unless it is of a custom kind.
     fn item(&self, stored: &Stored, out: &mut Vec<u8>) -> Result<(), Status> {
         if self.accepted.media == MediaType::Yaml {
             let mut value = self.view.value(stored)?;
@@ -144,10 +144,11 @@ impl Encoder {
             out.extend_from_slice(&self.bare(stored)?);
             return Ok(());
         }
-        match self.view.is_verbatim() {
-            true => transcode::to_json(&stored.object().encoded, &self.kind, Types::Omitted, out)
-                .map_err(|error| Status::internal_error(&error)),
-            false => serde_json::to_writer(out, &self.view.value(stored)?).map_err(Status::internal_error),
+        if self.view.is_verbatim() {
+            transcode::to_json(&stored.object().encoded, &self.kind, Types::Omitted, out)
+                .map_err(|error| Status::internal_error(&error))
+        } else {
+            serde_json::to_writer(out, &self.view.value(stored)?).map_err(Status::internal_error)
         }
     }
 
@@ -161,7 +162,7 @@ impl Encoder {
         serde_json::to_writer(out, element).map_err(Status::internal_error)
     }
 
-    /// The messages of some items: those that are kept, and those that were not until now.
+    /// Returns the messages of some items, from the cache or newly encoded.
     fn item_messages(&self, items: &[Arc<Stored>]) -> Result<Vec<Bytes>, Status> {
         let kept = self.messages.as_ref().filter(|_| self.view == View::Own);
         let revisions = items.iter().map(|stored| stored.modified());
@@ -179,9 +180,9 @@ impl Encoder {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// Transcodes objects, many of them on all processors at once.
+    /// Transcodes objects, on all processors if there are many.
     fn new_messages(&self, objects: &[&Arc<Stored>]) -> Result<Vec<Bytes>, Status> {
-        // No longer than they are, for they may be kept.
+        // Without spare capacity, since they may be cached.
         let encode = |stored: &&Arc<Stored>| Ok(Bytes::from(self.message(stored)?.into_boxed_slice()));
         let processors = thread::available_parallelism().map_or(1, Into::into);
         if objects.len() < MANY || processors == 1 {
@@ -200,12 +201,12 @@ impl Encoder {
         })
     }
 
-    /// The messages of some items, cut down to their metadata.
+    /// Returns the messages of some items, reduced to their metadata.
     fn partial_messages(&self, items: &[Arc<Stored>]) -> Result<Vec<Bytes>, Status> {
         items.iter().map(|stored| Ok(self.partial_bare(&self.view.value(stored)?)?.into())).collect()
     }
 
-    /// A list of custom objects says even that it does not go on.
+    /// Returns the metadata of the list. A list of custom objects has an empty `continue` on the last page.
     fn list_metadata(&self, page: &Page) -> Result<Value, Status> {
         let mut metadata = serde_json::to_value(metadata(page)).map_err(Status::internal_error)?;
         if self.resource.custom.is_some() && metadata["continue"].is_null() {
@@ -214,7 +215,7 @@ impl Encoder {
         Ok(metadata)
     }
 
-    /// `PodList`: only a definition can say otherwise.
+    /// Returns the list kind: `PodList`, unless a definition sets another.
     fn list_kind(&self) -> Cow<'_, str> {
         match &self.resource.custom {
             Some(custom) => Cow::Borrowed(custom.list_kind()),
@@ -234,10 +235,11 @@ impl ListBody {
                     metadata: encoder.list_metadata(&page)?,
                     items: Some([]),
                 };
-                // Go writes the fields of a type in the order of the type, and those of a custom resource sorted.
-                let around = match encoder.resource.custom.is_some() {
-                    true => split(&json!(around), media, "items", &page),
-                    false => split(&around, media, "items", &page),
+                // Go writes the fields of a type in order of declaration, and those of a custom resource sorted.
+                let around = if encoder.resource.custom.is_some() {
+                    split(&json!(around), media, "items", &page)
+                } else {
+                    split(&around, media, "items", &page)
                 };
                 (Form::Object, around?)
             }
@@ -260,7 +262,7 @@ impl ListBody {
                     kind: PARTIAL_LIST,
                     api_version: version.api_version(),
                     metadata: json!(metadata(&page)),
-                    items: (!page.items.is_empty()).then_some([]), // of nothing, the real server makes no list
+                    items: (!page.items.is_empty()).then_some([]), // null if empty, as in kube-apiserver
                 };
                 (Form::Partial(version), split(&around, media, "items", &page)?)
             }
@@ -268,9 +270,10 @@ impl ListBody {
                 let now = Timestamp::now();
                 let default_class = default_class(&encoder, &page)?;
                 let printer = encoder.printer_at(version, now);
-                let around = match page.items.is_empty() {
-                    true => printer.list(&[], metadata(&page)),
-                    false => printer.list_of_rows(metadata(&page)),
+                let around = if page.items.is_empty() {
+                    printer.list(&[], metadata(&page))
+                } else {
+                    printer.list_of_rows(metadata(&page))
                 };
                 let around = split(&around, media, "rows", &page)?;
                 (Form::Row { version, now, default_class }, around)
@@ -290,7 +293,7 @@ impl ListBody {
         self.indent = self.indent.map(|_| Indent::default());
     }
 
-    /// Appends items from one on, at least one, until there are `bytes`; returns where the next begins.
+    /// Appends items from `from` on, at least one, up to about `bytes`; returns the index of the next item.
     fn items(&self, from: usize, bytes: usize, out: &mut Vec<u8>) -> Result<usize, Status> {
         let (encoder, bytes) = (&self.encoder, bytes.max(1));
         if let Form::Message(lengths) | Form::PartialMessage(lengths) = &self.form {
@@ -342,7 +345,7 @@ impl Pieces for ListBody {
     fn next(&mut self, bytes: usize) -> Result<Option<Bytes>, Status> {
         let mut piece = Vec::new();
         self.place = match self.place {
-            // By itself, and so short (L1).
+            // Sent by itself, and therefore short (list_body.L1).
             Place::Start => {
                 piece.extend_from_slice(&self.start);
                 if self.items.is_empty() { Place::End } else { Place::Item(0) }
@@ -368,7 +371,7 @@ impl Pieces for ListBody {
 
 const PARTIAL_LIST: &str = "PartialObjectMetadataList";
 
-/// A list without its items, in the order in which Go writes its fields.
+/// A list without its items, in Go's field order.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Around<'a> {
@@ -378,7 +381,7 @@ struct Around<'a> {
     items: Option<[(); 0]>,
 }
 
-/// What stands before and after the elements of a list, which `around` has without any.
+/// Splits an empty list into the text before and after its elements.
 fn split(
     around: &impl Serialize,
     media: MediaType,
@@ -387,7 +390,7 @@ fn split(
 ) -> Result<(Vec<u8>, Vec<u8>), Status> {
     if media != MediaType::Yaml {
         let text = serde_json::to_string(around).map_err(Status::internal_error)?;
-        let empty = format!("\"{field}\":[]"); // texts have no quotes that are not escaped
+        let empty = format!("\"{field}\":[]"); // quotes inside strings are escaped
         let end = text.find(&empty).map_or(text.len(), |at| at + empty.len() - 1); // or it is null
         let (start, end) = text.split_at(end);
         return Ok((start.as_bytes().to_vec(), end.as_bytes().to_vec()));
@@ -403,7 +406,7 @@ fn split(
     Ok((format!("{start}\n{field}:\n").into_bytes(), end.as_bytes().to_vec()))
 }
 
-/// The default storage class of a list of storage classes, which is marked in its table.
+/// Returns the default storage class of a list of storage classes, which the table marks.
 fn default_class(encoder: &Encoder, page: &Page) -> Result<Option<String>, Status> {
     if (&*encoder.resource.group, &*encoder.resource.name) != ("storage.k8s.io", "storageclasses") {
         return Ok(None);
@@ -421,7 +424,7 @@ fn metadata(page: &Page) -> ListMeta {
     }
 }
 
-/// The lengths of the messages of a page.
+/// Returns the lengths of the messages of a page.
 fn measure(
     page: &Page,
     encode: impl Fn(&[Arc<Stored>]) -> Result<Vec<Bytes>, Status>,
@@ -435,11 +438,11 @@ fn measure(
     Ok(lengths)
 }
 
-/// What stands before and after the items of a list in its envelope: metadata is field 1, items are field 2.
+/// Returns the bytes before and after the items of a list in its envelope: metadata is field 1, items are field 2.
 fn message_list(page: &Page, lengths: &[u32], api_version: &str, kind: &str) -> (Vec<u8>, Vec<u8>) {
     let ListMeta { resource_version, continue_token, remaining_item_count } = metadata(page);
     let mut meta = Vec::new();
-    put_bytes(&mut meta, 1, b""); // selfLink, which is always empty and always there
+    put_bytes(&mut meta, 1, b""); // selfLink, always present and empty
     put_bytes(&mut meta, 2, resource_version.as_bytes());
     put_bytes(&mut meta, 3, continue_token.as_bytes());
     if let Some(left) = remaining_item_count.and_then(|left| u64::try_from(left).ok()) {
@@ -458,14 +461,14 @@ fn field_bytes(length: usize) -> usize {
     1 + bits.div_ceil(7).max(1) as usize + length
 }
 
-/// A field of bytes whose number is below 16.
+/// Appends a length-delimited field with a number below 16.
 pub(super) fn put_bytes(out: &mut Vec<u8>, field: u8, bytes: &[u8]) {
     out.push(field << 3 | 2);
     put_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// A number of seven bits a byte, the lowest first.
+/// Appends a varint.
 fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -529,7 +532,7 @@ mod tests {
                     shapes.into_iter().flat_map(|shape| [(shape, false), (shape, true)])
                 {
                     if media == MediaType::Protobuf && matches!(transform, Some((Shape::Table, _))) {
-                        continue; // nobody offers that
+                        continue; // not offered
                     }
                     for count in [0, 1, 5] {
                         let mut list = body(resource, Accepted { media, pretty, transform }, count);
@@ -546,7 +549,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_what_its_items_make_when_they_are_written_at_once() {
+    fn a_list_in_pieces_equals_a_list_encoded_at_once() {
         for resource in RESOURCES {
             for transform in [
                 None,

@@ -1,13 +1,14 @@
-//! Messages: the protobuf of objects that were listed lately.
+//! Message cache: the protobuf encodings of recently listed objects.
 //!
-//! From: a list as protobuf, which has transcoded what it did not find here.
-//! To:   the next list as protobuf. Objects are stored as JSON, and to transcode one takes ten times as
-//!       long as to send it; who lists is often one of several who do, each with an informer.
+//! Input: a protobuf list, which adds the messages that it had to encode.
+//! Output: the next protobuf list. Objects are stored as JSON, and transcoding one takes ten times as long as sending
+//! it; often several informers list the same objects.
 //!
-//! - M1: a message is kept under the revision of its object. A revision is of one object (T1 of the
-//!   [`store`](crate::store)), so that no message is ever of another state.
-//! - M2: there are two generations of at most [`GENERATION_BYTES`] each. What is used moves to the younger
-//!   one; the older one is dropped when the younger is full, and at every [`age`](Messages::age).
+//! Invariants:
+//! - `messages.M1`: a message is cached under the revision of its object. A revision belongs to one object
+//!   (`store.T1`), so a message is never of another state.
+//! - `messages.M2`: there are two generations of at most [`GENERATION_BYTES`] each. A used message moves to the
+//!   younger one; the older one is dropped when the younger is full, and at every [`age`](Messages::age).
 
 use std::collections::HashMap;
 
@@ -15,13 +16,13 @@ use crate::store::Revision;
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-/// Bytes of a generation: the messages of 30,000 pods.
+/// Maximum size of a generation in bytes: the messages of 30,000 pods.
 pub const GENERATION_BYTES: usize = 64 << 20;
 
-/// What a message costs besides its bytes.
+/// The overhead of a message in bytes.
 const ENTRY_BYTES: usize = 64;
 
-/// The messages, shared by all lists.
+/// The cache, shared by all lists.
 #[derive(Debug, Default)]
 pub struct Messages {
     state: Mutex<State>,
@@ -40,7 +41,7 @@ struct Generation {
 }
 
 impl Messages {
-    /// The messages of these revisions, as far as they are here.
+    /// Returns the cached messages of these revisions.
     pub(super) fn find(&self, revisions: impl Iterator<Item = Revision>) -> Vec<Option<Bytes>> {
         let mut state = self.state.lock();
         let mut dropped = Vec::new();
@@ -56,7 +57,7 @@ impl Messages {
             .collect()
     }
 
-    /// Keeps messages that were not here.
+    /// Adds messages to the cache.
     pub(super) fn keep(&self, messages: Vec<(Revision, Bytes)>) {
         let mut dropped = Vec::new(); // freed after the lock
         let mut state = self.state.lock();
@@ -66,7 +67,7 @@ impl Messages {
         drop(state);
     }
 
-    /// Drops what was not used since it was called before.
+    /// Drops messages that were not used since the previous call.
     pub(crate) fn age(&self) {
         let dropped = self.state.lock().age();
         drop(dropped);
@@ -76,7 +77,7 @@ impl Messages {
 impl State {
     fn put(&mut self, revision: Revision, message: Bytes) -> Option<Generation> {
         let bytes = message.len() + ENTRY_BYTES;
-        let full = self.young.bytes + bytes > GENERATION_BYTES; // M2
+        let full = self.young.bytes + bytes > GENERATION_BYTES; // messages.M2
         let dropped = full.then(|| self.age());
         if bytes <= GENERATION_BYTES && self.young.messages.insert(revision, message).is_none() {
             self.young.bytes += bytes;
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_stays_and_what_is_not_goes() {
+    fn used_messages_stay_and_others_expire() {
         let messages = Messages::default();
         messages.keep([1, 2].map(|number| (Revision::new(number), message(10))).into());
         messages.age();
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_bound_however_much_is_kept() {
+    fn the_cache_is_bounded() {
         let messages = Messages::default();
         for number in 0..20 {
             messages.keep(vec![(Revision::new(number), message(GENERATION_BYTES / 4))]);
@@ -134,8 +135,8 @@ mod tests {
             for generation in [&state.young, &state.old] {
                 let bytes: usize =
                     generation.messages.values().map(|message| message.len() + ENTRY_BYTES).sum();
-                assert_eq!(bytes, generation.bytes, "M2");
-                assert!(bytes <= GENERATION_BYTES, "M2");
+                assert_eq!(bytes, generation.bytes, "messages.M2");
+                assert!(bytes <= GENERATION_BYTES, "messages.M2");
             }
         }
         assert_eq!(found(&messages, &[19, 0]), [true, false]);

@@ -1,18 +1,19 @@
-//! Reading: get, list and watch, out of the store.
+//! Reading: get, list and watch, from the store.
 //!
-//! From: the [`api`](crate::api), which knows the resource and has read the options.
-//! To:   [`Encoder`], which writes what was found as the client likes it.
+//! Input: the [`api`](crate::api), which has found the resource and parsed the options.
+//! Output: [`Encoder`], which encodes the results.
 //!
-//! | to read | there is |
+//! | to read | use |
 //! |---|---|
 //! | one object | [`Reader::get`] |
-//! | a collection, or a page of it | [`Reader::list`], which gives a [`Page`] |
-//! | changes | [`Reader::watch`], which gives a [`Following`] |
-//! | any of it in process | [`StoreSource`], a [`ListWatch`](watchkeeper_core::ListWatch), of [`StoreSources`] |
+//! | a collection, or a page of it | [`Reader::list`], which returns a [`Page`] |
+//! | changes | [`Reader::watch`], which returns a [`Following`] |
+//! | inside the process | [`StoreSource`], a [`ListWatch`](watchkeeper_core::ListWatch), of [`StoreSources`] |
 //!
-//! - L1: all pages of a list are of one revision, that of the first, unless a page has expired and the
-//!   client goes on all the same.
-//! - L2: a page can be short, even empty, and not be the last; only a page without a token is.
+//! Invariants:
+//! - `read.L1`: all pages of a list are at one revision, that of the first, unless a page has expired and the client
+//!   continues nevertheless.
+//! - `read.L2`: a page can be short or even empty without being the last; only a page without a token is the last.
 
 mod encode;
 mod events;
@@ -50,47 +51,47 @@ pub use view::View;
 pub(crate) use watch_body::error_frame;
 pub use watch_body::watch_body;
 
-/// How long a read waits for a version that is not there yet.
+/// The maximum wait for a version that does not exist yet.
 pub const FUTURE_WAIT: Duration = Duration::from_secs(3);
 
-/// Which objects of a resource.
+/// Selects objects of a resource.
 #[derive(Debug, Clone)]
 pub struct Scope {
     /// The row of the registry.
     pub resource: Arc<Resource>,
-    /// Only this namespace.
+    /// The namespace; `None` for all.
     pub namespace: Option<String>,
-    /// Only this name.
+    /// The name; `None` for all.
     pub name: Option<String>,
-    /// How this resource shows what is stored.
+    /// The representation of stored objects in this resource.
     pub view: View,
 }
 
 impl Scope {
-    /// Where the store keeps them.
+    /// Returns the collection that stores the objects.
     ///
     /// # Errors
-    /// 405 where nothing is kept.
+    /// Returns 405 if objects of the resource are not stored.
     pub fn collection(&self) -> Result<Collection, Status> {
         let kept = self.resource.storage.as_deref().map(Collection::from);
         kept.ok_or_else(crate::http::method_not_allowed)
     }
 
-    /// As narrow as the fields allow that every object has: one namespace, one name.
+    /// Narrows the scope to the namespace and name that the field selector requires, if any.
     fn narrowed(&self, fields: &FieldSelector) -> Self {
         let mut narrow = self.clone();
         if narrow.namespace.is_none() && self.resource.is_namespaced() {
-            let said = fields.exact_value("metadata.namespace").filter(|said| !said.is_empty());
-            narrow.namespace = said.map(str::to_owned);
+            let required = fields.exact_value("metadata.namespace").filter(|required| !required.is_empty());
+            narrow.namespace = required.map(str::to_owned);
         }
         if narrow.name.is_none() {
-            let said = fields.exact_value("metadata.name").filter(|said| !said.is_empty());
-            narrow.name = said.map(str::to_owned);
+            let required = fields.exact_value("metadata.name").filter(|required| !required.is_empty());
+            narrow.name = required.map(str::to_owned);
         }
         narrow
     }
 
-    /// The one object that it can be about, if there is no other.
+    /// Returns the key if the scope is a single object.
     fn key(&self) -> Option<ObjectKey> {
         let name = self.name.as_deref()?;
         match &self.namespace {
@@ -107,15 +108,15 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads from this store.
+    /// Creates a reader of this store.
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store }
     }
 
-    /// One object, in its newest state.
+    /// Returns the newest state of an object.
     ///
     /// # Errors
-    /// 404 where it is not there; 504 where the version that is asked for does not come.
+    /// Returns 404 if it does not exist; 504 if the requested version does not come into existence.
     pub async fn get(&self, scope: &Scope, options: &GetOptions) -> Result<Arc<Stored>, Status> {
         let name = scope.name.as_deref().unwrap_or_default();
         let key = match &scope.namespace {
@@ -127,20 +128,20 @@ impl Reader {
         found.ok_or_else(|| Status::not_found(&scope.resource.group_resource(), name))
     }
 
-    /// A collection, or a page of it.
+    /// Returns a collection, or a page of it.
     ///
     /// # Errors
-    /// 400 where the token or a field of the selector is none; 410 where the version has left the
-    /// history; 504 where it does not come.
+    /// Returns 400 if the token or a field of the selector is invalid; 410 if the version has been compacted; 504 if
+    /// it does not come into existence.
     pub async fn list(&self, scope: &Scope, options: &ListOptions) -> Result<Page, Status> {
         page::read(self, scope, options).await
     }
 
-    /// The changes of a collection, perhaps after all that is in it. What goes wrong once the
-    /// selectors are understood is told by the stream.
+    /// Watches a collection, optionally beginning with its current objects. Errors after the selectors have been
+    /// parsed are reported in the stream.
     ///
     /// # Errors
-    /// 400 where a field of the selector is none; 405 where nothing is kept.
+    /// Returns 400 if a field of the selector is invalid; 405 if objects of the resource are not stored.
     pub async fn watch(&self, scope: &Scope, options: &ListOptions) -> Result<Following, Status> {
         Following::open(self, scope, options).await
     }
@@ -149,7 +150,7 @@ impl Reader {
         &self.store
     }
 
-    /// Waits until the store has got to a version, for [`FUTURE_WAIT`] at most.
+    /// Waits until the store has reached a version, for at most [`FUTURE_WAIT`].
     async fn wait(&self, version: AtVersion) -> Result<(), Status> {
         let AtVersion::At(number) = version else { return Ok(()) };
         match timeout(FUTURE_WAIT, self.store.wait_for(Revision::new(number))).await {
@@ -163,12 +164,12 @@ impl Reader {
     }
 }
 
-/// 504: the version has not come.
+/// 504: the version has not come into existence.
 fn too_large(asked: Revision, current: Revision) -> Status {
     Status::too_large_resource_version(&asked.into(), &current.into(), Duration::from_secs(1))
 }
 
-/// What a failed read is answered with where it is not about paging.
+/// Converts a read error into a status, except for errors about paging.
 fn unreadable(error: &ReadError) -> Status {
     match error {
         ReadError::Compacted { .. } => {

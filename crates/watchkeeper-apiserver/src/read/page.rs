@@ -1,4 +1,4 @@
-//! Page: a list, or as much of it as was asked for.
+//! Pages of lists.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -9,30 +9,30 @@ use watchkeeper_core::Status;
 
 use super::{ContinueToken, Reader, Scope, Selection, unreadable};
 
-/// What a list found.
+/// The result of a list.
 #[derive(Debug, Clone)]
 pub struct Page {
-    /// In the order of their keys.
+    /// The objects in key order.
     pub items: Vec<Arc<Stored>>,
-    /// The revision of the state that they are of.
+    /// The revision of the list.
     pub revision: Revision,
-    /// Where the next page begins, if there is one (L2).
+    /// The token of the next page, if there is one (`read.L2`).
     pub continue_token: Option<String>,
-    /// How many objects are left, where a selector does not make that a guess.
+    /// The number of remaining objects, if there is no selector.
     pub remaining: Option<u64>,
 }
 
 impl Page {
-    /// The bytes that it holds besides the objects, which it shares with the store.
+    /// Returns the bytes held, not counting the objects, which are shared with the store.
     pub fn held_bytes(&self) -> usize {
         self.items.capacity() * size_of::<Arc<Stored>>()
     }
 }
 
-/// How many objects are looked at in one step when most may not be selected.
+/// The minimum number of objects per store read when there is a selector.
 const STEP: usize = 512;
 
-/// 410: the page before has left the history.
+/// 410: the continue token has been compacted.
 const TOKEN_EXPIRED: &str = "The provided continue parameter is too old to display a consistent list result. \
     You can start a new list without the continue parameter, or use the continue token in this response to \
     retrieve the remainder of the results. Continuing with the provided token results in an inconsistent \
@@ -55,7 +55,7 @@ pub(super) async fn read(reader: &Reader, scope: &Scope, options: &ListOptions) 
         return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
     }
     let prefix = scope.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
-    // A list of any version comes out of what is at hand, whole.
+    // A list of any version is not paged.
     let limit = match options.resource_version {
         AtVersion::Any => None,
         _ => options.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
@@ -115,17 +115,17 @@ pub(super) async fn read(reader: &Reader, scope: &Scope, options: &ListOptions) 
             let continue_token = Some(token.encode());
             return Ok(Page { items, revision: range.revision, continue_token, remaining });
         }
-        (query.at, query.start) = (Some(range.revision), Some(start)); // L1
+        (query.at, query.start) = (Some(range.revision), Some(start)); // read.L1
     }
 }
 
-/// The one revision that a first page must be of, if it must.
+/// Returns the exact revision that the first page must have, if any.
 fn exact(options: &ListOptions) -> Option<Revision> {
     let AtVersion::At(number) = options.resource_version else { return None };
     let exact = match options.resource_version_match {
         Some(VersionMatch::Exact) => true,
         Some(VersionMatch::NotOlderThan) => false,
-        None => options.limit.is_some(), // as it was before there was a match to say
+        None => options.limit.is_some(), // the behaviour without a match
     };
     exact.then_some(Revision::new(number))
 }

@@ -1,4 +1,4 @@
-//! Selection: which objects a list or a watch is about.
+//! Selections: the objects of a list or a watch.
 
 use crate::http::ListOptions;
 use crate::store::Stored;
@@ -6,21 +6,21 @@ use watchkeeper_core::{FieldSelector, LabelSelector, Status};
 
 use super::Scope;
 
-/// What a list or a watch lets through, besides its namespace.
+/// Filters the objects of a list or a watch by name, labels and fields.
 #[derive(Debug, Clone)]
 pub struct Selection {
     scope: Scope,
     labels: LabelSelector,
     fields: FieldSelector,
-    /// Whether the fields are all in the head, so that no body is read.
+    /// Whether all fields are in the head, so that bodies need not be parsed.
     head_only: bool,
 }
 
 impl Selection {
-    /// The selection of a request.
+    /// Creates the selection of a request.
     ///
     /// # Errors
-    /// 400 where the resource does not have a field.
+    /// Returns 400 if the resource does not support a field.
     pub fn new(scope: &Scope, options: &ListOptions) -> Result<Self, Status> {
         let fields = options.field_selector.clone();
         scope.resource.check_fields(&fields).map_err(|error| Status::bad_request(error.to_string()))?;
@@ -29,12 +29,12 @@ impl Selection {
         Ok(Self { scope: scope.clone(), labels: options.label_selector.clone(), fields, head_only })
     }
 
-    /// Whether everything in the namespace is selected.
+    /// Returns whether everything in the namespace is selected.
     pub fn is_everything(&self) -> bool {
         self.labels.is_everything() && self.fields.is_everything() && self.scope.name.is_none()
     }
 
-    /// Whether an object is selected.
+    /// Returns whether an object is selected.
     pub fn matches(&self, stored: &Stored) -> bool {
         let head = &stored.object().head;
         let key = head.key();

@@ -1,7 +1,7 @@
-//! Source: a collection of the store as a [`ListWatch`], without a connection in between.
+//! In-process source: a collection of the store as a [`ListWatch`], without a connection.
 //!
-//! From: the store of this process.
-//! To:   a reflector of this process.
+//! Input: the store of this process.
+//! Output: a reflector of this process.
 
 use crate::convert::metadata_alone;
 use crate::http::{ListOptions, Query};
@@ -15,7 +15,7 @@ use watchkeeper_core::{
 
 use super::{Reader, Scope, Step};
 
-/// A collection of a store, or a namespace or a selection of it.
+/// A collection of a store, optionally restricted to a namespace or a selection.
 #[derive(Clone)]
 pub struct StoreSource {
     reader: Reader,
@@ -25,33 +25,33 @@ pub struct StoreSource {
 }
 
 impl StoreSource {
-    /// All objects of a scope.
+    /// Creates a source of all objects of a scope.
     pub fn new(reader: Reader, scope: Scope) -> Self {
         Self { reader, scope, selectors: Vec::new(), is_metadata: false }
     }
 
-    /// Only objects with these labels: `app=web`.
+    /// Restricts the source to objects with these labels: `app=web`.
     #[must_use]
     pub fn labels(mut self, selector: &LabelSelector) -> Self {
         self.selectors.push(("labelSelector", selector.to_string()));
         self
     }
 
-    /// Only objects with these fields: `spec.nodeName=n1`.
+    /// Restricts the source to objects with these fields: `spec.nodeName=n1`.
     #[must_use]
     pub fn fields(mut self, selector: &FieldSelector) -> Self {
         self.selectors.push(("fieldSelector", selector.to_string()));
         self
     }
 
-    /// Only their metadata.
+    /// Restricts objects to their metadata.
     #[must_use]
     pub fn metadata_only(mut self) -> Self {
         self.is_metadata = true;
         self
     }
 
-    /// An object as this resource shows it: mostly the bytes of the store, which nothing is copied of.
+    /// Returns an object in the view of this resource: usually the bytes of the store, without copying.
     fn shown(&self, stored: &Stored) -> Result<Object, Status> {
         let Scope { resource, view, .. } = &self.scope;
         if view.is_verbatim() && !self.is_metadata {
@@ -72,13 +72,14 @@ impl StoreSource {
     }
 }
 
-/// A value of a query: all but letters and digits is escaped.
+/// Escapes a query value: everything but letters and digits.
 fn escaped(value: &str) -> String {
     use std::fmt::Write as _;
     value.bytes().fold(String::new(), |mut text, byte| {
-        match byte.is_ascii_alphanumeric() {
-            true => text.push(char::from(byte)),
-            false => write!(text, "%{byte:02X}").unwrap_or_default(),
+        if byte.is_ascii_alphanumeric() {
+            text.push(char::from(byte));
+        } else {
+            write!(text, "%{byte:02X}").unwrap_or_default();
         }
         text
     })

@@ -1,7 +1,7 @@
-//! Sources: every collection of the store, for informers of this process.
+//! In-process sources: every collection of the store, for informers of this process.
 //!
-//! From: the store and the registry of a server.
-//! To:   an informer factory, without a connection in between.
+//! Input: the store and the registry of a server.
+//! Output: an informer factory, without connections.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use watchkeeper_core::{
 
 use super::{Reader, Scope, StoreSource, View};
 
-/// The collections of a server, for who is in its process: see
-/// [`ApiServer::sources`](crate::server::ApiServer::sources). Clones are of the same server.
+/// The collections of a server for clients in its process: see
+/// [`ApiServer::sources`](crate::server::ApiServer::sources). Clones share the server.
 ///
-/// Objects are those of the store: their bytes are shared with it and nothing is cut out of them, not even
-/// `managedFields`. No fault that is asked for concerns them.
+/// Objects share their bytes with the store, and keep all fields, including `managedFields`. Injected faults do not
+/// affect them.
 #[derive(Clone)]
 pub struct StoreSources {
     registry: SharedRegistry,
@@ -27,12 +27,12 @@ pub struct StoreSources {
 }
 
 impl StoreSources {
-    /// Of the resources of a registry, in a store.
+    /// Creates sources for the resources of a registry in a store.
     pub fn new(registry: impl Into<SharedRegistry>, store: Arc<dyn Store>) -> Self {
         Self { registry: registry.into(), store }
     }
 
-    /// The objects of a resource; `None` where there is no such resource.
+    /// Returns the source of a resource; `None` if the resource does not exist.
     pub fn of(
         &self,
         group: &str,
@@ -48,7 +48,7 @@ impl StoreSources {
     }
 }
 
-/// A resource that there is not is answered by 404, as over the wire.
+/// An unknown resource fails with 404, as over the network.
 impl Sources for StoreSources {
     fn source(&self, collection: &Collection) -> Box<dyn ListWatch> {
         if let Some(union) = Union::of_namespaces(collection, |one| self.source(one)) {
@@ -65,7 +65,7 @@ impl Sources for StoreSources {
     }
 }
 
-/// What there is not.
+/// The source of an unknown resource.
 struct Absent;
 
 impl ListWatch for Absent {

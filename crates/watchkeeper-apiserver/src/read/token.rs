@@ -1,37 +1,37 @@
-//! Continue tokens: where the next page begins, as clients carry it.
+//! Continue tokens: the position of the next page.
 //!
-//! A token is JSON in unpadded base64 of the alphabet for URLs, and opaque to clients.
+//! A token is JSON in unpadded URL-safe base64, and opaque to clients.
 
 use crate::store::Revision;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use base64::{DecodeError, Engine as _};
 use serde::{Deserialize, Serialize};
 
-/// Where a page begins.
+/// The start of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContinueToken {
-    /// The revision of the page before; `None` goes on at the newest, inconsistently.
+    /// The revision of the previous page; `None` continues at the newest, inconsistently.
     pub at: Option<Revision>,
-    /// The first key that may come, relative to the collection or its namespace.
+    /// The first key, relative to the collection or its namespace.
     pub start: String,
 }
 
-/// Why a token is refused: what follows `invalid continue token: ` in a 400.
+/// The reason that a token is invalid, following `invalid continue token: ` in a 400.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// It is not what we give out.
+    /// It was not created by this server.
     #[error("continue key is not valid: {0}")]
     Malformed(String),
-    /// It is of a later server.
+    /// It has an unknown version.
     #[error("continue key is not valid: server does not recognize this encoded version {0}")]
     Version(String),
-    /// Its revision is none.
+    /// Its revision is invalid.
     #[error("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")]
     Revision,
-    /// It begins nowhere.
+    /// It has no start key.
     #[error("continue key is not valid: encoded start key empty (version meta.k8s.io/v1)")]
     NoStart,
-    /// Its key leads out of the collection.
+    /// Its key points outside the collection.
     #[error("continue key is not valid: {0}")]
     Path(String),
 }
@@ -49,17 +49,17 @@ struct Wire {
 }
 
 impl ContinueToken {
-    /// The token as a client gets it.
+    /// Returns the encoded token.
     pub fn encode(&self) -> String {
         let rv = self.at.map_or(-1, |at| i64::try_from(at.get()).unwrap_or(i64::MAX));
         let wire = Wire { v: VERSION.to_owned(), rv, start: self.start.clone() };
         URL_SAFE_NO_PAD.encode(serde_json::to_vec(&wire).unwrap_or_default())
     }
 
-    /// Reads what a client has brought back.
+    /// Decodes a token.
     ///
     /// # Errors
-    /// Where it is not what we give out.
+    /// Fails if the token is invalid.
     pub fn decode(text: &str) -> Result<Self, TokenError> {
         let bytes =
             URL_SAFE_NO_PAD.decode(text).map_err(|error| TokenError::Malformed(no_base64(&error, text)))?;
@@ -83,16 +83,16 @@ impl ContinueToken {
     }
 }
 
-/// What Go says of such a text.
+/// Describes a base64 error in Go's words.
 fn no_base64(error: &DecodeError, text: &str) -> String {
     let at = match error {
         DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => *at,
-        _ => text.len().saturating_sub(1), // a single letter is left over, which says nothing
+        _ => text.len().saturating_sub(1), // a single leftover character
     };
     format!("illegal base64 data at input byte {at}")
 }
 
-/// What Go says of such a text, as near as it can be had.
+/// Describes a JSON error in Go's words, as far as possible.
 fn no_json(error: &serde_json::Error, bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     match text.trim_start().chars().next() {
@@ -110,7 +110,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_token_is_what_the_real_server_writes_and_comes_back() {
+    fn a_token_round_trips_in_kube_apiservers_format() {
         let token = ContinueToken { at: Some(Revision::new(312)), start: "k1\0".to_owned() };
         let plain = URL_SAFE_NO_PAD.decode(token.encode()).unwrap();
         assert_eq!(plain, br#"{"v":"meta.k8s.io/v1","rv":312,"start":"k1\u0000"}"#);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_lead_elsewhere_are_refused() {
+    fn keys_outside_the_collection_are_refused() {
         for start in ["../x", "a//b", "a/../b", "/", "", "./a"] {
             let token = ContinueToken { at: None, start: start.to_owned() };
             assert!(ContinueToken::decode(&token.encode()).is_err(), "{start}");
@@ -129,21 +129,24 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_token_is_refused_in_the_real_words() {
-        let said = |text: &str| ContinueToken::decode(text).unwrap_err().to_string();
-        assert_eq!(said("bogus!"), "continue key is not valid: illegal base64 data at input byte 5");
-        assert_eq!(said("e30"), "continue key is not valid: server does not recognize this encoded version ");
-        assert_eq!(said("x"), "continue key is not valid: illegal base64 data at input byte 0");
+    fn an_invalid_token_is_refused_in_upstream_words() {
+        let error = |text: &str| ContinueToken::decode(text).unwrap_err().to_string();
+        assert_eq!(error("bogus!"), "continue key is not valid: illegal base64 data at input byte 5");
+        assert_eq!(
+            error("e30"),
+            "continue key is not valid: server does not recognize this encoded version "
+        );
+        assert_eq!(error("x"), "continue key is not valid: illegal base64 data at input byte 0");
         let x = URL_SAFE_NO_PAD.encode("x");
         assert_eq!(
-            said(&x),
+            error(&x),
             "continue key is not valid: invalid character 'x' looking for beginning of value"
         );
     }
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in ".{0,60}") {
+        fn decoding_any_text_never_panics(text in ".{0,60}") {
             let _ = ContinueToken::decode(&text);
         }
     }

@@ -1,7 +1,7 @@
-//! View: how a resource shows what is stored.
+//! Views: the representation of stored objects in a resource.
 //!
-//! Several resources can share a collection. One of them shows the stored bytes as they are; the
-//! others may have other names for the same fields.
+//! Several resources can share a collection. One of them uses the stored bytes unchanged; the others may have other
+//! names for the same fields.
 
 use std::sync::Arc;
 
@@ -14,23 +14,23 @@ use watchkeeper_core::Status;
 
 use super::events::{EVENTS_GROUP, new_event};
 
-/// How a resource shows what is stored.
+/// The representation of stored objects in a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum View {
-    /// As it is. What is encoded for one watcher serves all.
+    /// Unchanged. Encodings are shared by all watchers.
     Own,
-    /// As it is, under another version.
+    /// Unchanged, under another version.
     Other,
-    /// An event by the names of `events.k8s.io`.
+    /// An event with the names of `events.k8s.io`.
     NewEvent,
-    /// An autoscaler as version 1 has it.
+    /// An autoscaler in version 1.
     OldAutoscaler,
-    /// As the schema of a custom kind has it, which may be another than that by which it was written.
+    /// A custom object in the schema of this kind, which may differ from the one it was written with.
     Custom(Arc<CustomKind>),
 }
 
 impl View {
-    /// The view of a resource: the first row of a collection owns it.
+    /// Returns the view of a resource: the first row of a collection owns it.
     pub fn of(registry: &Registry, resource: &Arc<Resource>) -> Self {
         if let Some(custom) = &resource.custom {
             return if custom.is_verbatim() { Self::Own } else { Self::Custom(custom.clone()) };
@@ -46,25 +46,26 @@ impl View {
         }
     }
 
-    /// Whether bodies are shown byte for byte.
+    /// Returns whether bodies are used unchanged.
     pub fn is_verbatim(&self) -> bool {
         matches!(self, Self::Own | Self::Other)
     }
 
-    /// A stored object as this view shows it, without `apiVersion` and `kind`.
+    /// Returns a stored object in this view, without `apiVersion` and `kind`.
     ///
     /// # Errors
-    /// 500 where what is stored is not JSON, which only a broken store can cause, and as of [`shown`](Self::shown).
+    /// Returns 500 if the stored object is not JSON, which only a broken store can cause, and the errors of
+    /// [`shown`](Self::shown).
     pub fn value(&self, stored: &Stored) -> Result<Value, Status> {
         let value: Value =
             serde_json::from_slice(&stored.object().encoded.body).map_err(Status::internal_error)?;
         self.shown(value)
     }
 
-    /// An object in the form of the store as this view shows it.
+    /// Converts an object from its stored representation to this view.
     ///
     /// # Errors
-    /// 500 where a definition has got defaults since the object was stored that make it too large to be shown.
+    /// Returns 500 if defaults added to the definition since the object was stored make it too large.
     pub fn shown(&self, value: Value) -> Result<Value, Status> {
         Ok(match self {
             Self::Own | Self::Other => value,

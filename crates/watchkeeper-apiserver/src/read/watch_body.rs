@@ -1,13 +1,14 @@
 //! Watch bodies: the steps of a [`Following`] as frames.
 //!
-//! From: [`Following`].
-//! To:   [`Response::watch`](crate::http::Response::watch), in pieces of about [`PIECE_BYTES`].
+//! Input: [`Following`].
+//! Output: [`Response::watch`](crate::http::Response::watch), in pieces of about [`PIECE_BYTES`].
 //!
-//! - B1: an event that watchers see alike is encoded and framed once a format
-//!   ([`Event::encoded`](crate::store::Event::encoded)). A step of one such event is handed on as it is,
-//!   and of several they are copied into one piece, so that whoever is behind catches up in large writes.
-//! - B2: the next event is encoded only when the piece before has been handed over: a watch that nobody reads holds
-//!   one piece, which is the first event.
+//! Invariants:
+//! - `watch_body.B1`: an event that is the same for all watchers is encoded and framed once per format
+//!   ([`Event::encoded`](crate::store::Event::encoded)). A step with one such event is passed on without copying;
+//!   several are copied into one piece, so that a watcher that is behind catches up in large writes.
+//! - `watch_body.B2`: the next event is encoded only after the previous piece has been taken: a watch that the client
+//!   does not read holds one piece, the first event.
 
 use std::sync::Arc;
 
@@ -26,11 +27,11 @@ use watchkeeper_wire::{Kind, protobuf, transcode};
 use super::list_body::put_bytes;
 use super::{Encoder, Following, Notice, Step, View};
 
-/// About how long a piece gets; the first is as long as one event.
+/// Approximate size of a piece in bytes; the first piece is a single event.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// The body of a watch. It ends after an error, and when the watch does. In a shape that no event has,
-/// it ends instead of its first event. `charge` is for [what the watch holds](Following::held_bytes).
+/// Returns the body of a watch. It ends after an error, and when the watch ends. With a shape that events cannot
+/// have, it ends before the first event. `charge` is for [the memory of the watch](Following::held_bytes).
 pub fn watch_body(
     following: Following,
     encoder: Encoder,
@@ -45,18 +46,18 @@ pub fn watch_body(
     })
 }
 
-/// A watch on its way out.
+/// The state of a watch body.
 struct Body {
     following: Following,
     frames: Frames,
-    /// What is left of the step that is being written.
+    /// The unwritten events of the current step.
     step: Option<Left>,
-    /// How long the next piece gets.
+    /// The size of the next piece in bytes.
     bytes: usize,
     charge: Option<Charge>,
 }
 
-/// Events of a step that are not written.
+/// Unwritten events of a step.
 enum Left {
     Initial(std::vec::IntoIter<Arc<Stored>>),
     Changes(std::vec::IntoIter<Notice>),
@@ -69,11 +70,11 @@ impl Body {
             None => match self.following.next().await? {
                 Step::Initial(items) => Left::Initial(items.into_iter()),
                 Step::Changes(notices) => {
-                    self.charge = None; // the initial events are behind
+                    self.charge = None; // the initial events have been sent
                     if let [notice] = &notices[..]
                         && let Some(Ok(Some(frame))) = self.frames.shared(notice)
                     {
-                        return Some(frame); // B1
+                        return Some(frame); // watch_body.B1
                     }
                     Left::Changes(notices.into_iter())
                 }
@@ -87,15 +88,15 @@ impl Body {
     }
 }
 
-/// Writes frames.
+/// Encodes frames.
 struct Frames {
     encoder: Encoder,
-    /// Only the first table of a watch has its columns.
+    /// Only the first table of a watch has column definitions.
     headers_sent: bool,
 }
 
 impl Frames {
-    /// Writes events until there are `bytes`, and returns what is left of them (B2).
+    /// Writes events up to about `bytes`, and returns the rest (`watch_body.B2`).
     fn piece(&mut self, mut left: Left, bytes: usize) -> (Bytes, Option<Left>) {
         let mut out = Vec::new();
         while out.len() < bytes {
@@ -133,7 +134,7 @@ impl Frames {
         Ok(())
     }
 
-    /// Writes a step that is not made of events.
+    /// Writes a bookmark or an error.
     fn single(&mut self, step: &Step) -> Bytes {
         let mut out = Vec::new();
         let written = match step {
@@ -151,7 +152,7 @@ impl Frames {
         out.into()
     }
 
-    /// The frame of an event that all watchers in this format share, if it is of that sort (B1).
+    /// Returns the frame of an event that all watchers of this format share, if it can be shared (`watch_body.B1`).
     fn shared(&self, notice: &Notice) -> Option<Result<Option<Bytes>, Status>> {
         let Notice { told, event } = notice;
         (self.encoder.accepted.transform.is_none() && self.encoder.view == View::Own).then(|| {
@@ -212,7 +213,7 @@ impl Frames {
         }
         let message = transcode::to_protobuf(&json, kind).map_err(|error| Status::internal_error(&error))?;
         match self.encoding() {
-            // Through its message, so that it has the fields that an empty object of its kind has.
+            // Encoded by way of its message, to get the fields of an empty object of its kind.
             Encoding::Json => self.encoder.typed(&Encoded::protobuf(message), Encoding::Json),
             Encoding::Protobuf => Ok(protobuf::wrap(kind.api_version(), kind.kind(), &message).into()),
         }
@@ -230,9 +231,9 @@ impl Frames {
     }
 }
 
-/// An ERROR event.
+/// Returns the frame of an ERROR event.
 pub(crate) fn error_frame(status: &Status, encoding: Encoding) -> Bytes {
-    let text = serde_json::to_vec(status).unwrap_or_default(); // texts and numbers: it does not fail
+    let text = serde_json::to_vec(status).unwrap_or_default(); // strings and numbers only: cannot fail
     let object = match encoding {
         Encoding::Json => text,
         Encoding::Protobuf => {
@@ -245,7 +246,7 @@ pub(crate) fn error_frame(status: &Status, encoding: Encoding) -> Bytes {
     out.into()
 }
 
-/// Appends an event: a line of JSON, or a message after its length.
+/// Appends an event: a line of JSON, or a message preceded by its length.
 fn frame(out: &mut Vec<u8>, encoding: Encoding, kind: EventKind, object: &[u8]) {
     match encoding {
         Encoding::Json => {
