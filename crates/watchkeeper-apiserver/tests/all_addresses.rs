@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use watchkeeper_apiserver::server::ApiServer;
 
-/// Whether a client trusts the server under this address.
+/// Returns whether a client trusts the server at this address.
 async fn trusts(server: &ApiServer, name: IpAddr) -> bool {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(server.ca_pem().unwrap().as_bytes()).unwrap()).unwrap();
@@ -23,7 +23,7 @@ async fn trusts(server: &ApiServer, name: IpAddr) -> bool {
     TlsConnector::from(Arc::new(config)).connect(ServerName::from(name), stream).await.is_ok()
 }
 
-/// The address that this machine has in its network, if it is in one.
+/// Returns the address of this machine in its network, if any.
 fn outgoing() -> Option<IpAddr> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
     socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
@@ -31,7 +31,7 @@ fn outgoing() -> Option<IpAddr> {
 }
 
 #[tokio::test]
-async fn clients_of_this_machine_connect_by_loopback_and_others_by_an_address_of_it() {
+async fn a_server_on_all_addresses_is_trusted_at_loopback_and_at_its_network_address() {
     let server = ApiServer::builder().listen((Ipv4Addr::UNSPECIFIED, 0).into()).start().await.unwrap();
     let port = server.address().port();
     assert_eq!(server.address().ip(), Ipv4Addr::UNSPECIFIED);
@@ -45,7 +45,7 @@ async fn clients_of_this_machine_connect_by_loopback_and_others_by_an_address_of
 }
 
 #[tokio::test]
-async fn on_all_addresses_of_ipv6_loopback_is_that_of_ipv6() {
+async fn a_server_on_all_ipv6_addresses_uses_the_ipv6_loopback() {
     if TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_err() {
         return; // this machine has no IPv6
     }

@@ -1,4 +1,4 @@
-//! Answers that kube-apiserver gives and that are easy to get wrong. `oracle/tests/differential/corpus/answers.txt` has
+//! Responses of kube-apiserver that are easy to get wrong. `oracle/tests/differential/corpus/answers.txt` has
 //! the same requests for both servers.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
@@ -37,7 +37,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn a_dry_run_does_not_look_at_the_version() {
+async fn a_dry_run_ignores_the_resource_version() {
     let world = World::start().await;
     let map = |version: &str| json!({"metadata": {"name": "a", "resourceVersion": version}});
     let dry_run = format!("{MAPS}?dryRun=All");
@@ -72,7 +72,7 @@ async fn an_autoscaler_can_scale_a_replication_controller() {
 }
 
 #[tokio::test]
-async fn sysctls_have_names_of_kernel_parameters_that_are_the_pods_own() {
+async fn sysctls_must_be_valid_and_namespaced() {
     let world = World::start().await;
     let post = async |spec: Value, names: &[&str]| {
         let sysctls: Vec<Value> = names.iter().map(|name| json!({"name": name, "value": "1"})).collect();
@@ -140,17 +140,17 @@ async fn an_invalid_timeout_is_refused_unless_the_request_is_long_running() {
             assert_eq!(world.get(&format!("{path}?timeout={timeout}")).await.0, 200, "{path} {timeout}");
         }
     }
-    // Before anybody is asked who he is.
+    // Checked before authentication.
     let response = world.send_as("wrong", "GET", &format!("{MAPS}?timeout=x"), &[], String::new()).await;
     assert_eq!(response.status(), 400);
-    // A watch takes as long as it takes.
+    // Ignored for watches.
     let watch = format!("{MAPS}?watch=true&timeoutSeconds=1&timeout=x");
     assert_eq!(world.send("GET", &watch, &[], String::new()).await.status(), 200);
     world.server.stop().await;
 }
 
 #[tokio::test]
-async fn component_statuses_are_listed_and_found_by_name() {
+async fn component_statuses_are_listed_and_read_by_name() {
     let world = World::start().await;
     let path = "/api/v1/componentstatuses";
     let (code, list) = world.get(path).await;
@@ -185,7 +185,7 @@ async fn component_statuses_are_listed_and_found_by_name() {
 #[tokio::test]
 async fn the_kubernetes_service_points_to_the_server() {
     let directory = tempfile::tempdir().unwrap();
-    // The second server listens on another port, and finds what the first has left.
+    // The second server listens on another port, with the data of the first.
     for _ in 0..2 {
         let builder = ApiServer::builder().plain_http().token("t").data_dir(directory.path());
         let world = World { server: builder.start().await.unwrap() };

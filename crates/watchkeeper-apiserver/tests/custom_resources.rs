@@ -1,4 +1,4 @@
-//! Custom resources: what a definition makes of a server.
+//! Custom resources over HTTP.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -18,7 +18,7 @@ use watchkeeper_core::{ListRequest, ListWatch as _};
 
 use world::World;
 
-/// What takes longer does not happen.
+/// The maximum wait for an expected event.
 const PATIENCE: Duration = Duration::from_secs(30);
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
@@ -31,7 +31,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// The next event; `None` where the watch has ended.
+    /// Returns the next event; `None` once the watch has ended.
     async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
@@ -82,7 +82,7 @@ impl World {
         answer
     }
 
-    /// Waits until a definition is as it must be.
+    /// Waits until a definition satisfies a condition.
     async fn definition_until(&self, name: &str, is_it: impl Fn(u16, &Value) -> bool) {
         let mut events =
             self.watch(&format!("{DEFINITIONS}?watch=true&fieldSelector=metadata.name%3D{name}")).await;
@@ -256,15 +256,15 @@ async fn a_definition_is_deleted_after_its_objects_and_their_finalizers() {
     let (code, refused) = world.write("POST", WIDGETS, json!({"metadata": {"name": "late"}})).await;
     assert_eq!(code, 403, "{refused}");
 
-    // One goes at once, the other says that it would.
-    let mut told = Vec::new();
-    while told.len() < 4 {
+    // One is deleted at once, the other only marked for deletion.
+    let mut seen = Vec::new();
+    while seen.len() < 4 {
         let event = events.next().await.unwrap();
-        told.push((event["type"].as_str().unwrap().to_owned(), event["object"]["metadata"]["name"].clone()));
+        seen.push((event["type"].as_str().unwrap().to_owned(), event["object"]["metadata"]["name"].clone()));
     }
-    told.sort_by_key(|(kind, name)| (kind.clone(), name.to_string()));
+    seen.sort_by_key(|(kind, name)| (kind.clone(), name.to_string()));
     let expected = [("ADDED", "free"), ("ADDED", "held"), ("DELETED", "free"), ("MODIFIED", "held")];
-    assert_eq!(told, expected.map(|(kind, name)| (kind.to_owned(), json!(name))));
+    assert_eq!(seen, expected.map(|(kind, name)| (kind.to_owned(), json!(name))));
     let held = format!("{WIDGETS}/held");
     assert_eq!(world.write("PATCH", &held, json!({"metadata": {"finalizers": null}})).await.0, 200);
     world.definition_until("widgets.example.com", |code, _| code == 404).await;
@@ -322,11 +322,11 @@ async fn a_name_belongs_to_the_first_definition() {
     world.define(second).await;
     let (_, found) = world.get(&format!("{DEFINITIONS}/gadgets.example.com")).await;
     let conditions = found["status"]["conditions"].as_array().unwrap();
-    let said: Vec<_> = conditions.iter().map(|it| (&it["status"], &it["reason"], &it["message"])).collect();
+    let shown: Vec<_> = conditions.iter().map(|it| (&it["status"], &it["reason"], &it["message"])).collect();
     let (no, conflict, taken) =
         (json!("False"), json!("ListKindConflict"), json!("\"WidgetList\" is already in use"));
-    assert_eq!(said[0], (&no, &conflict, &taken));
-    assert_eq!(said[1].1, "NotAccepted");
+    assert_eq!(shown[0], (&no, &conflict, &taken));
+    assert_eq!(shown[1].1, "NotAccepted");
     assert_eq!(world.get("/apis/example.com/v1/namespaces/default/gadgets").await.0, 404);
 
     world.write("DELETE", &format!("{DEFINITIONS}/widgets.example.com"), Value::Null).await;

@@ -1,4 +1,4 @@
-//! A server with a data directory, from one start to the next.
+//! A server with a data directory across restarts.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -27,12 +27,12 @@ async fn start_on(port: u16, directory: &Path) -> World {
     World { server: builder.data_dir(directory).start().await.unwrap() }
 }
 
-/// A server whose tokens are those of its directory.
+/// Starts a server with the tokens of its directory.
 async fn start_known(directory: &Path) -> World {
     World { server: ApiServer::builder().plain_http().data_dir(directory).start().await.unwrap() }
 }
 
-/// Why a server does not start.
+/// Returns the error of a server that does not start.
 async fn refused(directory: &Path) -> String {
     match ApiServer::builder().plain_http().data_dir(directory).start().await {
         Err(error) => error.to_string(),
@@ -41,7 +41,7 @@ async fn refused(directory: &Path) -> String {
 }
 
 impl World {
-    /// Who a token is known as, or the code of the refusal.
+    /// Returns the user name of a token, or the status code.
     async fn knows(&self, token: &str) -> Result<Value, u16> {
         let review = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
         let headers = [("content-type", "application/json")];
@@ -70,7 +70,7 @@ impl World {
         stored
     }
 
-    /// Everything that is stored, as it is stored.
+    /// Returns everything in the store.
     async fn objects(&self) -> BTreeMap<String, std::sync::Arc<Stored>> {
         let mut objects = BTreeMap::new();
         let collections = [
@@ -98,7 +98,7 @@ impl World {
     }
 }
 
-/// Objects of every kind of encoding and scope.
+/// Creates objects of every scope and encoding.
 async fn fill(world: &World) {
     let maps = "/api/v1/namespaces/default/configmaps";
     world
@@ -145,7 +145,7 @@ async fn a_restarted_server_keeps_objects_and_versions() {
     let world = start(home.path()).await;
     assert_eq!(world.server.recovery().unwrap().objects, 0);
     fill(&world).await;
-    // A definition is served once it is established, which the server writes by itself.
+    // A definition is served once the server has established it.
     let widgets = "/apis/example.com/v1/widgets";
     while world.ask("GET", widgets, Value::Null).await.0 != 200 {
         tokio::task::yield_now().await;
@@ -181,7 +181,7 @@ async fn a_restarted_server_keeps_objects_and_versions() {
 async fn the_kubernetes_service_follows_the_address_of_the_server() {
     let home = tempfile::tempdir().unwrap();
     let first = start(home.path()).await;
-    // Both listen, so that the ports differ.
+    // Reserved while the first server listens, so that the ports differ.
     let taken = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let before = first.ask("GET", "/api/v1/namespaces/default/services/kubernetes", Value::Null).await.1;
     assert_eq!(before["spec"]["ports"][0]["targetPort"], json!(first.server.address().port()));
@@ -244,7 +244,7 @@ async fn a_restarted_server_accepts_earlier_tokens() {
     assert_eq!(world.knows(&robot).await, Ok(json!("system:serviceaccount:default:robot")));
     world.server.stop().await;
 
-    // A token that is given is for that start alone.
+    // An explicit token is valid for that start only.
     let world = start(home.path()).await;
     assert_eq!((world.server.token(), world.knows(&admin).await), ("t", Err(401)));
     assert_eq!(world.knows(&robot).await, Ok(json!("system:serviceaccount:default:robot")));
@@ -272,12 +272,12 @@ async fn an_unreadable_keyring_is_named_and_left_unmodified() {
         (b"watchkeeper-keyring 2 x\n".to_vec(), "written by another version of this program"),
     ] {
         std::fs::write(&path, &bytes).unwrap();
-        let said = format!(
+        let expected = format!(
             "invalid keyring {}: {what}; restore it from a copy, or remove it: the next start creates a new one, \
              and earlier kubeconfigs and tokens become invalid",
             path.display()
         );
-        assert_eq!(refused(home.path()).await, said);
+        assert_eq!(refused(home.path()).await, expected);
         assert_eq!(std::fs::read(&path).unwrap(), bytes);
     }
     std::fs::remove_file(&path).unwrap();
@@ -301,7 +301,7 @@ async fn a_directory_without_a_keyring_gets_one_that_only_its_owner_can_read() {
     let first = world.server.token().to_owned();
     let revision = world.server.store().current().await.unwrap();
     world.server.stop().await;
-    // As the version before has left it, which kept objects alone.
+    // Earlier versions stored only objects.
     let path = directory.join("keyring");
     std::fs::remove_file(&path).unwrap();
 

@@ -1,4 +1,4 @@
-//! Faults, as a client meets them over the wire.
+//! Injected faults over HTTP.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -26,8 +26,7 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const PROTOCOLS: [&str; 2] = ["http/1.1", "h2"];
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf;stream=watch";
 
-/// How long something must not happen for a test to believe that it does not. It never makes a test of
-/// a server that is right fail.
+/// The time for which nothing must happen. Too short a time can hide a bug, but never fails a correct server.
 const A_WHILE: Duration = Duration::from_millis(100);
 
 async fn start() -> ApiServer {
@@ -89,7 +88,7 @@ fn request(server: &ApiServer, method: &str, path: &str, body: &Value) -> Reques
         .unwrap()
 }
 
-/// A request on a connection of its own.
+/// Sends a request on its own connection.
 async fn send(server: &ApiServer, method: &str, path: &str, body: Value) -> (u16, HeaderMap, Value) {
     let mut client = Client::of(server, "http/1.1").await;
     let answer = client.try_send(request(server, method, path, &body)).await.unwrap();
@@ -104,20 +103,20 @@ async fn get(server: &ApiServer, path: &str) -> (u16, Value) {
     (code, body)
 }
 
-/// A config map, and its version.
+/// Creates a config map and returns its version.
 async fn create(server: &ApiServer, name: &str) -> String {
     let (code, _, stored) = send(server, "POST", MAPS, json!({"metadata": {"name": name}})).await;
     assert_eq!(code, 201, "{stored}");
     stored["metadata"]["resourceVersion"].as_str().unwrap().to_owned()
 }
 
-/// A watch, whose bytes are gathered.
+/// An open watch and the bytes received.
 struct Watching {
     body: Incoming,
     read: Vec<u8>,
 }
 
-/// How a watch ended.
+/// The end of a watch.
 #[derive(Debug, PartialEq)]
 enum End {
     Clean,
@@ -134,7 +133,7 @@ impl Watching {
         Self { body: response.into_body(), read: Vec::new() }
     }
 
-    /// The types of the events up to the end, what is left over, and the end.
+    /// Returns the events up to the end, any leftover bytes, and the end.
     async fn end(mut self) -> (Vec<Value>, Vec<u8>, End) {
         let mut end = End::Clean;
         while let Some(frame) = self.body.frame().await {
@@ -152,7 +151,7 @@ impl Watching {
         (lines.map(|line| serde_json::from_slice(line).unwrap()).collect(), rest, end)
     }
 
-    /// Reads until so many events are there.
+    /// Reads until this many events have arrived.
     async fn read(&mut self, events: usize) {
         while self.read.iter().filter(|byte| **byte == b'\n').count() < events {
             let frame = self.body.frame().await.unwrap().unwrap();
@@ -275,7 +274,7 @@ async fn a_watch_breaks_off_inside_an_event_after_the_given_number() {
         assert_eq!((names(&events), end), (vec!["a", "b"], End::Broken), "{protocol}");
         assert!(!rest.is_empty(), "it breaks off within an event");
         assert_eq!(rule.hits(), 1);
-        // A connection of HTTP/2 has other streams, which are none the worse.
+        // Other streams of an HTTP/2 connection are unaffected.
         let again = client.try_send(request(&server, "GET", MAPS, &Value::Null)).await;
         assert_eq!(again.is_ok(), protocol == "h2", "{protocol}");
     }
@@ -374,11 +373,11 @@ async fn a_watch_stalls_beyond_its_own_time_until_it_is_cut() {
         create(&server, &name).await;
         watch.read(1).await;
         if protocol == PROTOCOLS[1] {
-            // Nothing was planned for this one: it stalls because it is told to.
+            // No rule applies to this one: it stalls because of the order.
             assert_eq!(server.faults().stall_watches(&Requests::any().resource("configmaps")), 1);
         }
-        create(&server, &format!("{name}-unheard")).await;
-        assert!(watch.is_silent(Duration::from_secs(1) + A_WHILE).await); // its own time is up meanwhile
+        create(&server, &format!("{name}-missed")).await;
+        assert!(watch.is_silent(Duration::from_secs(1) + A_WHILE).await); // longer than its own timeout
         assert_eq!(server.faults().cut_watches(&Requests::any().resource("secrets")), 0);
         assert_eq!(server.faults().cut_watches(&Requests::of(Verb::Watch).namespace("default")), 1);
         let (events, rest, end) = watch.end().await;
@@ -468,7 +467,7 @@ async fn after_a_compaction_every_version_seen_is_too_old() {
     assert_eq!(end, End::Clean);
 
     create(&server, "d").await;
-    open.read(1).await; // a watch that is open goes on
+    open.read(1).await; // an open watch continues
     let (_, list) = get(&server, MAPS).await;
     let version = list["metadata"]["resourceVersion"].as_str().unwrap();
     let mut next = Watching::open(&server, &mut client, &format!("resourceVersion={version}"), "").await;
@@ -530,8 +529,8 @@ async fn the_endpoint_adds_lists_and_removes_rules_and_compacts() {
 
     let mut client = Client::of(&server, "h2").await;
     let watch = Watching::open(&server, &mut client, "", "").await;
-    let (_, _, struck) = send(&server, "POST", "/debug/watchkeeper/watches", json!({"cut": "clean"})).await;
-    assert_eq!((struck, watch.end().await.2), (json!({"watches": 1}), End::Clean));
+    let (_, _, ended) = send(&server, "POST", "/debug/watchkeeper/watches", json!({"cut": "clean"})).await;
+    assert_eq!((ended, watch.end().await.2), (json!({"watches": 1}), End::Clean));
 
     let version = create(&server, "a").await;
     let (code, _, oldest) = send(&server, "POST", "/debug/watchkeeper/compact", Value::Null).await;

@@ -1,4 +1,4 @@
-//! The HTTP front over real sockets, by both protocols.
+//! The HTTP handler chain over real sockets, with both protocols.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -23,10 +23,10 @@ use tokio_util::sync::CancellationToken;
 use watchkeeper_apiserver::http::*;
 use watchkeeper_core::Status;
 
-/// Answers by path, so that a test can choose what happens.
+/// Responds by path, so that a test can choose what happens.
 #[derive(Clone)]
 struct Answers {
-    /// A request for `/block` says so, and waits to be let go.
+    /// A request for `/block` reports that it has started, and waits to be released.
     blocked: Arc<Notify>,
     release: Arc<Semaphore>,
 }
@@ -85,7 +85,7 @@ struct Server {
     run: JoinHandle<()>,
 }
 
-/// What a test wants to be otherwise than by default.
+/// Settings that differ from the defaults.
 #[derive(Default)]
 struct Wishes {
     plain: bool,
@@ -329,17 +329,17 @@ async fn large_answers_are_compressed() {
     server.stop().await;
 }
 
-/// A connection without TLS, into which a test writes what it likes.
+/// A connection without TLS, to which a test writes raw bytes.
 async fn raw(server: &Server, text: &str) -> TcpStream {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(text.as_bytes()).await.unwrap();
     stream
 }
 
-/// What the server says before it closes the connection.
+/// Returns what the server sends before it closes the connection.
 async fn until_closed(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer).await; // a reset is as good as an end
+    let _ = stream.read_to_end(&mut answer).await; // a reset counts as an end too
     String::from_utf8_lossy(&answer).into_owned()
 }
 
@@ -411,10 +411,10 @@ async fn requests_beyond_the_limit_get_a_429() {
         (&headers["retry-after"], &headers["content-type"]),
         (&"1".parse().unwrap(), &"text/plain; charset=utf-8".parse().unwrap())
     );
-    assert_eq!(client.get("/whoami", &[MASTER]).await.0, StatusCode::OK); // who may do everything is not told
+    assert_eq!(client.get("/whoami", &[MASTER]).await.0, StatusCode::OK); // masters are exempt
     assert_eq!(client.get("/livez", &[USER]).await.0, StatusCode::OK);
     let watch = client.send(request("GET", "/api/v1/pods?watch=1", &[USER], "")).await;
-    assert_eq!(watch.status(), StatusCode::OK); // nor is a watch in flight
+    assert_eq!(watch.status(), StatusCode::OK); // watches are not counted
 
     server.answers.release.add_permits(1);
     assert_eq!(blocked.await.unwrap(), "released");
@@ -565,7 +565,7 @@ async fn a_request_with_two_lengths_is_refused_and_its_connection_closed() {
             );
         }
     }
-    // One length is enough, and what comes after a chunked request is not answered.
+    // A single length is valid, and bytes after a chunked request are not a second request.
     let text = format!("{head}transfer-encoding: chunked\r\n\r\n{body}{hidden}");
     let answer = until_closed(raw(&server, &text).await).await;
     assert!(answer.starts_with("HTTP/1.1 201 Created\r\n"), "{answer}");
@@ -586,7 +586,7 @@ async fn wrong_tokens_of_an_address_are_delayed_and_valid_ones_are_not() {
         assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
     }
     let begun = std::time::Instant::now();
-    // The next one waits four times as long as the first that waited: a right one overtakes it.
+    // The next one is delayed four times as long as the first delayed one: a valid token overtakes it.
     let mut wrong = Box::pin(async { until_closed(raw(&server, &ask("wrong")).await).await });
     let right = async { until_closed(raw(&server, &ask("user")).await).await };
     tokio::select! {

@@ -1,4 +1,4 @@
-//! Sizes: what a request may make of the server's memory, and what it is answered when it asks for more.
+//! Size limits: requests that would exhaust the memory of the server are refused.
 //!
 //! Each test that would exhaust the memory if it failed runs in a child process of its own, with a limit on its address
 //! space.
@@ -113,7 +113,7 @@ fn defaults_of_a_definition_do_not_outgrow_a_request() {
         let grown = peak() - before;
         println!("a default of 100 KB for 30,000 items: {grown} MiB");
         assert!(grown < 200, "{grown} MiB");
-        // Fewer of them are stored.
+        // A smaller number is stored.
         let (code, created) = world.ask("POST", WIDGETS, JSON, widget(10)).await;
         assert_eq!(code, 201, "{created}");
         assert_eq!(created["spec"]["items"][9]["text"].as_str().unwrap().len(), 100_000);
@@ -163,7 +163,7 @@ fn unknown_fields_below_a_long_name_do_not_multiply_it() {
         assert_eq!((code, &answer["reason"]), (400, &json!("BadRequest")));
         let (code, _) =
             world.ask("POST", WIDGETS, JSON, body.replace(":1", ":\"1\"").replace("\"x", "\"")).await;
-        assert_eq!(code, 201); // all of it unknown, so none of it is stored
+        assert_eq!(code, 201); // unknown fields are not stored
         world.server.stop().await;
     });
 }
@@ -233,7 +233,7 @@ fn an_object_too_large_for_etcd_is_not_stored() {
         assert_eq!(code, 201); // nothing is stored
         let (code, _) = world.ask("POST", WIDGETS, JSON, of(STORED_BYTES - 1000)).await;
         assert_eq!(code, 201);
-        // It does not grow by patches either, whatever their form.
+        // Patches of any type cannot make it grow either.
         let one = format!("{WIDGETS}/a");
         let patch = json!({"more": "x".repeat(2_000)}).to_string();
         refused(world.ask("PATCH", &one, MERGE, patch).await);
@@ -262,7 +262,7 @@ fn a_built_in_object_is_measured_in_protobuf() {
             (0..30_000).map(|n| (format!("{n:063}"), Value::from(""))).collect();
         let (code, status) = world.ask("PUT", &format!("{MAPS}/a"), JSON, of(&more)).await;
         assert_eq!((code, &status["message"]), (500, &json!("etcdserver: request is too large")));
-        // Many small parts of which each is much larger in memory.
+        // Many small parts that are much larger in memory.
         let pod = format!(
             r#"{{"metadata":{{"name":"a"}},"spec":{{"containers":[{}]}}}}"#,
             vec!["{}"; REQUEST_BYTES / 3 - 100].join(",")
@@ -316,7 +316,7 @@ async fn a_body_of_50_megabytes_gets_a_413_that_the_client_can_read() {
     world.server.stop().await;
 }
 
-/// Sends a request and returns what the server answers until it closes the connection.
+/// Sends a request and returns the response up to the end of the connection.
 fn exchange(address: SocketAddr, head: &str, body: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     let head = format!("{head}\r\nhost: k\r\nauthorization: Bearer t\r\nconnection: close\r\n\r\n");
@@ -329,7 +329,7 @@ fn exchange(address: SocketAddr, head: &str, body: &[u8]) -> String {
 
 #[test]
 fn health_is_served_while_a_large_body_is_parsed() {
-    // One thread for everything: what it parses itself nobody can interrupt.
+    // With a single thread, parsing on it would block everything else.
     let (send, started) = std::sync::mpsc::channel();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let server = std::thread::spawn(move || {

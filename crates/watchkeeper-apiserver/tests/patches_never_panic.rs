@@ -1,11 +1,11 @@
-//! Whatever comes in, a patch is applied or refused.
+//! Any patch is applied or refused, without a panic.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 use watchkeeper_apiserver::patch::{self, Form};
 use watchkeeper_wire::schema;
 
-/// JSON of the names that patches give a meaning to.
+/// Generates JSON with the names that are special in patches.
 fn any_json() -> impl Strategy<Value = Value> {
     let name = prop::sample::select(vec![
         "metadata",

@@ -38,7 +38,7 @@ impl World {
         self.store.delete(&self.collection, &key, None).await.unwrap().modified().get()
     }
 
-    /// Objects `a`, `b`, `c`, `d` at the revisions 2 to 5; `b` and `d` have a label.
+    /// Creates objects `a`, `b`, `c`, `d` at revisions 2 to 5; `b` and `d` have a label.
     async fn four() -> Self {
         let world = Self::new();
         for name in ["a", "b", "c", "d"] {
@@ -63,7 +63,7 @@ impl World {
     }
 }
 
-/// `a,b @5 +2`: names, revision, how many remain; `...` where there is more.
+/// Formats a page as `a,b @5 +2`: names, revision, number of remaining items; `...` if there are more.
 fn shown(page: &Page) -> String {
     let names: Vec<&str> = page.items.iter().map(|stored| stored.key().name()).collect();
     let mut text = format!("{} @{}", names.join(","), page.revision);
@@ -76,8 +76,8 @@ fn shown(page: &Page) -> String {
     text
 }
 
-/// The next step of a watch, one word an event.
-async fn told(following: &mut Following) -> String {
+/// Formats the next step of a watch.
+async fn step(following: &mut Following) -> String {
     match following.next().await {
         None => "end".to_owned(),
         Some(Step::Initial(items)) => {
@@ -201,20 +201,20 @@ async fn a_watch_without_a_version_begins_with_the_current_objects() {
     let world = World::four().await;
     for query in ["", "resourceVersion=0"] {
         let mut watch = world.watch(query).await;
-        assert_eq!(told(&mut watch).await, "initial a@2,b@3,c@4,d@5", "{query}");
+        assert_eq!(step(&mut watch).await, "initial a@2,b@3,c@4,d@5", "{query}");
     }
     let mut watch = world
         .watch("sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true")
         .await;
-    assert_eq!(told(&mut watch).await, "initial a@2,b@3,c@4,d@5");
-    assert_eq!(told(&mut watch).await, "initial end @5");
+    assert_eq!(step(&mut watch).await, "initial a@2,b@3,c@4,d@5");
+    assert_eq!(step(&mut watch).await, "initial end @5");
     let mut late = world.watch("resourceVersion=4").await;
-    assert_eq!(told(&mut late).await, "ADDED d@5");
+    assert_eq!(step(&mut late).await, "ADDED d@5");
     let mut newest = world.watch("sendInitialEvents=false&resourceVersionMatch=NotOlderThan").await;
     world.put("a", json!({}), "z").await;
     world.delete("b").await;
-    assert_eq!(told(&mut newest).await, "MODIFIED a@6, DELETED b@7");
-    assert_eq!(told(&mut watch).await, "MODIFIED a@6, DELETED b@7");
+    assert_eq!(step(&mut newest).await, "MODIFIED a@6, DELETED b@7");
+    assert_eq!(step(&mut watch).await, "MODIFIED a@6, DELETED b@7");
 }
 
 #[tokio::test(start_paused = true)]
@@ -224,9 +224,9 @@ async fn leaving_the_selection_is_a_deletion_and_entering_it_an_addition() {
     world.put("a", json!({"app": "web"}), "").await;
     world.put("c", json!({}), "other").await;
     world.put("b", json!({}), "").await;
-    assert_eq!(told(&mut watch).await, "ADDED a@6, DELETED b@8");
+    assert_eq!(step(&mut watch).await, "ADDED a@6, DELETED b@8");
     let mut fields = world.watch("resourceVersion=5&fieldSelector=spec.nodeName%3Dc").await;
-    assert_eq!(told(&mut fields).await, "DELETED c@7");
+    assert_eq!(step(&mut fields).await, "DELETED c@7");
 }
 
 #[tokio::test(start_paused = true)]
@@ -234,11 +234,11 @@ async fn bookmarks_come_about_every_minute_and_shortly_before_the_end() {
     let world = World::four().await;
     let start = Instant::now();
     let mut watch = world.watch("resourceVersion=5&allowWatchBookmarks=true&timeoutSeconds=70").await;
-    assert_eq!(told(&mut watch).await, "bookmark @5");
+    assert_eq!(step(&mut watch).await, "bookmark @5");
     assert!((45..=60).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
-    assert_eq!(told(&mut watch).await, "bookmark @5");
+    assert_eq!(step(&mut watch).await, "bookmark @5");
     assert_eq!(start.elapsed().as_secs(), 68);
-    assert_eq!(told(&mut watch).await, "end");
+    assert_eq!(step(&mut watch).await, "end");
     assert_eq!(start.elapsed().as_secs(), 70);
 }
 
@@ -246,7 +246,7 @@ async fn bookmarks_come_about_every_minute_and_shortly_before_the_end() {
 async fn a_watch_without_a_timeout_ends_after_30_to_60_minutes() {
     let world = World::four().await;
     let start = Instant::now();
-    assert_eq!(told(&mut world.watch("resourceVersion=5").await).await, "end");
+    assert_eq!(step(&mut world.watch("resourceVersion=5").await).await, "end");
     assert!((1800..3600).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
 }
 
@@ -255,8 +255,8 @@ async fn a_watch_from_a_compacted_version_ends_with_an_error() {
     let world = World::four().await;
     world.store.compact(Revision::new(5)).await.unwrap();
     let mut watch = world.watch("resourceVersion=2").await;
-    assert_eq!(told(&mut watch).await, "410 too old resource version: 2 (5)");
-    assert_eq!(told(&mut watch).await, "end");
+    assert_eq!(step(&mut watch).await, "410 too old resource version: 2 (5)");
+    assert_eq!(step(&mut watch).await, "end");
 }
 
 #[tokio::test(start_paused = true)]
@@ -267,9 +267,9 @@ async fn a_watcher_that_falls_behind_the_history_ends_with_an_error() {
         world.put("a", json!({}), "").await;
     }
     world.store.compact(Revision::new(8)).await.unwrap();
-    let said = told(&mut watch).await;
-    assert!(said.starts_with("410 too old resource version: 5 ("), "{said}");
-    assert_eq!(told(&mut watch).await, "end");
+    let last = step(&mut watch).await;
+    assert!(last.starts_with("410 too old resource version: 5 ("), "{last}");
+    assert_eq!(step(&mut watch).await, "end");
 }
 
 #[tokio::test(start_paused = true)]
@@ -278,7 +278,7 @@ async fn a_watch_of_a_future_version_waits_for_what_comes_after_it() {
     let mut watch = world.watch("resourceVersion=6").await;
     world.put("e", json!({}), "").await;
     world.put("f", json!({}), "").await;
-    assert_eq!(told(&mut watch).await, "ADDED f@7");
+    assert_eq!(step(&mut watch).await, "ADDED f@7");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,4 +1,4 @@
-//! A server over the wire.
+//! A server over HTTP.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -55,7 +55,7 @@ impl World {
         )
     }
 
-    /// Three config maps, and the version of the last.
+    /// Creates three config maps, and returns the version of the last.
     async fn maps() -> (Self, String) {
         let world = Self::start().await;
         let mut version = String::new();
@@ -87,7 +87,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// More bytes; false at the end.
+    /// Reads more bytes; returns false at the end.
     async fn more(&mut self) -> bool {
         match self.body.frame().await {
             Some(frame) => {
@@ -254,15 +254,15 @@ async fn each_watch_reports_a_change_relative_to_its_selector() {
     }
     let label = json!({"metadata": {"labels": {"name": "z"}}});
     world.write("PATCH", &format!("{MAPS}/b"), label).await;
-    let mut told = Vec::new();
+    let mut seen = Vec::new();
     for pair in watches.chunks_mut(2) {
         let event = pair[0].json().await.unwrap();
         let kind = event["type"].as_str().unwrap().to_owned();
         let message = pair[1].message().await;
         assert_eq!(&message[2..2 + kind.len()], kind.as_bytes());
-        told.push(format!("{kind} {}", event["object"]["metadata"]["labels"]["name"].as_str().unwrap()));
+        seen.push(format!("{kind} {}", event["object"]["metadata"]["labels"]["name"].as_str().unwrap()));
     }
-    assert_eq!(told, ["MODIFIED z", "ADDED z", "DELETED b", "MODIFIED z"]);
+    assert_eq!(seen, ["MODIFIED z", "ADDED z", "DELETED b", "MODIFIED z"]);
     world.server.stop().await;
 }
 
@@ -459,14 +459,14 @@ async fn requests_for_an_unreachable_kubelet_name_the_reason() {
     world.server.stop().await;
 }
 
-/// The messages are those of the real server for the same objects.
+/// The messages are those of kube-apiserver for the same objects.
 #[tokio::test]
 async fn kubelet_requests_are_validated_before_dialing() {
     let world = World::start().await;
     const POD: &str = "/api/v1/namespaces/default/pods/p";
     let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = nobody.local_addr().unwrap().port();
-    drop(nobody); // and so nobody listens there
+    drop(nobody); // so that nothing listens there
     let node = json!({"metadata": {"name": "n"}, "status": {
         "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
@@ -476,28 +476,28 @@ async fn kubelet_requests_are_validated_before_dialing() {
         "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}});
     assert_eq!(world.write("POST", "/api/v1/namespaces/default/pods", pod).await.0, 201);
 
-    let said = async |path: &str| {
+    let get = async |path: &str| {
         let (code, status) = world.get(&format!("{POD}/{path}"), "application/json").await;
         (code, status["message"].as_str().unwrap_or_default().to_owned())
     };
     let refused = format!("dial tcp 127.0.0.1:{port}: connect: connection refused");
     let url = format!("https://127.0.0.1:{port}/containerLogs/default/p/c");
-    assert_eq!(said("log").await, (500, format!("Get \"{url}\": {refused}")));
+    assert_eq!(get("log").await, (500, format!("Get \"{url}\": {refused}")));
     let query = "follow=true&sinceTime=2020-01-01T00%3A00%3A00Z&tailLines=3";
     assert_eq!(
-        said("log?tailLines=3&sinceTime=2020-01-01T00:00:00Z&follow").await,
+        get("log?tailLines=3&sinceTime=2020-01-01T00:00:00Z&follow").await,
         (500, format!("Get \"{url}?{query}\": {refused}"))
     );
-    let (code, message) = said("log?limitBytes=0").await;
+    let (code, message) = get("log?limitBytes=0").await;
     assert_eq!((code, message.starts_with("PodLogOptions \"p\" is invalid: limitBytes: ")), (422, true));
-    assert_eq!(said("exec?command=ls").await, (400, "Upgrade request required".to_owned()));
-    assert_eq!(said("portforward").await, (400, "Upgrade request required".to_owned()));
+    assert_eq!(get("exec?command=ls").await, (400, "Upgrade request required".to_owned()));
+    assert_eq!(get("portforward").await, (400, "Upgrade request required".to_owned()));
     for (text, problem) in
         [("abc", "invalid syntax"), ("70000", "value out of range"), ("", "invalid syntax")]
     {
         let parsing = format!("strconv.ParseUint: parsing \"{text}\": {problem}");
         assert_eq!(
-            said(&format!("portforward?ports={text}")).await,
+            get(&format!("portforward?ports={text}")).await,
             (400, format!("cannot convert to []int32: {parsing}"))
         );
     }
@@ -510,8 +510,8 @@ async fn deprecated_resources_warn_even_when_the_request_fails() {
     let warning = "299 - \"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice\"";
     for (name, code) in [("", StatusCode::OK), ("/missing", StatusCode::NOT_FOUND)] {
         let path = format!("/api/v1/namespaces/default/endpoints{name}");
-        let (told, headers, _) = world.bytes(&path, "application/json").await;
-        assert_eq!((told, headers["warning"].to_str().unwrap()), (code, warning));
+        let (found, headers, _) = world.bytes(&path, "application/json").await;
+        assert_eq!((found, headers["warning"].to_str().unwrap()), (code, warning));
     }
     assert!(!world.bytes(MAPS, "application/json").await.1.contains_key("warning"));
 }
@@ -555,20 +555,20 @@ const ROBOT: &str = "system:serviceaccount:default:robot";
 #[tokio::test]
 async fn a_request_can_impersonate_another_user() {
     let world = World::start().await;
-    let who = async |headers: &[(&str, &str)]| {
+    let review = async |headers: &[(&str, &str)]| {
         let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
         let headers = [&[("content-type", "application/json")], headers].concat();
         let answer = world.send("POST", path, &headers, "{}".to_owned()).await;
         let body = answer.into_body().collect().await.unwrap().to_bytes();
         serde_json::from_slice::<Value>(&body).unwrap()
     };
-    assert_eq!(who(&[]).await["status"]["userInfo"]["username"], "kubernetes-admin");
-    let told = who(&[("impersonate-user", "ann"), ("impersonate-group", "ops")]).await;
+    assert_eq!(review(&[]).await["status"]["userInfo"]["username"], "kubernetes-admin");
+    let shown = review(&[("impersonate-user", "ann"), ("impersonate-group", "ops")]).await;
     assert_eq!(
-        told["status"]["userInfo"],
+        shown["status"]["userInfo"],
         json!({"username": "ann", "groups": ["ops", "system:authenticated"]})
     );
-    assert_eq!(who(&[("impersonate-group", "ops")]).await["code"], 400);
+    assert_eq!(review(&[("impersonate-group", "ops")]).await["code"], 400);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Clients that ask and do not read: what they cost, and what becomes of them.
+//! Clients that do not read their responses: the memory they cost, and their disconnection.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -20,10 +20,10 @@ use watchkeeper_apiserver::http::{ConnectionLimits, GZIP_BYTES, RequestLimits};
 use watchkeeper_apiserver::server::{ApiServer, Builder as ServerBuilder};
 use watchkeeper_apiserver::store::{Collection, Expect, Unversioned};
 
-/// How long anything may take that is expected.
+/// The maximum wait for an expected event.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a client may leave a response unread in tests of that.
+/// The stall timeout in tests of it.
 const SHORT: Duration = Duration::from_millis(200);
 
 /// The list has 2 MB.
@@ -51,7 +51,7 @@ async fn put(server: &ApiServer, name: &str, bytes: usize) {
     server.store().put(&Collection::from("configmaps"), value, Expect::Any).await.unwrap();
 }
 
-/// A connection of HTTP/2 whose streams may each send `window` bytes ahead.
+/// Opens an HTTP/2 connection with a stream window of `window` bytes.
 async fn connect(server: &ApiServer, window: u32) -> SendRequest<Full<Bytes>> {
     let stream = TcpStream::connect(server.address()).await.unwrap();
     let handshake =
@@ -78,14 +78,14 @@ async fn text(response: Response<Incoming>) -> String {
     String::from_utf8_lossy(&body).into_owned()
 }
 
-/// The bytes that the server says clients have not read.
+/// Returns the unread response bytes that the server reports.
 async fn unread_bytes(sender: &SendRequest<Full<Bytes>>) -> usize {
     let metrics = text(get(sender, "/metrics", &[]).await).await;
     let gauge = metrics.lines().find_map(|line| line.strip_prefix("watchkeeper_unread_response_bytes "));
     gauge.unwrap().parse().unwrap()
 }
 
-/// Waits until nothing is held for anybody.
+/// Waits until no unread bytes are held.
 async fn until_nothing_is_unread(sender: &SendRequest<Full<Bytes>>) {
     let begun = Instant::now();
     while unread_bytes(sender).await > 0 {
@@ -94,7 +94,7 @@ async fn until_nothing_is_unread(sender: &SendRequest<Full<Bytes>>) {
     }
 }
 
-/// What this process has in memory: the server, and clients that have received nothing but heads.
+/// Returns the resident memory of this process: the server, and clients that have received only response heads.
 #[cfg(target_os = "linux")]
 fn resident_bytes() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -102,7 +102,7 @@ fn resident_bytes() -> usize {
     line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
 }
 
-/// A hundred unread responses of 2 MB are 200 MB where each is held whole.
+/// A hundred unread responses of 2 MB would be 200 MB if each were held whole.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn unread_responses_of_every_form_hold_little() {
@@ -132,7 +132,7 @@ async fn unread_responses_of_every_form_hold_little() {
             unread.push(response);
         }
         let (held, grown) = (unread_bytes(&observer).await, resident_bytes().saturating_sub(before));
-        // A list of metadata is short, and held whole.
+        // A list of metadata is short enough to be held whole.
         let most = if accept == PARTIAL { GZIP_BYTES } else { 2 * OBJECT_BYTES };
         assert!(held < STREAMS * most, "{path} as {accept}, {encoding}: {held} bytes are charged");
         assert!(grown < 48 << 20, "{path} as {accept}, {encoding}: {grown} bytes more are resident");
@@ -158,7 +158,7 @@ async fn a_list_that_is_encoded_while_it_is_read_is_complete() {
     server.stop().await;
 }
 
-/// Captures what is logged.
+/// Captures log output.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -192,7 +192,7 @@ async fn a_slow_reader_is_disconnected_with_a_logged_reason_and_other_streams_go
     let limits = ConnectionLimits { stall: SHORT, ..ConnectionLimits::DEFAULT };
     let server = server(ApiServer::builder().connection_limits(limits)).await;
     let client = connect(&server, 20_000).await;
-    // Its first event fits the window, and nothing follows until the end of the test: it does not stall.
+    // Its only event fits into the window, so it does not stall.
     let idle = format!("{LIST}?watch=true&fieldSelector=metadata.name=c0000");
     let mut idle = get(&client, &idle, &[]).await.into_body();
     for path in [LIST, WATCH_LIST, "/api/v1/namespaces/n/configmaps/large"] {

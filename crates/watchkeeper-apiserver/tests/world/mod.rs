@@ -1,4 +1,4 @@
-//! A server in plain HTTP, and requests to it as they go over the wire.
+//! A server over plain HTTP, and raw requests to it.
 
 use bytes::Bytes;
 use http::{Request, Response};
