@@ -1,6 +1,6 @@
 //! Keyring: the keys and tokens of a server.
 //!
-//! Input: a data directory with the keyring of the previous server, or nothing.
+//! Input: the [storage](KeyringStorage) of the previous server, such as a file in a data directory, or nothing.
 //! Output: the [`Listener`](crate::http::Listener), which serves with the certificate authority, and the
 //! [`Authenticator`](crate::http::Authenticator), which knows the administrator and the service accounts.
 //!
@@ -15,17 +15,44 @@
 //! of everything after it.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::http::{Authority, Identity, TokenIssuer, hex, random_token, sha256};
 use crate::server::StartError;
-use crate::store::disk::{DiskStore, KEYRING, SideFiles};
+use crate::store::disk::SideFile;
 
 /// The file type, at the start of the first line.
 const FORM: &str = "watchkeeper-keyring";
 /// The version of the format.
 const VERSION: &str = "1";
+
+/// Stores a keyring across restarts.
+pub(crate) trait KeyringStorage {
+    /// Returns the stored bytes; `None` if there are none.
+    fn read(&self) -> Result<Option<Vec<u8>>, StartError>;
+
+    /// Replaces the stored bytes, atomically and durably.
+    fn write(&self, bytes: &[u8]) -> Result<(), StartError>;
+
+    /// Returns the location, for messages.
+    fn path(&self) -> PathBuf;
+}
+
+impl KeyringStorage for SideFile {
+    fn read(&self) -> Result<Option<Vec<u8>>, StartError> {
+        Ok(SideFile::read(self)?)
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result<(), StartError> {
+        Ok(SideFile::write(self, bytes)?)
+    }
+
+    fn path(&self) -> PathBuf {
+        SideFile::path(self)
+    }
+}
 
 /// The keys and tokens of a server.
 pub(crate) struct Keyring {
@@ -61,21 +88,22 @@ impl Keyring {
         Ok(Self { authority: Authority::generate()?, token: random_token()?, secret })
     }
 
-    /// Opens the keyring of a directory, creating it if it does not exist (`keyring.Y1`).
-    pub(crate) fn open(disk: &DiskStore) -> Result<Self, StartError> {
-        let files = disk.side_files();
-        if let Some(kept) = Self::read(files)? {
+    /// Opens the stored keyring, creating it if it does not exist (`keyring.Y1`).
+    ///
+    /// `has_objects` is whether an earlier server has used the storage: then a missing keyring is logged.
+    pub(crate) fn open(storage: &impl KeyringStorage, has_objects: bool) -> Result<Self, StartError> {
+        if let Some(kept) = Self::read(storage)? {
             return Ok(kept);
         }
-        if disk.recovery().objects > 0 {
-            let path = files.path(KEYRING);
+        if has_objects {
+            let path = storage.path();
             tracing::warn!(
                 "{} was missing and has been created: earlier kubeconfigs and tokens are no longer valid",
                 path.display()
             );
         }
         let made = Self::generate()?;
-        files.write(KEYRING, made.render().as_bytes())?;
+        storage.write(made.render().as_bytes())?;
         Ok(made)
     }
 
@@ -84,10 +112,10 @@ impl Keyring {
         TokenIssuer::with_secret(&self.secret)
     }
 
-    fn read(files: &SideFiles) -> Result<Option<Self>, StartError> {
-        let Some(bytes) = files.read(KEYRING)? else { return Ok(None) };
+    fn read(storage: &impl KeyringStorage) -> Result<Option<Self>, StartError> {
+        let Some(bytes) = storage.read()? else { return Ok(None) };
         let kept = Self::parse(&bytes);
-        kept.map(Some).map_err(|what| StartError::Keyring { path: files.path(KEYRING), what })
+        kept.map(Some).map_err(|what| StartError::Keyring { path: storage.path(), what })
     }
 
     /// Parses a keyring, or describes what is wrong with it (`keyring.Y2`).

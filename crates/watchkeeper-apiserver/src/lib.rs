@@ -19,7 +19,7 @@
 //! | [`write`](mod@write) | create, update, patch and delete |
 //! | [`defaults`] | default values of fields |
 //! | `validate` | validation of objects |
-//! | [`store`] | versioned objects with watches, in memory or on disk |
+//! | [`store`] | versioned objects with watches, in memory or on disk: the crate `watchkeeper-store` |
 //! | [`registry`] | a table of the served resources, with their verbs, subresources and field selectors |
 //! | [`custom`] | custom resources: their registry rows and schemas |
 //! | [`discovery`] | discovery and OpenAPI documents |
@@ -56,6 +56,7 @@ pub mod read;
 pub mod registry;
 pub mod server;
 pub mod size;
-pub mod store;
 mod validate;
 pub mod write;
+
+pub use watchkeeper_store as store;

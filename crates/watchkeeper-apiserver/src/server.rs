@@ -394,7 +394,7 @@ async fn open_disk(
         } else {
             DiskStore::open(directory, limits)?
         };
-        let keyring = Keyring::open(&disk)?;
+        let keyring = Keyring::open(disk.keyring(), disk.recovery().objects > 0)?;
         Ok((disk, keyring))
     });
     opened.await.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
