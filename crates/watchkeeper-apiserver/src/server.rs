@@ -15,8 +15,9 @@ use crate::custom::Definitions;
 use crate::expiry::{EVENT_TTL, expire_events};
 use crate::faults::{self, CompactError, Faults};
 use crate::http::{
-    Anonymous, Authenticator, Authority, CertificateError, ConnectionLimits, Credentials, Front, Identity,
-    Kubeconfig, ListenError, MASTERS, NoRandomness, RequestLimits, Security, Socket, User, machine,
+    AlwaysAllow, Anonymous, Authenticator, Authority, Authorizer, CertificateError, ConnectionLimits,
+    Credentials, Front, Identity, Kubeconfig, ListenError, MASTERS, NoRandomness, RequestLimits, Security,
+    Socket, User, machine,
 };
 use crate::keyring::Keyring;
 use crate::kubelet::Kubelets;
@@ -90,6 +91,7 @@ pub struct Builder {
     plain: bool,
     token: Option<String>,
     anonymous: Anonymous,
+    authorizer: Arc<dyn Authorizer>,
     history: HistoryLimits,
     keeping: Keeping,
     accept_loss: bool,
@@ -130,6 +132,12 @@ impl Builder {
     /// Sets the policy for requests without credentials; the default is to reject them.
     pub fn anonymous(mut self, anonymous: Anonymous) -> Self {
         self.anonymous = anonymous;
+        self
+    }
+
+    /// Sets the authorizer that decides requests and access reviews; the default is [`AlwaysAllow`].
+    pub fn authorizer(mut self, authorizer: impl Authorizer + 'static) -> Self {
+        self.authorizer = Arc::new(authorizer);
         self
     }
 
@@ -247,12 +255,14 @@ impl Builder {
         let api = Api::new(registry.clone(), store.clone(), local.to_string())
             .definitions(definitions)
             .authenticator(authenticator.clone())
+            .authorizer(self.authorizer.clone())
             .kubelets(Kubelets::new(own.as_ref())?);
         let faults = Faults::default();
         let api = api.faults(faults.clone(), self.fault_endpoint);
         let messages = api.messages().clone();
         tasks.spawn(every(FORGET_MESSAGES_EVERY, stop.clone(), move || messages.age()));
-        let front = Front::new(api, authenticator).health(health).limits(self.requests);
+        let front =
+            Front::new(api, authenticator).authorizer(self.authorizer).health(health).limits(self.requests);
         let running = stop.clone();
         tasks.spawn(async move { listener.run(front, running).await });
         Ok(ApiServer { address, url, token, ca_pem, store, recovery, registry, faults, stop, tasks })
@@ -281,6 +291,7 @@ impl ApiServer {
             plain: false,
             token: None,
             anonymous: Anonymous::Refused,
+            authorizer: Arc::new(AlwaysAllow),
             history: HistoryLimits::default(),
             keeping: Keeping::Memory,
             accept_loss: false,

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use crate::custom::Definitions;
 use crate::faults::Faults;
-use crate::http::{Authenticator, Handler, Request, Response, Target};
+use crate::http::{Authenticator, Authorizer, Handler, Request, Response, Target};
 use crate::kubelet::Kubelets;
 use crate::registry::SharedRegistry;
 use crate::store::Store;
@@ -77,6 +77,13 @@ impl Api {
     #[must_use]
     pub fn authenticator(mut self, authenticator: Authenticator) -> Self {
         self.writer = self.writer.authenticator(authenticator);
+        self
+    }
+
+    /// Sets the authorizer that decides access reviews; the default is [`AlwaysAllow`](crate::http::AlwaysAllow).
+    #[must_use]
+    pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
+        self.writer = self.writer.authorizer(authorizer);
         self
     }
 

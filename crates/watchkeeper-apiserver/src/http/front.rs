@@ -3,9 +3,10 @@
 //! Input: a connection of a [`Listener`](watchkeeper_listen::Listener).
 //! Output: the [`Handler`], for everything that the chain does not answer itself.
 //!
-//! Errors are reported in kube-apiserver's order: the path, authentication, requests in flight, then those of the
-//! handler.
+//! Errors are reported in kube-apiserver's order: the path, authentication, impersonation, requests in flight,
+//! authorization, then those of the handler.
 
+use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,18 +14,21 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::header::{ACCEPT, AUTHORIZATION, EXPECT, RETRY_AFTER};
-use http::{HeaderValue, Method, StatusCode};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 use watchkeeper_core::{Health, Status};
-use watchkeeper_listen::{Answer, Arrival, Departure};
+use watchkeeper_listen::{Answer, Arrival, Budget, Departure, Switch};
 
-use super::authenticate::{Authenticator, MASTERS, User};
+use super::authenticate::{Authenticated, Authenticator, MASTERS, User};
+use super::authorize::{AlwaysAllow, Authorizer, authorize_request};
 use super::body::{BodyLimits, RequestBody};
 use super::certificates::Subject;
 use super::handler::{Handler, Request};
 use super::health;
 use super::hold::{NoRoom, hold};
-use super::impersonate::impersonated;
+use super::impersonate::impersonate;
 use super::negotiate::Preferences;
 use super::options::request_timeout;
 use super::query::Query;
@@ -66,11 +70,11 @@ impl Default for RequestLimits {
     }
 }
 
-/// Parses and authenticates requests, enforces limits, and calls the handler.
-#[derive(Debug)]
+/// Parses, authenticates and authorizes requests, enforces limits, and calls the handler.
 pub struct Front<H> {
     handler: H,
     authenticator: Authenticator,
+    authorizer: Arc<dyn Authorizer>,
     health: Health,
     version: VersionInfo,
     limits: RequestLimits,
@@ -78,6 +82,19 @@ pub struct Front<H> {
     writes: Arc<Semaphore>,
     slowdown: Slowdown,
     watches: Arc<Semaphore>,
+}
+
+/// A request before authentication, without its head.
+struct Received {
+    query: Query,
+    preferences: Preferences,
+    body: RequestBody,
+    peer: Option<Arc<Subject>>,
+    remote: SocketAddr,
+    stop: CancellationToken,
+    connection: CancellationToken,
+    switch: Switch,
+    budget: Budget,
 }
 
 impl<H: Handler> Answer for Front<H> {
@@ -89,7 +106,7 @@ impl<H: Handler> Answer for Front<H> {
     }
 
     async fn answer(&self, arrival: Arrival<Subject>) -> Departure<Outgoing> {
-        self.answer(arrival).await
+        self.process(arrival).await
     }
 }
 
@@ -99,6 +116,7 @@ impl<H: Handler> Front<H> {
         Self {
             handler,
             authenticator,
+            authorizer: Arc::new(AlwaysAllow),
             health: Health::default(),
             version: VersionInfo::default(),
             limits: RequestLimits::DEFAULT,
@@ -107,6 +125,13 @@ impl<H: Handler> Front<H> {
             slowdown: Slowdown::default(),
             watches: Arc::new(Semaphore::new(RequestLimits::DEFAULT.watches)),
         }
+    }
+
+    /// Sets the authorizer; the default is [`AlwaysAllow`].
+    #[must_use]
+    pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
+        self.authorizer = authorizer;
+        self
     }
 
     /// Sets the checks of `/livez`, `/readyz` and `/healthz`; the default is only `ping`.
@@ -134,7 +159,7 @@ impl<H: Handler> Front<H> {
     }
 
     /// Serves one request. Dropping the future also drops that of the handler.
-    pub(crate) async fn answer<B>(&self, arrival: Arrival<Subject, B>) -> Departure<Outgoing>
+    pub(crate) async fn process<B>(&self, arrival: Arrival<Subject, B>) -> Departure<Outgoing>
     where
         B: http_body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
             + Send
@@ -144,81 +169,23 @@ impl<H: Handler> Front<H> {
         let (head, body) = request.into_parts();
         let query = Query::parse(head.uri.query().unwrap_or_default());
         let preferences = Preferences::read(&head.headers, &query);
-        let audit_id = head.headers.get("audit-id").cloned().unwrap_or_else(|| {
-            let id = random_uid().ok().and_then(|id| id.parse().ok());
-            id.unwrap_or(HeaderValue::from_static("00000000-0000-4000-8000-000000000000"))
-        });
-        let gzip = preferences.gzip;
-        let expects =
-            head.headers.get(EXPECT).is_some_and(|it| it.as_bytes().eq_ignore_ascii_case(b"100-continue"));
-        let body = RequestBody::new(body, self.limits.body).awaits_continue(expects);
+        let audit_id = audit_id(&head.headers);
+        let body = RequestBody::new(body, self.limits.body).awaits_continue(expects_continue(&head.headers));
         let unread = body.unread();
         let mut ends = Ends { permit: None, stop: Some(stop.clone()), budget: budget.clone() };
         let reads = matches!(head.method, Method::GET | Method::HEAD);
-        let outcome = async {
-            // A method that is not allowed is reported only to authenticated users.
-            let target = match Target::read(&head.method, head.uri.path(), &query) {
-                Ok(target) => Ok(target),
-                Err(TargetError::Method(status)) => Err(status),
-                Err(error @ TargetError::Incomplete { .. }) => {
-                    let response = Response::text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n"));
-                    return (Ok(response), false);
-                }
-                Err(error) => return (Ok(Response::text(StatusCode::BAD_REQUEST, error.to_string())), true),
-            };
-            // As in kube-apiserver, the timeout is parsed on every path before authentication.
-            let is_long_running = target.as_ref().is_ok_and(Target::is_long_running);
-            let time = if is_long_running {
-                Ok(self.limits.time)
-            } else {
-                request_timeout(&query, self.limits.time)
-            };
-            let time = match time {
-                Ok(time) => time,
-                Err(status) => return (Err(status), false),
-            };
-            let path = match &target {
-                Ok(Target::Path(path)) => path.as_str(),
-                _ => "",
-            };
-            let who = match self.authenticator.authenticate(peer.as_deref(), &head.headers, path).await {
-                Ok(who) => who,
-                Err(status) => {
-                    if head.headers.contains_key(AUTHORIZATION) {
-                        stop.run_until_cancelled(self.slowdown.wait(remote.ip())).await;
-                    }
-                    return (Err(*status), true);
-                }
-            };
-            let anonymous = who.user.is_anonymous();
-            let target = match target {
-                Ok(target) => target,
-                Err(status) => return (Err(*status), anonymous),
-            };
-            let mut headers = head.headers;
-            headers.remove(AUTHORIZATION);
-            let user = match impersonated(&mut headers) {
-                Ok(meant) => meant.unwrap_or(who.user),
-                Err(status) => return (Err(status), anonymous),
-            };
-            let request = Request {
-                target,
-                method: head.method,
-                uri: head.uri.to_string(),
-                query,
-                headers,
-                extensions: head.extensions,
-                preferences: preferences.clone(),
-                user,
-                body,
-                stop,
-                connection,
-                switch,
-                budget: budget.clone(),
-            };
-            let outcome = self.limited(request, time, &mut ends).await;
-            (outcome.map(|response| response.with_warnings(&who.warnings)), anonymous)
+        let received = Received {
+            query,
+            preferences: preferences.clone(),
+            body,
+            peer,
+            remote,
+            stop,
+            connection,
+            switch,
+            budget: budget.clone(),
         };
+        let outcome = self.authenticated(head, received, &mut ends);
         // A panic fails only the request that caused it.
         let (outcome, hang_up) = AssertUnwindSafe(outcome).catch_unwind().await.unwrap_or_else(|_| {
             (Err(Status::internal_error("this request caused the server to panic")), false)
@@ -233,31 +200,111 @@ impl<H: Handler> Front<H> {
             }
             Err(NoRoom) => Some(budget.charge_now(response.held_bytes())), // the write has happened, and must be reported
         };
-        Departure { response: response.into_http(audit_id, gzip, ends), hang_up, charge }
+        Departure { response: response.into_http(audit_id, preferences.gzip, ends), hang_up, charge }
+    }
+
+    /// Parses and authenticates a request, and passes it on. Returns whether to close the connection.
+    async fn authenticated(
+        &self,
+        head: Parts,
+        received: Received,
+        ends: &mut Ends,
+    ) -> (Result<Response, Status>, bool) {
+        let Received { query, preferences, body, peer, remote, stop, connection, switch, budget } = received;
+        // A method that is not allowed is reported only to authenticated users.
+        let target = match Target::read(&head.method, head.uri.path(), &query) {
+            Ok(target) => Ok(target),
+            Err(TargetError::Method(status)) => Err(status),
+            Err(error @ TargetError::Incomplete { .. }) => {
+                let response = Response::text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n"));
+                return (Ok(response), false);
+            }
+            Err(error) => return (Ok(Response::text(StatusCode::BAD_REQUEST, error.to_string())), true),
+        };
+        // As in kube-apiserver, the timeout is parsed on every path before authentication.
+        let is_long_running = target.as_ref().is_ok_and(Target::is_long_running);
+        let time = match request_timeout(&query, self.limits.time) {
+            _ if is_long_running => self.limits.time,
+            Ok(time) => time,
+            Err(status) => return (Err(status), false),
+        };
+        let path = match &target {
+            Ok(Target::Path(path)) => path.as_str(),
+            _ => "",
+        };
+        let Authenticated { user, warnings } =
+            match self.authenticator.authenticate(peer.as_deref(), &head.headers, path).await {
+                Ok(authenticated) => authenticated,
+                Err(status) => {
+                    if head.headers.contains_key(AUTHORIZATION) {
+                        stop.run_until_cancelled(self.slowdown.wait(remote.ip())).await;
+                    }
+                    return (Err(*status), true);
+                }
+            };
+        let hang_up = user.is_anonymous();
+        let target = match target {
+            Ok(target) => target,
+            Err(status) => return (Err(*status), hang_up),
+        };
+        let mut headers = head.headers;
+        headers.remove(AUTHORIZATION);
+        let user = match impersonate(&*self.authorizer, user, &mut headers).await {
+            Ok(user) => user,
+            Err(status) => return (Err(status), hang_up),
+        };
+        let request = Request {
+            target,
+            method: head.method,
+            uri: head.uri.to_string(),
+            query,
+            headers,
+            extensions: head.extensions,
+            preferences,
+            user,
+            body,
+            stop,
+            connection,
+            switch,
+            budget,
+        };
+        let outcome = self.limited(request, time, ends).await;
+        (outcome.map(|response| response.with_warnings(&warnings)), hang_up)
     }
 
     async fn limited(&self, request: Request, time: Duration, ends: &mut Ends) -> Result<Response, Status> {
         if let Target::Path(path) = &request.target
             && let Some(answer) = self.own(path, &request)
         {
+            self.authorize(&request).await?;
             return answer;
         }
         if request.target.is_long_running() {
             let Ok(permit) = self.watches.clone().try_acquire_owned() else { return Ok(too_many_requests()) };
             ends.permit = Some(permit);
+            self.authorize(&request).await?;
             return self.handler.handle(request).await;
         }
         match self.permit(&request.target, &request.method, &request.user) {
             Ok(permit) => ends.permit = permit,
             Err(response) => return Ok(*response),
         }
-        match tokio::time::timeout(time, self.handler.handle(request)).await {
+        let served = async {
+            self.authorize(&request).await?;
+            self.handler.handle(request).await
+        };
+        match tokio::time::timeout(time, served).await {
             Ok(outcome) => outcome,
             Err(_) => {
                 let message = "request did not complete within the allotted timeout";
                 Err(Status::timeout(message, Duration::ZERO))
             }
         }
+    }
+
+    /// Returns 403 unless the user may make the request.
+    fn authorize(&self, request: &Request) -> impl Future<Output = Result<(), Status>> + Send {
+        authorize_request(&*self.authorizer, &request.user, &request.method, &request.target)
     }
 
     /// Returns the response to a path that the chain serves itself.
@@ -289,6 +336,18 @@ impl<H: Handler> Front<H> {
             Err(_) => Err(Box::new(too_many_requests())),
         }
     }
+}
+
+/// Returns the audit ID of the client, or a new one.
+fn audit_id(headers: &HeaderMap) -> HeaderValue {
+    headers.get("audit-id").cloned().unwrap_or_else(|| {
+        let id = random_uid().ok().and_then(|id| id.parse().ok());
+        id.unwrap_or(HeaderValue::from_static("00000000-0000-4000-8000-000000000000"))
+    })
+}
+
+fn expects_continue(headers: &HeaderMap) -> bool {
+    headers.get(EXPECT).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
 /// Returns 429 in kube-apiserver's words.

@@ -3,10 +3,14 @@
 //! Input: the headers `Impersonate-User`, `-Group`, `-Uid` and `-Extra-...` of an authenticated user.
 //! Output: the [`Handler`](crate::http::Handler), which sees only the impersonated [`User`].
 //!
+//! As in kube-apiserver, the authenticated user needs the verb `impersonate` on the user or service account, and on each
+//! group, UID and extra value in the headers.
+//!
 use http::HeaderMap;
 use watchkeeper_core::Status;
 
 use super::authenticate::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User};
+use super::authorize::{AccessTarget, Attributes, Authorizer, ResourceAttributes, authorize};
 use super::query::{Plus, decode};
 
 const USER: &str = "impersonate-user";
@@ -15,11 +19,54 @@ const UID: &str = "impersonate-uid";
 const EXTRA: &str = "impersonate-extra-";
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
+/// Removes the impersonation headers, and returns the user of the request: the one they name, or else `actor`.
+///
+/// # Errors
+/// Returns 400 if there are groups, a UID or extras without a user, and 403 if `actor` may not impersonate.
+pub(super) async fn impersonate(
+    authorizer: &dyn Authorizer,
+    actor: User,
+    headers: &mut HeaderMap,
+) -> Result<User, Status> {
+    let Some(requested) = take_user(headers)? else { return Ok(actor) };
+    for target in targets(&requested) {
+        let target = AccessTarget::Resource(target);
+        authorize(authorizer, Attributes { user: &actor, verb: "impersonate", target }).await?;
+    }
+    Ok(complete(requested))
+}
+
+/// Returns the resources that `impersonate` is needed on.
+fn targets(requested: &User) -> Vec<ResourceAttributes<'_>> {
+    let account = requested.name.strip_prefix(SERVICE_ACCOUNT).and_then(|name| name.split_once(':'));
+    let core = |resource, name| ResourceAttributes { version: "v1", resource, name, ..Default::default() };
+    let authentication = |resource, subresource, name| ResourceAttributes {
+        group: "authentication.k8s.io",
+        version: "v1",
+        resource,
+        subresource,
+        name,
+        ..Default::default()
+    };
+    let mut targets = vec![match account {
+        Some((namespace, name)) => ResourceAttributes { namespace, ..core("serviceaccounts", name) },
+        None => core("users", requested.name.as_str()),
+    }];
+    targets.extend(requested.groups.iter().map(|group| core("groups", group.as_str())));
+    for (key, values) in &requested.extra {
+        targets.extend(values.iter().map(|value| authentication("userextras", key.as_str(), value.as_str())));
+    }
+    if !requested.uid.is_empty() {
+        targets.push(authentication("uids", "", requested.uid.as_str()));
+    }
+    targets
+}
+
 /// Removes the impersonation headers and returns the user they name, or `None` if there are none.
 ///
 /// # Errors
 /// Returns 400 if there are groups, a UID or extras without a user.
-pub(super) fn impersonated(headers: &mut HeaderMap) -> Result<Option<User>, Status> {
+fn take_user(headers: &mut HeaderMap) -> Result<Option<User>, Status> {
     let mut user = User::default();
     let texts = |values: http::header::GetAll<'_, _>| -> Vec<String> {
         values
@@ -46,7 +93,7 @@ pub(super) fn impersonated(headers: &mut HeaderMap) -> Result<Option<User>, Stat
     match user.name.as_str() {
         "" if user == User::default() => Ok(None),
         "" => Err(Status::bad_request("requested groups, a uid or extras without impersonating a user")),
-        _ => Ok(Some(complete(user))),
+        _ => Ok(Some(user)),
     }
 }
 
@@ -77,7 +124,7 @@ mod tests {
         for (name, value) in headers {
             sent.append(*name, value.parse().unwrap());
         }
-        let shown = match impersonated(&mut sent) {
+        let shown = match take_user(&mut sent).map(|user| user.map(complete)) {
             Ok(Some(user)) => {
                 format!("{} [{}] {:?} {:?}", user.name, user.groups.join(" "), user.uid, user.extra)
             }
@@ -102,6 +149,30 @@ mod tests {
              system:authenticated] \"\" {}"
         );
         assert_eq!(meant(&[(USER, ANONYMOUS)]), "system:anonymous [system:unauthenticated] \"\" {}");
+    }
+
+    #[test]
+    fn impersonation_is_authorized_for_the_user_and_every_attribute_in_the_headers() {
+        let user = User {
+            uid: "7".to_owned(),
+            extra: [("team".to_owned(), vec!["one".to_owned(), "two".to_owned()])].into(),
+            ..User::new("system:serviceaccount:web:robot", ["ops"])
+        };
+        let shown: Vec<String> = targets(&user)
+            .iter()
+            .map(|it| format!("{} {} {} {} {}", it.group, it.resource, it.subresource, it.namespace, it.name))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                " serviceaccounts  web robot",
+                " groups   ops",
+                "authentication.k8s.io userextras team  one",
+                "authentication.k8s.io userextras team  two",
+                "authentication.k8s.io uids   7",
+            ]
+        );
+        assert_eq!(targets(&User::new("ann", [""; 0]))[0].resource, "users");
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! HTTP: from bytes on a socket to a [`Request`] for the API machinery, and back.
 //!
 //! ```text
-//! socket -> listen -> handler chain (request, authenticate, limits) -> handler -> respond -> socket
+//! socket -> listen -> handler chain (request, authenticate, limits, authorize) -> handler -> respond -> socket
 //! ```
 //!
 //! | question | type |
 //! |---|---|
 //! | What is requested? | [`Target`], [`ResourceRequest`], [`Query`], [`ListOptions`] and the other options |
-//! | By whom? | [`User`], from the [`Authenticator`] |
+//! | By which user? | [`User`], from the [`Authenticator`] |
+//! | Is it allowed? | [`Decision`], from the [`Authorizer`] |
 //! | In which encoding? | [`Preferences`], matched against an [`Offer`] to get an [`Accepted`] |
 //! | With which body? | [`RequestBody`], [`decode_object`], [`decode_patch`] |
 //! | How to respond? | [`Response`], or a [`Status`](watchkeeper_core::Status) |
@@ -45,6 +46,7 @@
 
 pub mod account_token;
 pub mod authenticate;
+pub mod authorize;
 pub mod body;
 pub mod certificates;
 pub mod decode;
@@ -72,6 +74,10 @@ pub mod version;
 
 pub use account_token::{Account, AccountFuture, Accounts, Found, ISSUER, TokenError, TokenIssuer};
 pub use authenticate::{Anonymous, Authenticated, Authenticator, MASTERS, OPEN_PATHS, User};
+pub use authorize::{
+    ALWAYS_ALLOWED_PATHS, AccessRules, AccessTarget, AlwaysAllow, Attributes, Authorizer, AuthorizerFuture,
+    Decision, PathRule, ResourceAttributes, ResourceRule,
+};
 pub use body::{BodyLimits, RequestBody};
 pub use certificates::{Authority, CLIENT_GROUPS, CertificateError, Identity, SERVER_NAMES, Subject};
 pub(crate) use decode::read_object;

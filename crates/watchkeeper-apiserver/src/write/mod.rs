@@ -51,7 +51,9 @@ mod token;
 
 use std::sync::Arc;
 
-use crate::http::{Authenticator, DeleteOptions, PatchType, User, WriteOptions, method_not_allowed};
+use crate::http::{
+    AlwaysAllow, Authenticator, Authorizer, DeleteOptions, PatchType, User, WriteOptions, method_not_allowed,
+};
 use crate::registry::Resource;
 use crate::store::{Collection, Store, Stored};
 use bytes::Bytes;
@@ -150,18 +152,32 @@ pub struct Writer {
     addresses: Arc<Mutex<()>>,
     /// Whose tokens can be reviewed, and who issues new ones.
     authenticator: Arc<Authenticator>,
+    /// Decides access reviews.
+    authorizer: Arc<dyn Authorizer>,
 }
 
 impl Writer {
     /// Writes to this store.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, addresses: Arc::default(), authenticator: Arc::default() }
+        Self {
+            store,
+            addresses: Arc::default(),
+            authenticator: Arc::default(),
+            authorizer: Arc::new(AlwaysAllow),
+        }
     }
 
     /// Who is known; by default nobody, so that no token is good and none is issued.
     #[must_use]
     pub fn authenticator(mut self, authenticator: Authenticator) -> Self {
         self.authenticator = Arc::new(authenticator);
+        self
+    }
+
+    /// Sets the authorizer that decides access reviews; the default is [`AlwaysAllow`].
+    #[must_use]
+    pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
+        self.authorizer = authorizer;
         self
     }
 
@@ -188,7 +204,7 @@ impl Writer {
         match call.subresource {
             None if call.is("", "bindings") => self.bind(call, &body, options).await,
             None if call.resource.storage.is_none() => {
-                review::answer(call, body, user, &self.authenticator).await
+                review::answer(call, body, user, &self.authenticator, &*self.authorizer).await
             }
             None => self.create_object(call, body, None, options).await,
             Some("token") if call.is("", "serviceaccounts") => self.request_token(call, body, options).await,

@@ -1,8 +1,11 @@
-//! Reviews: questions that are posted, and answered without being kept.
+//! Reviews: questions that are posted, and answered without being stored.
 //!
-//! This server lets everybody who is let in do everything, and says so.
+//! Access reviews are decided by the [`Authorizer`] that also authorizes requests (`authorize.A2`).
 
-use crate::http::{Authenticator, ISSUER, TokenError, User, method_not_allowed};
+use crate::http::{
+    AccessRules, AccessTarget, Attributes, Authenticator, Authorizer, Decision, ISSUER, ResourceAttributes,
+    TokenError, User, method_not_allowed,
+};
 use serde_json::{Map, Value, json};
 use watchkeeper_core::{CauseType, GroupKind, Quoted, Status};
 
@@ -17,16 +20,21 @@ pub(super) async fn answer(
     mut body: Value,
     user: &User,
     known: &Authenticator,
+    authorizer: &dyn Authorizer,
 ) -> Result<Written, Status> {
     place(&mut body, call)?;
     check_review(call, &body)?;
     let status = match (&*call.resource.group, &*call.resource.name) {
-        ("authorization.k8s.io", "selfsubjectrulesreviews") => json!({
-            "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
-            "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
-            "incomplete": false,
-        }),
-        ("authorization.k8s.io", _) => json!({"allowed": true}),
+        ("authorization.k8s.io", "selfsubjectrulesreviews") => {
+            let namespace = body["spec"]["namespace"].as_str().unwrap_or_default();
+            rules_status(&authorizer.rules(user, namespace).await)
+        }
+        ("authorization.k8s.io", "selfsubjectaccessreviews") => {
+            access_status(authorizer, user, &body["spec"]).await
+        }
+        ("authorization.k8s.io", _) => {
+            access_status(authorizer, &reviewed_user(&body["spec"]), &body["spec"]).await
+        }
         ("authentication.k8s.io", "selfsubjectreviews") => json!({"userInfo": user_info(user)}),
         ("authentication.k8s.io", "tokenreviews") => {
             let token = body["spec"]["token"].as_str().unwrap_or_default();
@@ -128,6 +136,66 @@ fn token_status(found: Result<(User, Vec<String>), TokenError>, asked: &Value) -
         Ok(_) => json!({"user": {}, "error": TokenError::Unknown.to_string()}),
         Err(error) => json!({"user": {}, "error": error.to_string()}),
     }
+}
+
+/// Returns the user that a `SubjectAccessReview` asks about.
+fn reviewed_user(spec: &Value) -> User {
+    let texts = |value: &Value| -> Vec<String> {
+        value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let extra = spec["extra"].as_object().into_iter().flatten();
+    User {
+        name: spec["user"].as_str().unwrap_or_default().to_owned(),
+        uid: spec["uid"].as_str().unwrap_or_default().to_owned(),
+        groups: texts(&spec["groups"]),
+        extra: extra.map(|(key, values)| (key.clone(), texts(values))).collect(),
+    }
+}
+
+/// Returns the status of an access review: the decision on the attributes in its spec.
+async fn access_status(authorizer: &dyn Authorizer, user: &User, spec: &Value) -> Value {
+    let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
+    let text = |value: &'_ Value| value.as_str().unwrap_or_default().to_owned();
+    let verb = text(if resource.is_null() { &path["verb"] } else { &resource["verb"] });
+    let fields = ["group", "version", "resource", "subresource", "namespace", "name"]
+        .map(|name| text(&resource[name]));
+    let path = text(&path["path"]);
+    let target = if resource.is_null() {
+        AccessTarget::Path(&path)
+    } else {
+        let [group, version, resource, subresource, namespace, name] = fields.each_ref().map(String::as_str);
+        AccessTarget::Resource(ResourceAttributes { group, version, resource, subresource, namespace, name })
+    };
+    let decision = authorizer.authorize(Attributes { user, verb: &verb, target }).await;
+    let mut status = json!({"allowed": decision == Decision::Allow});
+    if let Decision::Deny(_) = decision {
+        status["denied"] = true.into();
+    }
+    if let Decision::Deny(reason) | Decision::NoOpinion(reason) = decision
+        && !reason.is_empty()
+    {
+        status["reason"] = reason.into();
+    }
+    status
+}
+
+/// Returns the status of a `SelfSubjectRulesReview`.
+fn rules_status(rules: &AccessRules) -> Value {
+    let resources: Vec<Value> = rules
+        .resources
+        .iter()
+        .map(|rule| {
+            let mut shown =
+                json!({"verbs": rule.verbs, "apiGroups": rule.groups, "resources": rule.resources});
+            if !rule.names.is_empty() {
+                shown["resourceNames"] = json!(rule.names);
+            }
+            shown
+        })
+        .collect();
+    let paths: Vec<Value> =
+        rules.paths.iter().map(|rule| json!({"verbs": rule.verbs, "nonResourceURLs": rule.paths})).collect();
+    json!({"resourceRules": resources, "nonResourceRules": paths, "incomplete": rules.incomplete})
 }
 
 fn user_info(user: &User) -> Value {
