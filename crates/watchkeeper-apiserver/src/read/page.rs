@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::http::{AtVersion, ListOptions, VersionMatch};
 use crate::store::{RangeQuery, ReadError, Revision, Stored};
-use watchkeeper_core::Status;
+use watchkeeper_core::{ObjectKey, Status};
 
 use super::{ContinueToken, Reader, Scope, Selection, unreadable};
 
@@ -43,23 +43,8 @@ pub(super) async fn read(reader: &Reader, scope: &Scope, options: &ListOptions) 
     let selection = Selection::new(scope, options)?;
     let collection = scope.collection()?;
     let scope = &scope.narrowed(&options.field_selector);
-    let one = scope.key();
-    let token = match options.continue_token.as_str() {
-        "" => None,
-        text => Some(
-            ContinueToken::decode(text)
-                .map_err(|error| Status::bad_request(format!("invalid continue token: {error}")))?,
-        ),
-    };
-    if token.is_some() && matches!(options.resource_version, AtVersion::At(_)) {
-        return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
-    }
+    let token = continue_token(options)?;
     let prefix = scope.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
-    // A list of any version is not paged.
-    let limit = match options.resource_version {
-        AtVersion::Any => None,
-        _ => options.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
-    };
     let (at, start) = match &token {
         Some(token) => (token.at, Some(format!("{prefix}{}", token.start))),
         None => (exact(options), None),
@@ -68,54 +53,105 @@ pub(super) async fn read(reader: &Reader, scope: &Scope, options: &ListOptions) 
         Some(at) => reader.wait(AtVersion::At(at.get())).await?,
         None => reader.wait(options.resource_version).await?,
     }
-    let mut query =
-        RangeQuery { namespace: scope.namespace.clone(), at, start, ..RangeQuery::all(collection) };
-    if let Some(one) = &one {
-        (query.start, query.limit) = (Some(one.as_str().to_owned()), NonZeroUsize::new(1));
-        let range = reader.store().range(query).await.map_err(|error| unreadable(&error))?;
-        let mut items = range.items;
-        items.retain(|stored| stored.key() == one && selection.matches(stored));
-        return Ok(Page { items, revision: range.revision, continue_token: None, remaining: None });
+    let query = RangeQuery { namespace: scope.namespace.clone(), at, start, ..RangeQuery::all(collection) };
+    if let Some(key) = scope.key() {
+        return read_one(reader, query, &key, &selection).await;
     }
-    let mut items: Vec<Arc<Stored>> = Vec::new();
-    let everything = selection.is_everything();
-    loop {
-        let wanted = limit.map(|limit| limit - items.len());
-        let step = wanted.map(|wanted| if everything { wanted } else { wanted.max(STEP) });
-        query.limit = step.and_then(NonZeroUsize::new);
-        let range = reader.store().range(query.clone()).await.map_err(|error| match (&error, &token) {
+    // A list of any version is not paged.
+    let limit = match options.resource_version {
+        AtVersion::Any => None,
+        _ => options.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
+    };
+    PageReader { reader, selection, prefix, limit, token }.read(query).await
+}
+
+/// Decodes the continue token, if there is one.
+fn continue_token(options: &ListOptions) -> Result<Option<ContinueToken>, Status> {
+    if options.continue_token.is_empty() {
+        return Ok(None);
+    }
+    let token = ContinueToken::decode(&options.continue_token)
+        .map_err(|error| Status::bad_request(format!("invalid continue token: {error}")))?;
+    if matches!(options.resource_version, AtVersion::At(_)) {
+        return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+    }
+    Ok(Some(token))
+}
+
+/// Reads a list whose scope is a single object.
+async fn read_one(
+    reader: &Reader,
+    mut query: RangeQuery,
+    key: &ObjectKey,
+    selection: &Selection,
+) -> Result<Page, Status> {
+    (query.start, query.limit) = (Some(key.as_str().to_owned()), NonZeroUsize::new(1));
+    let range = reader.store().range(query).await.map_err(|error| unreadable(&error))?;
+    let mut items = range.items;
+    items.retain(|stored| stored.key() == key && selection.matches(stored));
+    Ok(Page { items, revision: range.revision, continue_token: None, remaining: None })
+}
+
+/// Reads a page in as many store reads as the selection needs.
+struct PageReader<'a> {
+    reader: &'a Reader,
+    selection: Selection,
+    /// The namespace and a slash; empty for all namespaces.
+    prefix: String,
+    limit: Option<usize>,
+    token: Option<ContinueToken>,
+}
+
+impl PageReader<'_> {
+    async fn read(&self, mut query: RangeQuery) -> Result<Page, Status> {
+        let mut items: Vec<Arc<Stored>> = Vec::new();
+        let everything = self.selection.is_everything();
+        loop {
+            let wanted = self.limit.map(|limit| limit - items.len());
+            let step = wanted.map(|wanted| if everything { wanted } else { wanted.max(STEP) });
+            query.limit = step.and_then(NonZeroUsize::new);
+            let range =
+                self.reader.store().range(query.clone()).await.map_err(|error| self.status_of(&error))?;
+            let (found, mut left) = (range.items.len(), range.remaining);
+            let mut last = None;
+            for (position, stored) in range.items.into_iter().enumerate() {
+                last = Some(stored.key().as_str().to_owned());
+                if everything || self.selection.matches(&stored) {
+                    items.push(stored);
+                }
+                if self.limit == Some(items.len()) {
+                    left += found - position - 1;
+                    break;
+                }
+            }
+            let Some(last) = last.filter(|_| left > 0) else {
+                return Ok(Page { items, revision: range.revision, continue_token: None, remaining: None });
+            };
+            let start = format!("{last}\0");
+            if self.limit.is_none_or(|limit| items.len() >= limit) {
+                let continue_token = Some(self.next_token(range.revision, &start));
+                let remaining = everything.then_some(left as u64);
+                return Ok(Page { items, revision: range.revision, continue_token, remaining });
+            }
+            (query.at, query.start) = (Some(range.revision), Some(start)); // read.L1
+        }
+    }
+
+    fn next_token(&self, revision: Revision, start: &str) -> String {
+        let relative = format!("/{}", start.strip_prefix(&self.prefix).unwrap_or(start));
+        ContinueToken { at: Some(revision), start: relative }.encode()
+    }
+
+    /// Converts a read error; an expired page comes with a token for the newest state.
+    fn status_of(&self, error: &ReadError) -> Status {
+        match (error, &self.token) {
             (ReadError::Compacted { .. }, Some(token)) => {
                 let replacement = ContinueToken { at: None, start: token.start.clone() };
                 let continue_token = Some(replacement.encode());
                 Status { continue_token, ..Status::expired(TOKEN_EXPIRED) }
             }
-            _ => unreadable(&error),
-        })?;
-        let (found, mut left) = (range.items.len(), range.remaining);
-        let mut last = None;
-        for (position, stored) in range.items.into_iter().enumerate() {
-            last = Some(stored.key().as_str().to_owned());
-            if everything || selection.matches(&stored) {
-                items.push(stored);
-            }
-            if limit == Some(items.len()) {
-                left += found - position - 1;
-                break;
-            }
+            _ => unreadable(error),
         }
-        let full = limit.is_none_or(|limit| items.len() >= limit);
-        let Some(last) = last.filter(|_| left > 0) else {
-            return Ok(Page { items, revision: range.revision, continue_token: None, remaining: None });
-        };
-        let start = format!("{last}\0");
-        if full {
-            let relative = format!("/{}", start.strip_prefix(&prefix).unwrap_or(&start));
-            let token = ContinueToken { at: Some(range.revision), start: relative };
-            let remaining = everything.then_some(left as u64);
-            let continue_token = Some(token.encode());
-            return Ok(Page { items, revision: range.revision, continue_token, remaining });
-        }
-        (query.at, query.start) = (Some(range.revision), Some(start)); // read.L1
     }
 }
 
