@@ -18,6 +18,7 @@
 //! | a source of objects | [`ListWatch`] |
 //! | health endpoints | [`Health`] |
 
+pub mod discovery;
 mod elapsed;
 mod encoded;
 mod excerpt;

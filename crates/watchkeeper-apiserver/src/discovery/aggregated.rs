@@ -1,6 +1,11 @@
 //! Aggregated discovery: all groups, versions and resources in one document.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use watchkeeper_core::discovery::{
+    ApiGroupDiscovery, ApiGroupDiscoveryList, ApiResourceDiscovery, ApiSubresourceDiscovery,
+    ApiVersionDiscovery, DiscoveryMetadata, ResponseKind,
+};
 
 use super::Document;
 use crate::registry::{Registry, Resource, Scope, Subresource, Text, Verbs};
@@ -44,126 +49,73 @@ impl Aggregated {
 /// Returns the `APIGroupDiscoveryList` of `/api` or `/apis`.
 pub fn aggregated(registry: &Registry, root: Root, form: Aggregated) -> Document {
     let wanted = |group: &&str| group.is_empty() == (root == Root::Api);
-    let list = GroupList {
-        kind: "APIGroupDiscoveryList",
-        api_version: form.api_version(),
-        metadata: Metadata { name: "" },
-        items: registry.groups().filter(wanted).map(|group| Group::of(registry, group)).collect(),
+    let list = ApiGroupDiscoveryList {
+        kind: "APIGroupDiscoveryList".into(),
+        api_version: form.api_version().into(),
+        metadata: DiscoveryMetadata::default(),
+        items: registry.groups().filter(wanted).map(|name| group(registry, name)).collect(),
     };
     Document::new(&list, form.content_type())
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct GroupList<'a> {
-    kind: &'static str,
-    api_version: &'static str,
-    metadata: Metadata<'a>,
-    items: Vec<Group<'a>>,
+fn group<'a>(registry: &'a Registry, group: &'a str) -> ApiGroupDiscovery<'a> {
+    let version = |version: &'a str| ApiVersionDiscovery {
+        version: version.into(),
+        resources: registry.resources(group, version).map(|row| resource(row)).collect(),
+        freshness: "Current".into(),
+    };
+    ApiGroupDiscovery {
+        metadata: DiscoveryMetadata { name: group.into() },
+        versions: registry.versions(group).into_iter().map(version).collect(),
+    }
 }
 
-#[derive(Serialize)]
-struct Metadata<'a> {
-    #[serde(skip_serializing_if = "str::is_empty")]
-    name: &'a str,
+fn resource(row: &Resource) -> ApiResourceDiscovery<'_> {
+    ApiResourceDiscovery {
+        resource: row.name.as_ref().into(),
+        response_kind: own_kind(row),
+        scope: match row.scope {
+            Scope::Namespaced => "Namespaced".into(),
+            Scope::Cluster => "Cluster".into(),
+        },
+        singular_resource: row.singular.as_ref().into(),
+        verbs: verb_names(row.verbs),
+        short_names: texts(&row.short_names),
+        categories: texts(&row.categories),
+        subresources: row.subresources.iter().map(|sub| subresource(row, sub)).collect(),
+    }
 }
 
-#[derive(Serialize)]
-struct Group<'a> {
-    metadata: Metadata<'a>,
-    versions: Vec<Version<'a>>,
-}
-
-#[derive(Serialize)]
-struct Version<'a> {
-    version: &'a str,
-    resources: Vec<Entry<'a>>,
-    freshness: &'static str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Entry<'a> {
-    resource: &'a str,
-    response_kind: Kind<'a>,
-    scope: &'static str,
-    singular_resource: &'a str,
-    verbs: Vec<&'static str>,
-    #[serde(skip_serializing_if = "<[Text]>::is_empty")]
-    short_names: &'a [Text],
-    #[serde(skip_serializing_if = "<[Text]>::is_empty")]
-    categories: &'a [Text],
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    subresources: Vec<SubEntry<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SubEntry<'a> {
-    subresource: &'a str,
-    response_kind: Kind<'a>,
-    verbs: Vec<&'static str>,
-}
-
-/// Group and version are empty if they are those of the document, except for custom resources.
-#[derive(Serialize)]
-struct Kind<'a> {
-    group: &'a str,
-    version: &'a str,
-    kind: &'a str,
-}
-
-impl<'a> Group<'a> {
-    fn of(registry: &'a Registry, group: &'a str) -> Self {
-        let version = |version: &'a str| Version {
-            version,
-            resources: registry.resources(group, version).map(|row| Entry::of(row)).collect(),
-            freshness: "Current",
-        };
-        Self {
-            metadata: Metadata { name: group },
-            versions: registry.versions(group).into_iter().map(version).collect(),
+fn subresource<'a>(row: &'a Resource, sub: &'a Subresource) -> ApiSubresourceDiscovery<'a> {
+    let kind = sub.kind.as_ref().into();
+    let response_kind = match &sub.group_version {
+        Some((group, version)) => {
+            ResponseKind { group: group.as_ref().into(), version: version.as_ref().into(), kind }
         }
+        None => ResponseKind { kind, ..own_kind(row) },
+    };
+    ApiSubresourceDiscovery {
+        subresource: sub.name.as_ref().into(),
+        response_kind,
+        verbs: verb_names(sub.verbs),
     }
 }
 
-impl<'a> Entry<'a> {
-    fn of(row: &'a Resource) -> Self {
-        Self {
-            resource: &row.name,
-            response_kind: Kind::own(row),
-            scope: match row.scope {
-                Scope::Namespaced => "Namespaced",
-                Scope::Cluster => "Cluster",
-            },
-            singular_resource: &row.singular,
-            verbs: words(row.verbs),
-            short_names: &row.short_names,
-            categories: &row.categories,
-            subresources: row.subresources.iter().map(|sub| SubEntry::of(row, sub)).collect(),
+/// Returns the kind of a resource. Only custom resources repeat the group and version of the document.
+fn own_kind(row: &Resource) -> ResponseKind<'_> {
+    let kind = row.kind.as_ref().into();
+    match row.custom {
+        Some(_) => {
+            ResponseKind { group: row.group.as_ref().into(), version: row.version.as_ref().into(), kind }
         }
+        None => ResponseKind { kind, ..ResponseKind::default() },
     }
 }
 
-impl<'a> SubEntry<'a> {
-    fn of(row: &'a Resource, sub: &'a Subresource) -> Self {
-        let response_kind = match &sub.group_version {
-            Some((group, version)) => Kind { group, version, kind: &sub.kind },
-            None => Kind { kind: &sub.kind, ..Kind::own(row) },
-        };
-        Self { subresource: &sub.name, response_kind, verbs: words(sub.verbs) }
-    }
+pub(super) fn verb_names(verbs: Verbs) -> Vec<Cow<'static, str>> {
+    verbs.iter().map(|verb| verb.as_str().into()).collect()
 }
 
-impl<'a> Kind<'a> {
-    fn own(row: &'a Resource) -> Self {
-        match row.custom {
-            Some(_) => Self { group: &row.group, version: &row.version, kind: &row.kind },
-            None => Self { group: "", version: "", kind: &row.kind },
-        }
-    }
-}
-
-pub(super) fn words(verbs: Verbs) -> Vec<&'static str> {
-    verbs.iter().map(|verb| verb.as_str()).collect()
+pub(super) fn texts(texts: &[Text]) -> Vec<Cow<'_, str>> {
+    texts.iter().map(|text| text.as_ref().into()).collect()
 }

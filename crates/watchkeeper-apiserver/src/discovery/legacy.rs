@@ -1,159 +1,92 @@
 //! Legacy discovery: separate documents for groups, versions and resources.
 
-use serde::Serialize;
+use watchkeeper_core::discovery::{
+    ApiGroup, ApiGroupList, ApiResource, ApiResourceList, ApiVersions, GroupVersionForDiscovery,
+    ServerAddressByClientCidr,
+};
 
-use super::aggregated::words;
+use super::aggregated::{texts, verb_names};
 use super::{Document, JSON};
-use crate::registry::{Registry, Resource, Subresource, Text};
+use crate::registry::{Registry, Resource, Subresource};
 
 /// Returns the `APIVersions` of `/api`. `address` is the address of the server for clients: `host:port`.
 pub fn api_versions(registry: &Registry, address: &str) -> Document {
-    let list = ApiVersions {
-        kind: "APIVersions",
-        versions: registry.versions(""),
-        server_address_by_client_cidrs: [ServerAddress { client_cidr: "0.0.0.0/0", server_address: address }],
+    let address =
+        ServerAddressByClientCidr { client_cidr: "0.0.0.0/0".into(), server_address: address.into() };
+    let versions = ApiVersions {
+        kind: "APIVersions".into(),
+        versions: registry.versions("").into_iter().map(Into::into).collect(),
+        server_address_by_client_cidrs: vec![address],
     };
-    Document::new(&list, JSON)
+    Document::new(&versions, JSON)
 }
 
 /// Returns the `APIGroupList` of `/apis`.
 pub fn api_group_list(registry: &Registry) -> Document {
     let groups = registry.groups().filter(|group| !group.is_empty());
-    let groups = groups.map(|group| Group::of(registry, group)).collect();
-    Document::new(&Typed { kind: "APIGroupList", api_version: "v1", content: GroupList { groups } }, JSON)
+    let groups = groups.map(|name| group(registry, name)).collect();
+    Document::new(&ApiGroupList { kind: "APIGroupList".into(), api_version: "v1".into(), groups }, JSON)
 }
 
 /// Returns the `APIGroup` of `/apis/G`, or `None` if there is no such group; the core group has none.
-pub fn api_group(registry: &Registry, group: &str) -> Option<Document> {
-    let group = registry.groups().find(|known| *known == group && !known.is_empty())?;
-    let content = Group::of(registry, group);
-    Some(Document::new(&Typed { kind: "APIGroup", api_version: "v1", content }, JSON))
+pub fn api_group(registry: &Registry, name: &str) -> Option<Document> {
+    let name = registry.groups().find(|known| *known == name && !known.is_empty())?;
+    let group = ApiGroup { kind: "APIGroup".into(), api_version: "v1".into(), ..group(registry, name) };
+    Some(Document::new(&group, JSON))
 }
 
 /// Returns the `APIResourceList` of `/api/v1` or `/apis/G/V`, or `None` if it is not served.
 pub fn api_resource_list(registry: &Registry, group: &str, version: &str) -> Option<Document> {
     let mut resources = Vec::new();
     for row in registry.resources(group, version) {
-        resources.push(Entry::of(row));
-        resources.extend(row.subresources.iter().map(|sub| Entry::of_sub(row, sub)));
+        resources.push(resource(row));
+        resources.extend(row.subresources.iter().map(|sub| subresource(row, sub)));
     }
     let first = registry.resources(group, version).next()?;
-    let content = ResourceList { group_version: first.group_version().to_string(), resources };
-    // kube-apiserver omits the version in its oldest document.
-    let api_version = if group.is_empty() { "" } else { "v1" };
-    Some(Document::new(&Typed { kind: "APIResourceList", api_version, content }, JSON))
+    let list = ApiResourceList {
+        kind: "APIResourceList".into(),
+        // kube-apiserver omits the version in its oldest document.
+        api_version: if group.is_empty() { "".into() } else { "v1".into() },
+        group_version: first.group_version().to_string().into(),
+        resources,
+    };
+    Some(Document::new(&list, JSON))
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Typed<T> {
-    kind: &'static str,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    api_version: &'static str,
-    #[serde(flatten)]
-    content: T,
+/// Returns a group as it appears in a list.
+fn group<'a>(registry: &'a Registry, name: &'a str) -> ApiGroup<'a> {
+    let version = |version: &'a str| GroupVersionForDiscovery {
+        group_version: format!("{name}/{version}").into(),
+        version: version.into(),
+    };
+    let versions: Vec<_> = registry.versions(name).into_iter().map(version).collect();
+    let preferred_version = versions.first().cloned();
+    ApiGroup { name: name.into(), versions, preferred_version, ..ApiGroup::default() }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ApiVersions<'a> {
-    kind: &'static str,
-    versions: Vec<&'a str>,
-    #[serde(rename = "serverAddressByClientCIDRs")]
-    server_address_by_client_cidrs: [ServerAddress<'a>; 1],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ServerAddress<'a> {
-    #[serde(rename = "clientCIDR")]
-    client_cidr: &'static str,
-    server_address: &'a str,
-}
-
-#[derive(Serialize)]
-struct GroupList<'a> {
-    groups: Vec<Group<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Group<'a> {
-    name: &'a str,
-    versions: Vec<Version<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    preferred_version: Option<Version<'a>>,
-}
-
-#[derive(Serialize, Clone)]
-#[serde(rename_all = "camelCase")]
-struct Version<'a> {
-    group_version: String,
-    version: &'a str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ResourceList<'a> {
-    group_version: String,
-    resources: Vec<Entry<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Entry<'a> {
-    name: String,
-    singular_name: &'a str,
-    namespaced: bool,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    group: &'a str,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    version: &'a str,
-    kind: &'a str,
-    verbs: Vec<&'static str>,
-    #[serde(skip_serializing_if = "<[Text]>::is_empty")]
-    short_names: &'a [Text],
-    #[serde(skip_serializing_if = "<[Text]>::is_empty")]
-    categories: &'a [Text],
-}
-
-impl<'a> Group<'a> {
-    fn of(registry: &'a Registry, name: &'a str) -> Self {
-        let version = |version: &'a str| Version { group_version: format!("{name}/{version}"), version };
-        let versions: Vec<_> = registry.versions(name).into_iter().map(version).collect();
-        Self { name, preferred_version: versions.first().cloned(), versions }
+fn resource(row: &Resource) -> ApiResource<'_> {
+    ApiResource {
+        name: row.name.as_ref().into(),
+        singular_name: row.singular.as_ref().into(),
+        namespaced: row.is_namespaced(),
+        kind: row.kind.as_ref().into(),
+        verbs: verb_names(row.verbs),
+        short_names: texts(&row.short_names),
+        categories: texts(&row.categories),
+        ..ApiResource::default()
     }
 }
 
-impl<'a> Entry<'a> {
-    fn of(row: &'a Resource) -> Self {
-        Self {
-            name: row.name.to_string(),
-            singular_name: &row.singular,
-            namespaced: row.is_namespaced(),
-            group: "",
-            version: "",
-            kind: &row.kind,
-            verbs: words(row.verbs),
-            short_names: &row.short_names,
-            categories: &row.categories,
-        }
-    }
-
-    fn of_sub(row: &'a Resource, sub: &'a Subresource) -> Self {
-        let (group, version) =
-            sub.group_version.as_ref().map_or(("", ""), |(group, version)| (group, version));
-        Self {
-            name: format!("{}/{}", row.name, sub.name),
-            singular_name: "",
-            namespaced: row.is_namespaced(),
-            group,
-            version,
-            kind: &sub.kind,
-            verbs: words(sub.verbs),
-            short_names: &[],
-            categories: &[],
-        }
+fn subresource<'a>(row: &'a Resource, sub: &'a Subresource) -> ApiResource<'a> {
+    let (group, version) = sub.group_version.as_ref().map_or(("", ""), |(group, version)| (group, version));
+    ApiResource {
+        name: format!("{}/{}", row.name, sub.name).into(),
+        namespaced: row.is_namespaced(),
+        group: group.into(),
+        version: version.into(),
+        kind: sub.kind.as_ref().into(),
+        verbs: verb_names(sub.verbs),
+        ..ApiResource::default()
     }
 }
 
