@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use watchkeeper_core::ObjectKey;
 
-use crate::http::{AccountFuture, Accounts, Found};
+use crate::http::{AccountFuture, Accounts, ExistingAccount};
 use crate::store::{Collection, Store};
 
 /// Looks up service accounts in a store.
@@ -25,7 +25,7 @@ impl Accounts for StoredAccounts {
             let key = ObjectKey::namespaced(namespace, name);
             let stored = self.store.get(&self.collection, &key).await.ok()??;
             let head = &stored.object().head;
-            Some(Found { uid: head.uid().to_owned(), deleted: head.deleted().map(|at| at.seconds) })
+            Some(ExistingAccount { uid: head.uid().to_owned(), deleted: head.deleted().map(|at| at.seconds) })
         })
     }
 }

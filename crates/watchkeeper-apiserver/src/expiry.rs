@@ -149,7 +149,7 @@ impl Expiry {
             match self.store.delete(&self.collection, key, Some(revision)).await {
                 // E2: gone, or written meanwhile, of which the watch tells.
                 Ok(_) | Err(WriteError::Conflict { .. }) => drop(entry.remove()),
-                Err(WriteError::Unavailable(_) | WriteError::NotDurable(_)) => return sleep(RETRY).await,
+                Err(_) => return sleep(RETRY).await,
             }
         }
         tokio::task::yield_now().await;

@@ -24,7 +24,7 @@ use crate::server::StartError;
 use crate::store::disk::SideFile;
 
 /// The file type, at the start of the first line.
-const FORM: &str = "watchkeeper-keyring";
+const FILE_TYPE: &str = "watchkeeper-keyring";
 /// The version of the format.
 const VERSION: &str = "1";
 
@@ -74,7 +74,7 @@ impl fmt::Debug for Keyring {
 /// The JSON document.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct KeyringDocument {
     certificate: String,
     key: String,
     token: String,
@@ -102,9 +102,9 @@ impl Keyring {
                 path.display()
             );
         }
-        let made = Self::generate()?;
-        storage.write(made.render().as_bytes())?;
-        Ok(made)
+        let keyring = Self::generate()?;
+        storage.write(keyring.render().as_bytes())?;
+        Ok(keyring)
     }
 
     /// Returns the issuer of service account tokens.
@@ -126,7 +126,7 @@ impl Keyring {
         let text = std::str::from_utf8(bytes).map_err(|_| "not a keyring")?;
         let (line, document) = text.split_once('\n').ok_or("not a keyring")?;
         let mut words = line.split(' ');
-        if words.next() != Some(FORM) {
+        if words.next() != Some(FILE_TYPE) {
             return Err("not a keyring");
         }
         if words.next() != Some(VERSION) {
@@ -135,8 +135,8 @@ impl Keyring {
         if words.next() != Some(&hex(&sha256(document.as_bytes()))) || words.next().is_some() {
             return Err("the checksum does not match");
         }
-        let written: Written = serde_json::from_str(document).map_err(|_| "invalid document")?;
-        let Written { certificate, key, token, secret } = written;
+        let written: KeyringDocument = serde_json::from_str(document).map_err(|_| "invalid document")?;
+        let KeyringDocument { certificate, key, token, secret } = written;
         if token.is_empty() || secret.is_empty() {
             return Err("invalid document");
         }
@@ -147,9 +147,9 @@ impl Keyring {
     fn render(&self) -> String {
         let Identity { certificate, key } = self.authority.identity();
         let (token, secret) = (self.token.clone(), self.secret.clone());
-        let document = serde_json::to_string_pretty(&Written { certificate, key, token, secret });
+        let document = serde_json::to_string_pretty(&KeyringDocument { certificate, key, token, secret });
         let document = document.expect("strings can be serialized") + "\n";
-        format!("{FORM} {VERSION} {}\n{document}", hex(&sha256(document.as_bytes())))
+        format!("{FILE_TYPE} {VERSION} {}\n{document}", hex(&sha256(document.as_bytes())))
     }
 }
 
@@ -159,10 +159,10 @@ mod tests {
 
     #[test]
     fn a_keyring_round_trips() {
-        let made = Keyring::generate().unwrap();
-        let read = Keyring::parse(made.render().as_bytes()).unwrap();
-        assert_eq!(read.render(), made.render());
-        assert_eq!(read.authority.certificate(), made.authority.certificate());
+        let keyring = Keyring::generate().unwrap();
+        let read = Keyring::parse(keyring.render().as_bytes()).unwrap();
+        assert_eq!(read.render(), keyring.render());
+        assert_eq!(read.authority.certificate(), keyring.authority.certificate());
     }
 
     #[test]
@@ -187,8 +187,9 @@ mod tests {
         ] {
             assert_eq!(Keyring::parse(bytes.as_bytes()).unwrap_err(), what);
         }
-        let sum =
-            |document: &str| format!("{FORM} {VERSION} {}\n{document}", hex(&sha256(document.as_bytes())));
+        let sum = |document: &str| {
+            format!("{FILE_TYPE} {VERSION} {}\n{document}", hex(&sha256(document.as_bytes())))
+        };
         assert_eq!(Keyring::parse(sum("{}").as_bytes()).unwrap_err(), "invalid document");
         let empty = r#"{"certificate": "", "key": "", "token": "", "secret": "s"}"#;
         assert_eq!(Keyring::parse(sum(empty).as_bytes()).unwrap_err(), "invalid document");

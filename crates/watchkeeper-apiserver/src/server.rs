@@ -93,7 +93,7 @@ pub struct Builder {
     anonymous: Anonymous,
     authorizer: Arc<dyn Authorizer>,
     history: HistoryLimits,
-    keeping: Keeping,
+    storage: Storage,
     accept_loss: bool,
     event_ttl: Duration,
     fault_endpoint: bool,
@@ -102,10 +102,10 @@ pub struct Builder {
 }
 
 /// The storage of a server.
-enum Keeping {
+enum Storage {
     Memory,
     Directory(PathBuf),
-    Elsewhere(Arc<dyn Store>),
+    Custom(Arc<dyn Store>),
 }
 
 impl Builder {
@@ -149,14 +149,14 @@ impl Builder {
 
     /// Sets the store; the default is in memory.
     pub fn store(mut self, store: Arc<dyn Store>) -> Self {
-        self.keeping = Keeping::Elsewhere(store);
+        self.storage = Storage::Custom(store);
         self
     }
 
     /// Stores objects in this directory across restarts: see [`DiskStore`]. The keys and tokens of the server are
     /// stored too, so that kubeconfigs stay valid.
     pub fn data_dir(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.keeping = Keeping::Directory(directory.into());
+        self.storage = Storage::Directory(directory.into());
         self
     }
 
@@ -207,15 +207,15 @@ impl Builder {
         // directory.
         let socket = Socket::bind(self.address).await?;
         let (mut kept, mut recovery, mut health) = (None, None, Health::default());
-        let store: Arc<dyn Store> = match self.keeping {
-            Keeping::Elsewhere(store) => store,
-            Keeping::Memory => {
+        let store: Arc<dyn Store> = match self.storage {
+            Storage::Custom(store) => store,
+            Storage::Memory => {
                 let memory = Arc::new(MemoryStore::new(self.history));
                 let trimmed = memory.clone();
                 tasks.spawn(every(TRIM_EVERY, stop.clone(), move || trimmed.trim()));
                 memory
             }
-            Keeping::Directory(directory) => {
+            Storage::Directory(directory) => {
                 let (disk, keyring) = open_disk(directory, self.history, self.accept_loss).await?;
                 let disk = Arc::new(disk);
                 kept = Some(keyring);
@@ -293,7 +293,7 @@ impl ApiServer {
             anonymous: Anonymous::Refused,
             authorizer: Arc::new(AlwaysAllow),
             history: HistoryLimits::default(),
-            keeping: Keeping::Memory,
+            storage: Storage::Memory,
             accept_loss: false,
             event_ttl: EVENT_TTL,
             fault_endpoint: false,

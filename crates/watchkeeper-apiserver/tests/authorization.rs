@@ -184,3 +184,22 @@ async fn impersonation_needs_the_verb_impersonate() {
     assert_eq!((code, &status["message"]), (403, &json!(message)));
     world.server.stop().await;
 }
+
+#[tokio::test]
+async fn everything_is_allowed_by_default() {
+    let world = World::start().await;
+    let spec = json!({"resourceAttributes": {"verb": "delete", "resource": "nodes", "name": "a"}});
+    let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    let (code, review) = world.ask("POST", path, &[], &json!({"spec": spec})).await;
+    assert_eq!((code, &review["status"]), (201, &json!({"allowed": true})));
+    let path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
+    let (code, review) = world.ask("POST", path, &[], &json!({"spec": {"namespace": "default"}})).await;
+    let all = json!(["*"]);
+    let rules = json!({
+        "resourceRules": [{"verbs": all, "apiGroups": all, "resources": all}],
+        "nonResourceRules": [{"verbs": all, "nonResourceURLs": all}],
+        "incomplete": false,
+    });
+    assert_eq!((code, &review["status"]), (201, &rules));
+    world.server.stop().await;
+}

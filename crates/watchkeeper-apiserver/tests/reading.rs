@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use watchkeeper_apiserver::http::{GetOptions, ListOptions, Query};
-use watchkeeper_apiserver::read::{ContinueToken, Following, Page, Reader, Scope, Step, StoreSource, View};
+use watchkeeper_apiserver::read::{ContinueToken, Page, Reader, Scope, Step, StoreSource, View, Watcher};
 use watchkeeper_apiserver::registry;
 use watchkeeper_apiserver::store::{
     Collection, Expect, HistoryLimits, MemoryStore, Revision, Store, Unversioned,
@@ -57,7 +57,7 @@ impl World {
         self.reader.list(&self.scope(), &ListOptions::read(&Query::parse(query))?).await
     }
 
-    async fn watch(&self, query: &str) -> Following {
+    async fn watch(&self, query: &str) -> Watcher {
         let options = ListOptions::read(&Query::parse(&format!("watch=true&{query}"))).unwrap();
         self.reader.watch(&self.scope(), &options).await.unwrap()
     }
@@ -77,25 +77,25 @@ fn shown(page: &Page) -> String {
 }
 
 /// Formats the next step of a watch.
-async fn step(following: &mut Following) -> String {
-    match following.next().await {
+async fn step(watcher: &mut Watcher) -> String {
+    match watcher.next().await {
         None => "end".to_owned(),
         Some(Step::Initial(items)) => {
             let items: Vec<_> =
                 items.iter().map(|it| format!("{}@{}", it.key().name(), it.modified())).collect();
             format!("initial {}", items.join(","))
         }
-        Some(Step::Changes(notices)) => {
-            let notices = notices.iter().map(|notice| {
-                let stored = notice.event.state(notice.told.shown()).unwrap();
+        Some(Step::Changes(changes)) => {
+            let changes = changes.iter().map(|change| {
+                let stored = change.event.state(change.told.shown()).unwrap();
                 format!(
                     "{} {}@{}",
-                    EventKind::from(notice.told),
+                    EventKind::from(change.told),
                     stored.key().name(),
                     stored.object().head.version()
                 )
             });
-            notices.collect::<Vec<_>>().join(", ")
+            changes.collect::<Vec<_>>().join(", ")
         }
         Some(Step::Bookmark { revision, initial_events_end: true }) => format!("initial end @{revision}"),
         Some(Step::Bookmark { revision, .. }) => format!("bookmark @{revision}"),

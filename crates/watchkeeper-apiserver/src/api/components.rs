@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use watchkeeper_core::{GroupResource, Status};
 
 use super::Api;
-use super::resource::Asked;
+use super::resource::ResolvedRequest;
 use crate::http::{GetOptions, ListOptions, Request, Response};
 
 /// The components that listen on a port, with their default ports.
@@ -24,7 +24,7 @@ const STORE: &str = "etcd-0";
 /// The timeout of a probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
-impl Asked {
+impl ResolvedRequest {
     /// Returns whether the request is for component statuses.
     pub(super) fn is_components(&self) -> bool {
         self.row.group.is_empty() && self.row.name == "componentstatuses"
@@ -33,13 +33,17 @@ impl Asked {
 
 impl Api {
     /// Returns one component; 404 if it does not exist.
-    pub(super) async fn component(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
-        let accepted = request.preferences.object(&asked.offer(false))?;
-        let encoder = asked.encoder(self, &request, accepted)?;
+    pub(super) async fn component(
+        &self,
+        resolved: &ResolvedRequest,
+        request: Request,
+    ) -> Result<Response, Status> {
+        let accepted = request.preferences.object(&resolved.offer(false))?;
+        let encoder = resolved.encoder(self, &request, accepted)?;
         GetOptions::read(&request.query)?;
-        let name = asked.scope.name.as_deref().unwrap_or_default();
+        let name = resolved.scope.name.as_deref().unwrap_or_default();
         match self.component_status(name).await {
-            Some(component) => encoder.value(StatusCode::OK, component, &asked.kind()),
+            Some(component) => encoder.value(StatusCode::OK, component, &resolved.kind()),
             // kube-apiserver uses the singular here.
             None => Err(Status::not_found(
                 &GroupResource { group: String::new(), resource: "componentstatus".to_owned() },
@@ -49,9 +53,13 @@ impl Api {
     }
 
     /// Returns the components that match the selectors. They have no labels, and no fields other than their names.
-    pub(super) async fn components(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
-        let accepted = request.preferences.object(&asked.offer(true))?;
-        let encoder = asked.encoder(self, &request, accepted)?;
+    pub(super) async fn components(
+        &self,
+        resolved: &ResolvedRequest,
+        request: Request,
+    ) -> Result<Response, Status> {
+        let accepted = request.preferences.object(&resolved.offer(true))?;
+        let encoder = resolved.encoder(self, &request, accepted)?;
         let options = ListOptions::read(&request.query)?;
         let mut items = Vec::new();
         for name in PROBED.map(|(name, _)| name).into_iter().chain([STORE]) {

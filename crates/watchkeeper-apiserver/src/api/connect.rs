@@ -4,7 +4,7 @@
 //! the kubelet.
 
 use crate::http::{GetOptions, Query, Request, Response, parse_u64, unexplained};
-use crate::kubelet::{KubeletError, Location, Place, Switched, is_answer, is_upgrade, relay};
+use crate::kubelet::{KubeletAddress, KubeletError, Location, UpgradeOutcome, is_success, is_upgrade, relay};
 use http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, TRANSFER_ENCODING};
 use http::{HeaderValue, StatusCode};
 use hyper::upgrade::OnUpgrade;
@@ -13,7 +13,7 @@ use watchkeeper_core::{GroupResource, Status, UnexpectedAnswer};
 
 use super::Api;
 use super::log_options::log_options;
-use super::resource::Asked;
+use super::resource::ResolvedRequest;
 use crate::read::{Scope, View};
 
 /// Maximum length of a kubelet's error message in bytes.
@@ -24,66 +24,73 @@ const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContain
 
 impl Api {
     /// Returns the log of a container; empty while the pod has no node.
-    pub(super) async fn log(&self, asked: &Asked, query: &Query) -> Result<Response, Status> {
-        let options = log_options(query, name_of(asked))?;
-        let pod = self.pod(asked).await?;
-        let container = container(&pod, name_of(asked), query)?;
+    pub(super) async fn log(&self, resolved: &ResolvedRequest, query: &Query) -> Result<Response, Status> {
+        let options = log_options(query, name_of(resolved))?;
+        let pod = self.pod(resolved).await?;
+        let container = container(&pod, name_of(resolved), query)?;
         if node_of(&pod).is_empty() {
             return Ok(Response::text(StatusCode::NO_CONTENT, ""));
         }
-        let path = format!("/containerLogs/{}/{container}", path_of(asked));
-        let location = Location::new(self.place(node_of(&pod)).await?, &path, options);
-        let Some(kubelets) = &self.kubelets else { return Err(unreachable(node_of(&pod))) };
+        let path = format!("/containerLogs/{}/{container}", path_of(resolved));
+        let location = Location::new(self.kubelet_address(node_of(&pod)).await?, &path, options);
+        let Some(kubelets) = &self.kubelets else { return Err(no_kubelet_client(node_of(&pod))) };
         let answered = kubelets.get(&location).await.map_err(|error| {
             let (KubeletError::Dial(why) | KubeletError::Lost(why)) = error;
             unexplained(format!("Get \"{}\": {why}", location.url()))
         })?;
         let (code, body) = (answered.status(), answered.into_body());
-        if is_answer(code) {
+        if is_success(code) {
             return Ok(Response::stream(StatusCode::OK, HeaderValue::from_static("text/plain"), body));
         }
         let text = body.beginning(REFUSAL_BYTES).await.map_err(Status::internal_error)?;
-        Err(refusal(code, &text, name_of(asked)))
+        Err(refusal(code, &text, name_of(resolved)))
     }
 
     /// Serves `exec`, `attach` and `portforward`: relays between the client and the kubelet.
-    pub(super) async fn connect(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
-        let sub = asked.sub.as_ref().map_or("", |sub| &*sub.name);
+    pub(super) async fn connect(
+        &self,
+        resolved: &ResolvedRequest,
+        request: Request,
+    ) -> Result<Response, Status> {
+        let sub = resolved.sub.as_ref().map_or("", |sub| &*sub.name);
         let query = &request.query;
         let options = match sub {
             "portforward" => ports(query)?,
             _ => stream_options(query, sub == "exec"),
         };
-        let pod = self.pod(asked).await?;
+        let pod = self.pod(resolved).await?;
         let path = match sub {
-            "portforward" => format!("/portForward/{}", path_of(asked)),
-            _ => format!("/{sub}/{}/{}", path_of(asked), container(&pod, name_of(asked), query)?),
+            "portforward" => format!("/portForward/{}", path_of(resolved)),
+            _ => format!("/{sub}/{}/{}", path_of(resolved), container(&pod, name_of(resolved), query)?),
         };
         let node = node_of(&pod);
         if node.is_empty() {
-            return Err(Status::bad_request(format!("pod {} does not have a host assigned", name_of(asked))));
+            return Err(Status::bad_request(format!(
+                "pod {} does not have a host assigned",
+                name_of(resolved)
+            )));
         }
-        let location = Location::new(self.place(node).await?, &path, options);
+        let location = Location::new(self.kubelet_address(node).await?, &path, options);
         let upgrade = request.extensions.get::<OnUpgrade>().cloned();
         let (true, Some(client)) = (is_upgrade(&request.headers), upgrade) else {
             return Err(Status::bad_request("Upgrade request required"));
         };
-        let Some(kubelets) = &self.kubelets else { return Err(unreachable(node)) };
+        let Some(kubelets) = &self.kubelets else { return Err(no_kubelet_client(node)) };
         let switched = kubelets.upgrade(&location, request.method, request.headers).await;
         let switched = switched.map_err(|error| match error {
             KubeletError::Dial(why) => unexplained(format!("error dialing backend: {why}")),
             KubeletError::Lost(why) => unexplained(why),
         })?;
         match switched {
-            Switched::To(headers, kubelet) => {
+            UpgradeOutcome::Switched(headers, kubelet) => {
                 request.switch.then(relay(client, kubelet));
                 Ok(with_headers(Response::empty(StatusCode::SWITCHING_PROTOCOLS), headers))
             }
-            Switched::Answered(answer) if answer.status().as_u16() < 400 => {
+            UpgradeOutcome::Refused(answer) if answer.status().as_u16() < 400 => {
                 let code = answer.status().as_u16();
                 Err(unexplained(format!("invalid upgrade response: status code {code}")))
             }
-            Switched::Answered(answer) => {
+            UpgradeOutcome::Refused(answer) => {
                 let (head, body) = answer.into_parts();
                 let response = Response::stream(head.status, HeaderValue::from_static("text/plain"), body);
                 Ok(with_headers(response, head.headers))
@@ -91,24 +98,24 @@ impl Api {
         }
     }
 
-    async fn pod(&self, asked: &Asked) -> Result<Value, Status> {
-        let stored = self.reader.get(&asked.scope, &GetOptions::default()).await?;
-        asked.scope.view.value(&stored)
+    async fn pod(&self, resolved: &ResolvedRequest) -> Result<Value, Status> {
+        let stored = self.reader.get(&resolved.scope, &GetOptions::default()).await?;
+        resolved.scope.view.value(&stored)
     }
 
     /// Returns the address of the kubelet of a node.
-    async fn place(&self, node: &str) -> Result<Place, Status> {
+    async fn kubelet_address(&self, node: &str) -> Result<KubeletAddress, Status> {
         let registry = self.registry.now();
-        let Some(row) = registry.get("", "v1", "nodes") else { return Err(unreachable(node)) };
+        let Some(row) = registry.get("", "v1", "nodes") else { return Err(no_kubelet_client(node)) };
         let view = View::of(&registry, row);
         let scope = Scope { resource: row.clone(), namespace: None, name: Some(node.to_owned()), view };
         let stored = self.reader.get(&scope, &GetOptions::default()).await?;
-        Place::of_node(&scope.view.value(&stored)?).map_err(unexplained)
+        KubeletAddress::of_node(&scope.view.value(&stored)?).map_err(unexplained)
     }
 }
 
 /// 500: this server is built without a kubelet client.
-fn unreachable(node: &str) -> Status {
+fn no_kubelet_client(node: &str) -> Status {
     Status::internal_error(format!("error dialing backend: no connection to node {node}"))
 }
 
@@ -148,8 +155,8 @@ fn with_headers(mut response: Response, mut headers: HeaderMap) -> Response {
 /// Translates stream options into the kubelet's parameters.
 fn stream_options(query: &Query, runs: bool) -> Vec<(&'static str, String)> {
     let mut options = Vec::new();
-    for (asked, name) in [("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty")] {
-        if query.switch(asked) == Some(true) {
+    for (parameter, name) in [("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty")] {
+        if query.switch(parameter) == Some(true) {
             options.push((name, "1".to_owned()));
         }
     }
@@ -174,12 +181,12 @@ fn ports(query: &Query) -> Result<Vec<(&'static str, String)>, Status> {
 }
 
 /// Returns `namespace/pod`.
-fn path_of(asked: &Asked) -> String {
-    format!("{}/{}", asked.scope.namespace.as_deref().unwrap_or_default(), name_of(asked))
+fn path_of(resolved: &ResolvedRequest) -> String {
+    format!("{}/{}", resolved.scope.namespace.as_deref().unwrap_or_default(), name_of(resolved))
 }
 
-fn name_of(asked: &Asked) -> &str {
-    asked.scope.name.as_deref().unwrap_or_default()
+fn name_of(resolved: &ResolvedRequest) -> &str {
+    resolved.scope.name.as_deref().unwrap_or_default()
 }
 
 fn node_of(pod: &Value) -> &str {

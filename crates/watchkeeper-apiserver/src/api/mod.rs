@@ -6,16 +6,16 @@
 //! Errors are reported in kube-apiserver's order: the path, the resource, the verb, the name, the accepted encodings,
 //! the options, the body, and then those of the store.
 
-mod answer;
 mod components;
 mod connect;
 mod deprecated;
 mod documents;
-mod faulty;
 mod heavy;
+mod inject_faults;
 mod log_options;
 mod metrics;
 mod resource;
+mod write_response;
 
 use std::sync::Arc;
 
@@ -124,7 +124,7 @@ impl Handler for Api {
             Target::Resource(target) => {
                 let (target, verb) = (target.clone(), target.verb);
                 let preferences = request.preferences.clone();
-                let outcome = self.suffer(&target, request).await;
+                let outcome = self.inject_faults(&target, request).await;
                 let code = outcome
                     .as_ref()
                     .map_or_else(|status| status.code, |response| i32::from(response.code.as_u16()));

@@ -27,7 +27,7 @@ const CUSTOM_PATCHES: [PatchType; 3] = [PatchType::Json, PatchType::Merge, Patch
 
 /// A request whose resource has been found in the registry.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct ResolvedRequest {
     pub(super) row: Arc<Resource>,
     /// The row under which the writer knows the objects, if different.
     owner: Option<Arc<Resource>>,
@@ -35,7 +35,7 @@ pub(super) struct Asked {
     pub(super) scope: Scope,
 }
 
-impl Asked {
+impl ResolvedRequest {
     /// Returns the call for the writer, which knows events only by the core group.
     fn call(&self) -> Call<'_> {
         Call {
@@ -104,40 +104,40 @@ impl Api {
         target: &ResourceRequest,
         request: Request,
     ) -> Result<Response, Status> {
-        let Some(asked) = self.find(target)? else {
+        let Some(resolved) = self.find(target)? else {
             return if self.registry.now().has_built_in(&target.group) {
                 Err(no_such_resource())
             } else {
                 Ok(Response::page_not_found())
             };
         };
-        let is_pod = asked.row.group.is_empty() && asked.row.name == "pods";
+        let is_pod = resolved.row.group.is_empty() && resolved.row.name == "pods";
         match (target.verb, &*target.subresource) {
             (Verb::Connect, "attach" | "exec" | "portforward") if is_pod => {
-                return self.connect(&asked, request).await;
+                return self.connect(&resolved, request).await;
             }
-            (Verb::Get, "log") if is_pod => return self.log(&asked, &request.query).await,
+            (Verb::Get, "log") if is_pod => return self.log(&resolved, &request.query).await,
             _ => {}
         }
-        let verbs = asked.sub.as_ref().map_or(asked.row.verbs, |sub| sub.verbs);
-        if asked.is_components() {
+        let verbs = resolved.sub.as_ref().map_or(resolved.row.verbs, |sub| sub.verbs);
+        if resolved.is_components() {
             target.check()?;
             return match target.verb {
-                Verb::Get => self.component(&asked, request).await,
-                Verb::List => self.components(&asked, request).await,
-                Verb::Watch => Err(Status::method_not_supported(&asked.row.group_resource(), "watch")),
+                Verb::Get => self.component(&resolved, request).await,
+                Verb::List => self.components(&resolved, request).await,
+                Verb::Watch => Err(Status::method_not_supported(&resolved.row.group_resource(), "watch")),
                 _ => Err(method_not_allowed()),
             };
         }
-        if asked.is_nameless() && asked.scope.name.is_some() {
+        if resolved.is_nameless() && resolved.scope.name.is_some() {
             return Err(no_such_resource());
         }
         if !served(target.verb).is_some_and(|verb| verbs.contains(verb)) {
             return Err(method_not_allowed());
         }
         target.check()?;
-        let response = self.answer_verb(&asked, target, request).await?;
-        if asked.defines()
+        let response = self.serve_verb(&resolved, target, request).await?;
+        if resolved.defines()
             && target.verb.writes()
             && let Some(definitions) = &self.definitions
         {
@@ -146,25 +146,25 @@ impl Api {
         Ok(response)
     }
 
-    async fn answer_verb(
+    async fn serve_verb(
         &self,
-        asked: &Asked,
+        resolved: &ResolvedRequest,
         target: &ResourceRequest,
         request: Request,
     ) -> Result<Response, Status> {
         match target.verb {
-            Verb::Get => self.get(asked, request).await,
-            Verb::List => self.list(asked, request).await,
-            Verb::Watch => self.watch(asked, request, target.watch_path).await,
-            Verb::Create | Verb::Update => self.put(asked, request, target.verb).await,
-            Verb::Patch => self.patch(asked, request).await,
-            Verb::Delete | Verb::DeleteCollection => self.delete(asked, request, target.verb).await,
+            Verb::Get => self.get(resolved, request).await,
+            Verb::List => self.list(resolved, request).await,
+            Verb::Watch => self.watch(resolved, request, target.watch_path).await,
+            Verb::Create | Verb::Update => self.put(resolved, request, target.verb).await,
+            Verb::Patch => self.patch(resolved, request).await,
+            Verb::Delete | Verb::DeleteCollection => self.delete(resolved, request, target.verb).await,
             Verb::Connect => Err(method_not_allowed()),
         }
     }
 
     /// Finds the resource and the scope of a request; returns `None` if the path does not exist.
-    fn find(&self, target: &ResourceRequest) -> Result<Option<Asked>, Status> {
+    fn find(&self, target: &ResourceRequest) -> Result<Option<ResolvedRequest>, Status> {
         let registry = self.registry.now();
         let Some(row) = registry.get(&target.group, &target.version, &target.resource) else {
             return Ok(None);
@@ -196,28 +196,28 @@ impl Api {
             _ => None,
         };
         let scope = Scope { resource: row.clone(), namespace, name: text(&target.name), view };
-        Ok(Some(Asked { row: row.clone(), owner, sub, scope }))
+        Ok(Some(ResolvedRequest { row: row.clone(), owner, sub, scope }))
     }
 
-    async fn get(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
-        let accepted = request.preferences.object(&asked.offer(false))?;
-        let encoder = asked.encoder(self, &request, accepted)?;
-        let stored = self.reader.get(&asked.scope, &GetOptions::read(&request.query)?).await?;
-        match &asked.sub {
+    async fn get(&self, resolved: &ResolvedRequest, request: Request) -> Result<Response, Status> {
+        let accepted = request.preferences.object(&resolved.offer(false))?;
+        let encoder = resolved.encoder(self, &request, accepted)?;
+        let stored = self.reader.get(&resolved.scope, &GetOptions::read(&request.query)?).await?;
+        match &resolved.sub {
             None => encoder.object(StatusCode::OK, &stored),
             Some(sub) if sub.kind == "Scale" => {
-                let scale = scale_of(&asked.row, &asked.scope.view.value(&stored)?)?;
-                encoder.value(StatusCode::OK, scale, &asked.kind())
+                let scale = scale_of(&resolved.row, &resolved.scope.view.value(&stored)?)?;
+                encoder.value(StatusCode::OK, scale, &resolved.kind())
             }
-            Some(sub) if sub.kind == asked.row.kind => encoder.object(StatusCode::OK, &stored),
+            Some(sub) if sub.kind == resolved.row.kind => encoder.object(StatusCode::OK, &stored),
             Some(_) => Err(no_such_resource()),
         }
     }
 
-    async fn list(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
-        let accepted = request.preferences.object(&asked.offer(true))?;
-        let encoder = asked.encoder(self, &request, accepted)?.sharing(&self.messages);
-        let page = self.reader.list(&asked.scope, &ListOptions::read(&request.query)?).await?;
+    async fn list(&self, resolved: &ResolvedRequest, request: Request) -> Result<Response, Status> {
+        let accepted = request.preferences.object(&resolved.offer(true))?;
+        let encoder = resolved.encoder(self, &request, accepted)?.sharing(&self.messages);
+        let page = self.reader.list(&resolved.scope, &ListOptions::read(&request.query)?).await?;
         self.page(encoder, page, &request.budget).await
     }
 
@@ -228,47 +228,57 @@ impl Api {
         self.heavy.run(is_heavy, async move { encoder.page(StatusCode::OK, page, charge) }).await
     }
 
-    async fn watch(&self, asked: &Asked, request: Request, by_path: bool) -> Result<Response, Status> {
+    async fn watch(
+        &self,
+        resolved: &ResolvedRequest,
+        request: Request,
+        by_path: bool,
+    ) -> Result<Response, Status> {
         let mut options = ListOptions::read(&request.query)?;
         if by_path && !options.watch {
             options.watch = true;
             let from_version = matches!(options.resource_version, AtVersion::At(_));
             options.send_initial_events = options.send_initial_events.or((!from_version).then_some(true));
         }
-        let accepted = request.preferences.watch(&asked.offer(true))?;
-        let encoder = asked.encoder(self, &request, accepted)?;
-        let following = self.reader.watch(&asked.scope, &options).await?;
-        let charge = hold(&request.budget, following.held_bytes()).await?;
+        let accepted = request.preferences.watch(&resolved.offer(true))?;
+        let encoder = resolved.encoder(self, &request, accepted)?;
+        let watcher = self.reader.watch(&resolved.scope, &options).await?;
+        let charge = hold(&request.budget, watcher.held_bytes()).await?;
         let compressed = options.is_watch_list() && request.preferences.gzip;
-        Ok(Response::watch(accepted.media, compressed, watch_body(following, encoder, charge)))
+        Ok(Response::watch(accepted.media, compressed, watch_body(watcher, encoder, charge)))
     }
 
-    async fn put(&self, asked: &Asked, request: Request, verb: Verb) -> Result<Response, Status> {
-        let accepted = request.preferences.object(&asked.offer(false))?;
-        let encoder = asked.encoder(self, &request, accepted)?;
+    async fn put(
+        &self,
+        resolved: &ResolvedRequest,
+        request: Request,
+        verb: Verb,
+    ) -> Result<Response, Status> {
+        let accepted = request.preferences.object(&resolved.offer(false))?;
+        let encoder = resolved.encoder(self, &request, accepted)?;
         let options = match verb {
             Verb::Create => WriteOptions::of_create(&request.query)?,
             _ => WriteOptions::of_update(&request.query)?.by_agent(&request.headers),
         };
         let media = sent_object(&request.headers)?;
-        if media == MediaType::Protobuf && asked.custom().is_some() {
+        if media == MediaType::Protobuf && resolved.custom().is_some() {
             return Err(unsupported_protobuf());
         }
         let (user, preferences) = (request.user, request.preferences);
         let body = request.body.read().await?;
         let is_heavy = is_heavy_object(media, body.len());
-        let (asked, writer) = (asked.clone(), self.writer.clone());
+        let (resolved, writer) = (resolved.clone(), self.writer.clone());
         let work = async move {
-            let kind = asked.kind();
-            let sent = read_object(&body, media, kind.name())?.pruned_by(asked.custom());
+            let kind = resolved.kind();
+            let sent = read_object(&body, media, kind.name())?.pruned_by(resolved.custom());
             drop(body);
             let decoded = sent.judge(options.field_validation)?;
             let mut value = decoded.value;
-            if asked.scope.view == View::NewEvent {
+            if resolved.scope.view == View::NewEvent {
                 value = core_event(value);
                 value["apiVersion"] = "v1".into();
             }
-            let call = asked.call();
+            let call = resolved.call();
             let written = match verb {
                 Verb::Create => {
                     let warning =
@@ -284,15 +294,15 @@ impl Api {
                 }
                 _ => writer.update(&call, value, &options, &user).await?,
             };
-            asked.answer(&encoder, &preferences, written, &decoded.warnings)
+            resolved.response(&encoder, &preferences, written, &decoded.warnings)
         };
         self.heavy.run(is_heavy, work).await
     }
 
-    async fn patch(&self, asked: &Asked, request: Request) -> Result<Response, Status> {
-        let accepted = request.preferences.object(&asked.offer(false))?;
-        let encoder = asked.encoder(self, &request, accepted)?;
-        let form = match asked.row.custom {
+    async fn patch(&self, resolved: &ResolvedRequest, request: Request) -> Result<Response, Status> {
+        let accepted = request.preferences.object(&resolved.offer(false))?;
+        let encoder = resolved.encoder(self, &request, accepted)?;
+        let form = match resolved.row.custom {
             None => sent_patch(&request.headers, &PatchType::ALL)?,
             Some(_) => sent_patch(&request.headers, &CUSTOM_PATCHES)
                 .map_err(|_| Status::unsupported_media_type(&CUSTOM_PATCHES.map(PatchType::as_str)))?,
@@ -300,23 +310,28 @@ impl Api {
         let options = WriteOptions::of_patch(&request.query, form)?.by_agent(&request.headers);
         let (user, preferences) = (request.user, request.preferences);
         let mut body = request.body.read().await?;
-        let is_heavy =
-            is_heavy_patch(form, body.len()) || self.writer.stored_bytes(&asked.call()).await? > INLINE_BYTES;
-        let (asked, writer) = (asked.clone(), self.writer.clone());
+        let is_heavy = is_heavy_patch(form, body.len())
+            || self.writer.stored_bytes(&resolved.call()).await? > INLINE_BYTES;
+        let (resolved, writer) = (resolved.clone(), self.writer.clone());
         let work = async move {
-            if asked.scope.view == View::NewEvent && form != PatchType::Json {
+            if resolved.scope.view == View::NewEvent && form != PatchType::Json {
                 body = core_patch(body, form);
             }
-            let written = writer.patch(&asked.call(), form, body, &options, &user).await?;
-            asked.answer(&encoder, &preferences, written, &[])
+            let written = writer.patch(&resolved.call(), form, body, &options, &user).await?;
+            resolved.response(&encoder, &preferences, written, &[])
         };
         self.heavy.run(is_heavy, work).await
     }
 
-    async fn delete(&self, asked: &Asked, request: Request, verb: Verb) -> Result<Response, Status> {
+    async fn delete(
+        &self,
+        resolved: &ResolvedRequest,
+        request: Request,
+        verb: Verb,
+    ) -> Result<Response, Status> {
         let collection = verb == Verb::DeleteCollection;
-        let accepted = request.preferences.object(&asked.offer(collection))?;
-        let encoder = asked.encoder(self, &request, accepted)?;
+        let accepted = request.preferences.object(&resolved.offer(collection))?;
+        let encoder = resolved.encoder(self, &request, accepted)?;
         let list = if collection { Some(ListOptions::read(&request.query)?) } else { None };
         let media = sent_object(&request.headers);
         let (query, preferences, budget) = (request.query, request.preferences, request.budget);
@@ -329,14 +344,14 @@ impl Api {
             let work = async move { DeleteOptions::of_body(decode_delete_options(&body, media)?) };
             self.heavy.run(is_heavy, work).await?
         };
-        let call = asked.call();
+        let call = resolved.call();
         if let Some(list) = list {
-            let page = self.reader.list(&asked.scope, &list).await?;
+            let page = self.reader.list(&resolved.scope, &list).await?;
             self.writer.delete_collection(&call, &page.items, &options).await?;
             return self.page(encoder, page, &budget).await;
         }
         let written = self.writer.delete(&call, &options).await?;
-        asked.answer(&encoder, &preferences, written, &[])
+        resolved.response(&encoder, &preferences, written, &[])
     }
 
     pub(super) async fn revision(&self) -> Result<store::Revision, Status> {

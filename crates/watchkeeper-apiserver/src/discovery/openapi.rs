@@ -21,7 +21,7 @@ pub fn openapi_index(registry: &Registry) -> Document {
             let path = path_of(group, version);
             let hash = openapi(registry, group, version).map(|document| document.etag).unwrap_or_default();
             let server_relative_url = format!("/openapi/v3{path}?hash={}", hash.trim_matches('"'));
-            paths.insert(path.trim_start_matches('/').to_owned(), Place { server_relative_url });
+            paths.insert(path.trim_start_matches('/').to_owned(), IndexEntry { server_relative_url });
         }
     }
     Document::new(&Index { paths }, JSON)
@@ -67,11 +67,11 @@ fn only(verbs: Verbs, wanted: &[Verb]) -> Verbs {
 
 #[derive(Serialize)]
 struct Index {
-    paths: BTreeMap<String, Place>,
+    paths: BTreeMap<String, IndexEntry>,
 }
 
 #[derive(Serialize)]
-struct Place {
+struct IndexEntry {
     #[serde(rename = "serverRelativeURL")]
     server_relative_url: String,
 }
@@ -109,7 +109,7 @@ struct PathItem {
 #[derive(Serialize)]
 struct Operation {
     parameters: Vec<Parameter>,
-    responses: BTreeMap<&'static str, Answer>,
+    responses: BTreeMap<&'static str, OperationResponse>,
     #[serde(rename = "x-kubernetes-action")]
     action: &'static str,
     #[serde(rename = "x-kubernetes-group-version-kind")]
@@ -117,7 +117,7 @@ struct Operation {
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct OperationResponse {
     description: &'static str,
 }
 
@@ -154,7 +154,7 @@ impl PathItem {
                 parameters: query.iter().map(|name| Parameter::query(name)).collect(),
                 responses: BTreeMap::from([(
                     code,
-                    Answer { description: if code == "201" { "Created" } else { "OK" } },
+                    OperationResponse { description: if code == "201" { "Created" } else { "OK" } },
                 )]),
                 action,
                 kind: kind.clone(),

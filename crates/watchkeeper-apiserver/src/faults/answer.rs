@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::http::Verb;
 use watchkeeper_core::{Outcome, Status};
 
-use super::{Seen, too_old};
+use super::{RequestInfo, too_old};
 
 /// The response to return instead of serving a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,13 +33,13 @@ impl From<Status> for Answer {
 pub(super) const FAILURES: std::ops::RangeInclusive<i32> = 400..=599;
 
 /// The message of a status without a standard one.
-const ASKED_FOR: &str = "injected fault";
+const MESSAGE: &str = "injected fault";
 
 impl Answer {
-    pub(super) fn status(&self, seen: &Seen) -> Status {
+    pub(super) fn status(&self, info: &RequestInfo) -> Status {
         let mut status = match self {
             Self::Status(status) => (**status).clone(),
-            Self::Code(code) => spoken(*code, seen),
+            Self::Code(code) => default_status(*code, info),
         };
         if !FAILURES.contains(&status.code) {
             status.code = 500;
@@ -48,29 +48,29 @@ impl Answer {
     }
 }
 
-fn spoken(code: u16, seen: &Seen) -> Status {
-    let (resource, name) = (seen.target.group_resource(), seen.target.name.as_str());
+fn default_status(code: u16, info: &RequestInfo) -> Status {
+    let (resource, name) = (info.target.group_resource(), info.target.name.as_str());
     let second = Duration::from_secs(1);
     match code {
-        400 => Status::bad_request(ASKED_FOR),
+        400 => Status::bad_request(MESSAGE),
         401 => Status::unauthorized("Unauthorized"),
-        403 => Status::forbidden(Some(&resource), name, ASKED_FOR),
+        403 => Status::forbidden(Some(&resource), name, MESSAGE),
         404 => Status::not_found(&resource, name),
-        409 if seen.target.verb == Verb::Create => Status::already_exists(&resource, name),
+        409 if info.target.verb == Verb::Create => Status::already_exists(&resource, name),
         409 => Status::conflict(
             &resource,
             name,
             "the object has been modified; please apply your changes to the latest version and try again",
         ),
-        410 if seen.target.verb == Verb::Watch => too_old(),
+        410 if info.target.verb == Verb::Watch => too_old(),
         410 => Status::expired("The resourceVersion for the provided list is too old."),
         429 => Status::too_many_requests("Too many requests, please try again later.", second),
-        500 => Status::internal_error(ASKED_FOR),
-        503 => Status::service_unavailable(ASKED_FOR),
-        504 => Status::timeout(ASKED_FOR, Duration::ZERO),
+        500 => Status::internal_error(MESSAGE),
+        503 => Status::service_unavailable(MESSAGE),
+        504 => Status::timeout(MESSAGE, Duration::ZERO),
         code => Status {
             outcome: Some(Outcome::Failure),
-            message: ASKED_FOR.to_owned(),
+            message: MESSAGE.to_owned(),
             code: code.into(),
             ..Status::default()
         },

@@ -62,11 +62,11 @@ pub use answer::Answer;
 pub use compact::CompactError;
 pub(crate) use compact::compact;
 pub use fault::{Effect, Ending, Fault};
+pub(crate) use requests::RequestInfo;
 pub use requests::Requests;
-pub(crate) use requests::Seen;
 use rules::Rules;
-pub(crate) use rules::{Planned, Struck, Then};
-pub(crate) use stream::{Governed, half_of};
+pub(crate) use rules::{InjectedFault, PlannedEnding, Then};
+pub(crate) use stream::{FaultyStream, half_of};
 use watches::Watches;
 
 /// The fault injector of a server: rules for future requests, and orders to open watches. Clones share their state.
@@ -135,8 +135,8 @@ impl Faults {
     }
 
     /// Returns the fault for a request, if any rule matches (`faults.X1`).
-    pub(crate) fn strike(&self, seen: impl FnOnce() -> Seen) -> Option<Struck> {
-        self.rules.strike(seen)
+    pub(crate) fn match_request(&self, info: impl FnOnce() -> RequestInfo) -> Option<InjectedFault> {
+        self.rules.match_request(info)
     }
 
     pub(crate) fn watches(&self) -> &Arc<Watches> {

@@ -69,51 +69,51 @@ impl Requests {
 
     /// Responds with this, without serving the request. A code becomes the server's own status for that code.
     pub fn answer(self, answer: impl Into<Answer>) -> Fault {
-        self.suffer(Effect::Answer(answer.into()))
+        self.with_effect(Effect::Answer(answer.into()))
     }
 
     /// Delays the request.
     pub fn delay(self, time: Duration) -> Fault {
-        self.suffer(Effect::Delay(time))
+        self.with_effect(Effect::Delay(time))
     }
 
     /// Breaks off a watch inside an event, and any other response in the middle of its body, after the request has
     /// been served. Closes the connection in HTTP/1.1, and the stream in HTTP/2.
     pub fn cut(self) -> Fault {
-        self.suffer(Effect::End(Ending::Abrupt))
+        self.with_effect(Effect::End(Ending::Abrupt))
     }
 
     /// Like [`cut`](Self::cut), but closes the connection in HTTP/2 too, with every request on it.
     pub fn cut_connection(self) -> Fault {
-        self.suffer(Effect::End(Ending::Connection))
+        self.with_effect(Effect::End(Ending::Connection))
     }
 
     /// Ends a watch as if it had timed out. Has no effect on other requests.
     pub fn end(self) -> Fault {
-        self.suffer(Effect::End(Ending::Clean))
+        self.with_effect(Effect::End(Ending::Clean))
     }
 
     /// Stalls a watch: it sends nothing more and does not end. Other requests time out without being served.
     pub fn stall(self) -> Fault {
-        self.suffer(Effect::End(Ending::Stall))
+        self.with_effect(Effect::End(Ending::Stall))
     }
 
     /// Ends a watch with an ERROR event of code 410. Has no effect on other requests.
     pub fn expire(self) -> Fault {
-        self.suffer(Effect::End(Ending::expired()))
+        self.with_effect(Effect::End(Ending::expired()))
     }
 
     /// Ends a watch with an ERROR event. Has no effect on other requests.
     pub fn fail(self, status: Status) -> Fault {
-        self.suffer(Effect::End(Ending::Error(Box::new(status))))
+        self.with_effect(Effect::End(Ending::Error(Box::new(status))))
     }
 
-    pub(super) fn suffer(self, effect: Effect) -> Fault {
+    pub(super) fn with_effect(self, effect: Effect) -> Fault {
         Fault { requests: self, effect, times: None, every: 1, after_events: 0 }
     }
 
-    pub(super) fn match_with(&self, seen: &Seen) -> bool {
-        let Seen { target, user_agent } = seen;
+    pub(super) fn match_with(&self, info: &RequestInfo) -> bool {
+        let RequestInfo { target, user_agent } = info;
         let fits = |wanted: &Option<String>, text: &str| wanted.as_deref().is_none_or(|it| it == text);
         let resource = self.resource.as_deref().is_none_or(|wanted| match wanted.split_once('/') {
             Some((resource, sub)) => target.resource == resource && target.subresource == sub,
@@ -130,12 +130,12 @@ impl Requests {
 
 /// The attributes of a request that faults match.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct RequestInfo {
     pub(crate) target: Arc<ResourceRequest>,
     pub(crate) user_agent: String,
 }
 
-impl Seen {
+impl RequestInfo {
     pub(crate) fn new(target: &ResourceRequest, headers: &HeaderMap) -> Self {
         let agent = headers.get(USER_AGENT).map(|value| String::from_utf8_lossy(value.as_bytes()));
         Self { target: Arc::new(target.clone()), user_agent: agent.unwrap_or_default().into_owned() }
@@ -148,15 +148,15 @@ mod tests {
     use crate::http::{Query, Target};
     use http::Method;
 
-    fn seen(method: &Method, uri: &str) -> Seen {
+    fn info(method: &Method, uri: &str) -> RequestInfo {
         let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
         let Ok(Target::Resource(target)) = Target::read(method, path, &Query::parse(query)) else { panic!() };
-        Seen::new(&target, &HeaderMap::from_iter([(USER_AGENT, "kubectl/v1.37".parse().unwrap())]))
+        RequestInfo::new(&target, &HeaderMap::from_iter([(USER_AGENT, "kubectl/v1.37".parse().unwrap())]))
     }
 
     #[test]
     fn a_request_must_match_every_attribute() {
-        let scale = seen(&Method::PUT, "/apis/apps/v1/namespaces/shop/deployments/web/scale");
+        let scale = info(&Method::PUT, "/apis/apps/v1/namespaces/shop/deployments/web/scale");
         let all = Requests::of(Verb::Update)
             .group("apps")
             .resource("deployments/scale")
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_watch_with_a_name_selector_matches_that_name() {
-        let one = seen(&Method::GET, "/api/v1/pods?watch=1&fieldSelector=metadata.name%3Dweb");
+        let one = info(&Method::GET, "/api/v1/pods?watch=1&fieldSelector=metadata.name%3Dweb");
         assert!(Requests::of(Verb::Watch).name("web").namespace("").match_with(&one));
         assert!(!Requests::of(Verb::List).match_with(&one));
     }

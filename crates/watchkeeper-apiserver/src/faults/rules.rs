@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use watchkeeper_core::Status;
 
-use super::{Effect, Ending, Fault, Seen};
+use super::{Effect, Ending, Fault, RequestInfo};
 
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
@@ -35,7 +35,7 @@ struct Rule {
 
 /// The fault to inject into a request.
 #[derive(Debug, Default)]
-pub(crate) struct Struck {
+pub(crate) struct InjectedFault {
     /// The delay before the rest.
     pub(crate) delay: Duration,
     /// The effect after the delay, if any.
@@ -45,19 +45,19 @@ pub(crate) struct Struck {
 #[derive(Debug)]
 pub(crate) enum Then {
     Answer(Box<Status>),
-    End(Planned),
+    End(PlannedEnding),
 }
 
 /// An ending that has not happened yet.
 #[derive(Debug)]
-pub(crate) struct Planned {
+pub(crate) struct PlannedEnding {
     pub(crate) ending: Ending,
     pub(crate) after_events: u64,
     /// The hit count of the rule.
     pub(super) hits: watch::Sender<u64>,
 }
 
-impl Planned {
+impl PlannedEnding {
     /// Counts a hit.
     pub(crate) fn hit(&self) {
         hit(&self.hits);
@@ -70,13 +70,13 @@ fn hit(hits: &watch::Sender<u64>) {
 
 impl Rules {
     pub(super) fn add(&self, fault: Fault) -> (u64, watch::Receiver<u64>) {
-        let (hits, seen) = watch::channel(0);
+        let (hits, receiver) = watch::channel(0);
         let mut state = self.state.lock();
         state.last_id += 1;
         let id = state.last_id;
         state.rules.push(Rule { id, fault, fitted: 0, taken: 0, hits });
         self.present.store(state.rules.len(), Ordering::Relaxed);
-        (id, seen)
+        (id, receiver)
     }
 
     pub(super) fn remove(&self, id: u64) -> bool {
@@ -101,43 +101,44 @@ impl Rules {
         state.rules.iter().map(|rule| (rule.id, rule.fault.clone(), *rule.hits.borrow())).collect()
     }
 
-    pub(super) fn strike(&self, seen: impl FnOnce() -> Seen) -> Option<Struck> {
+    pub(super) fn match_request(&self, info: impl FnOnce() -> RequestInfo) -> Option<InjectedFault> {
         if self.present.load(Ordering::Relaxed) == 0 {
             return None; // faults.X1
         }
-        let seen = seen();
+        let info = info();
         let mut hits = Vec::new();
-        let mut struck = Struck::default();
+        let mut fault = InjectedFault::default();
         for rule in &mut self.state.lock().rules {
-            if !rule.take(&seen) {
+            if !rule.take(&info) {
                 continue;
             }
             match &rule.fault.effect {
                 Effect::Delay(time) => {
-                    struck.delay = struck.delay.saturating_add(*time);
+                    fault.delay = fault.delay.saturating_add(*time);
                     hits.push(rule.hits.clone());
                     continue;
                 }
                 Effect::Answer(answer) => {
-                    struck.then = Some(Then::Answer(Box::new(answer.status(&seen))));
+                    fault.then = Some(Then::Answer(Box::new(answer.status(&info))));
                     hits.push(rule.hits.clone());
                 }
                 Effect::End(ending) => {
                     let (ending, after_events) = (ending.clone(), rule.fault.after_events);
-                    struck.then = Some(Then::End(Planned { ending, after_events, hits: rule.hits.clone() }));
+                    fault.then =
+                        Some(Then::End(PlannedEnding { ending, after_events, hits: rule.hits.clone() }));
                 }
             }
             break;
         }
         hits.iter().for_each(hit); // after the lock is released, since it wakes waiters
-        Some(struck)
+        Some(fault)
     }
 }
 
 impl Rule {
     /// Returns whether the rule applies to this request, and counts it.
-    fn take(&mut self, seen: &Seen) -> bool {
-        if !self.fault.requests.match_with(seen) || self.fault.times.is_some_and(|times| self.taken >= times)
+    fn take(&mut self, info: &RequestInfo) -> bool {
+        if !self.fault.requests.match_with(info) || self.fault.times.is_some_and(|times| self.taken >= times)
         {
             return false;
         }

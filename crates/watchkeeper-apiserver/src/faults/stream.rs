@@ -15,9 +15,9 @@ use tokio::time::{Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 use watchkeeper_core::{BoxError, Encoding};
 
-use super::rules::Planned;
-use super::watches::{Place, Watches};
-use super::{Ending, Seen};
+use super::rules::PlannedEnding;
+use super::watches::{WatchRegistration, Watches};
+use super::{Ending, RequestInfo};
 use crate::read::error_frame;
 
 /// The time to send what is buffered before a connection is closed: hyper discards unwritten bytes.
@@ -29,13 +29,13 @@ const FLUSH: Duration = Duration::from_millis(10);
 pub(crate) struct BrokenOff;
 
 /// The body of a watch. Forwards everything until a rule or an order ends it.
-pub(crate) struct Governed<S> {
+pub(crate) struct FaultyStream<S> {
     inner: S,
-    place: Place,
+    registration: WatchRegistration,
     encoding: Encoding,
     connection: CancellationToken,
     /// The rule that applies to this watch, and the number of events before it takes effect.
-    planned: Option<Planned>,
+    planned: Option<PlannedEnding>,
     /// Events of the current chunk that were not sent yet; empty unless a rule applies.
     held: Bytes,
     phase: Phase,
@@ -51,23 +51,23 @@ enum Phase {
     Last,
 }
 
-impl<S: Stream<Item = Result<Bytes, BoxError>> + Unpin> Governed<S> {
+impl<S: Stream<Item = Result<Bytes, BoxError>> + Unpin> FaultyStream<S> {
     pub(crate) fn new(
         inner: S,
         watches: &Arc<Watches>,
-        seen: Seen,
+        info: RequestInfo,
         encoding: Encoding,
         connection: CancellationToken,
-        planned: Option<Planned>,
+        planned: Option<PlannedEnding>,
     ) -> Self {
-        let (place, held) = (watches.open(seen), Bytes::new());
-        Self { inner, place, encoding, connection, planned, held, phase: Phase::Open }
+        let (registration, held) = (watches.open(info), Bytes::new());
+        Self { inner, registration, encoding, connection, planned, held, phase: Phase::Open }
     }
 
     /// Returns the next bytes, or `None` when a fault ends the stream.
     fn pass(&mut self, context: &mut Context<'_>) -> Poll<Option<Option<Result<Bytes, BoxError>>>> {
         loop {
-            if let Some(ending) = self.place.order() {
+            if let Some(ending) = self.registration.order() {
                 self.phase = Phase::Ending(ending);
                 return Poll::Ready(None);
             }
@@ -85,8 +85,8 @@ impl<S: Stream<Item = Result<Bytes, BoxError>> + Unpin> Governed<S> {
                 Poll::Ready(Some(Ok(chunk))) if self.planned.is_some() => self.held = chunk,
                 Poll::Ready(item) => return Poll::Ready(Some(item)),
                 Poll::Pending => {
-                    self.place.wake(context.waker());
-                    match self.place.order() {
+                    self.registration.wake(context.waker());
+                    match self.registration.order() {
                         None => return Poll::Pending,
                         Some(ending) => self.phase = Phase::Ending(ending),
                     }
@@ -97,7 +97,7 @@ impl<S: Stream<Item = Result<Bytes, BoxError>> + Unpin> Governed<S> {
     }
 }
 
-impl<S: Stream<Item = Result<Bytes, BoxError>> + Unpin> Stream for Governed<S> {
+impl<S: Stream<Item = Result<Bytes, BoxError>> + Unpin> Stream for FaultyStream<S> {
     type Item = Result<Bytes, BoxError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -117,8 +117,8 @@ impl<S: Stream<Item = Result<Bytes, BoxError>> + Unpin> Stream for Governed<S> {
                     return Poll::Ready(Some(Ok(frame)));
                 }
                 Phase::Ending(Ending::Stall) => {
-                    this.place.wake(context.waker());
-                    match this.place.order() {
+                    this.registration.wake(context.waker());
+                    match this.registration.order() {
                         None => return Poll::Pending,
                         Some(ending) => this.phase = Phase::Ending(ending),
                     }

@@ -9,7 +9,7 @@ use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::{Ending, Requests, Seen};
+use super::{Ending, RequestInfo, Requests};
 
 /// The open watches of a server.
 #[derive(Debug, Default)]
@@ -22,13 +22,13 @@ pub(crate) struct Watches {
 #[derive(Debug, Default)]
 struct State {
     last_id: u64,
-    open: HashMap<u64, Arc<Open>>,
+    open: HashMap<u64, Arc<OpenWatch>>,
 }
 
 /// An open watch.
 #[derive(Debug)]
-struct Open {
-    seen: Seen,
+struct OpenWatch {
+    info: RequestInfo,
     /// Whether there is an order, readable without the lock (`faults.X1`).
     ordered: AtomicBool,
     order: Mutex<Option<Ending>>,
@@ -37,15 +37,16 @@ struct Open {
 
 /// The registration of an open watch; removed on drop.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct WatchRegistration {
     id: u64,
-    open: Arc<Open>,
+    open: Arc<OpenWatch>,
     watches: Arc<Watches>,
 }
 
 impl Watches {
-    pub(super) fn open(self: &Arc<Self>, seen: Seen) -> Place {
-        let open = Open { seen, ordered: false.into(), order: Mutex::default(), waker: AtomicWaker::new() };
+    pub(super) fn open(self: &Arc<Self>, info: RequestInfo) -> WatchRegistration {
+        let open =
+            OpenWatch { info, ordered: false.into(), order: Mutex::default(), waker: AtomicWaker::new() };
         let open = Arc::new(open);
         let mut state = self.state.lock();
         state.last_id += 1;
@@ -53,21 +54,21 @@ impl Watches {
         state.open.insert(id, open.clone());
         drop(state);
         self.opened.notify_waiters();
-        Place { id, open, watches: self.clone() }
+        WatchRegistration { id, open, watches: self.clone() }
     }
 
     pub(super) fn order(&self, which: &Requests, ending: &Ending) -> usize {
-        let chosen: Vec<_> = self.chosen(which);
-        for open in &chosen {
+        let matching: Vec<_> = self.matching(which);
+        for open in &matching {
             *open.order.lock() = Some(ending.clone());
             open.ordered.store(true, Ordering::Release);
             open.waker.wake();
         }
-        chosen.len()
+        matching.len()
     }
 
     pub(super) fn count(&self, which: &Requests) -> usize {
-        self.chosen(which).len()
+        self.matching(which).len()
     }
 
     pub(super) async fn opened(&self, which: &Requests, count: usize) {
@@ -80,13 +81,13 @@ impl Watches {
         }
     }
 
-    fn chosen(&self, which: &Requests) -> Vec<Arc<Open>> {
+    fn matching(&self, which: &Requests) -> Vec<Arc<OpenWatch>> {
         let state = self.state.lock();
-        state.open.values().filter(|open| which.match_with(&open.seen)).cloned().collect()
+        state.open.values().filter(|open| which.match_with(&open.info)).cloned().collect()
     }
 }
 
-impl Place {
+impl WatchRegistration {
     /// Returns the order received since the last call.
     pub(super) fn order(&self) -> Option<Ending> {
         if !self.open.ordered.load(Ordering::Acquire) {
@@ -103,7 +104,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for WatchRegistration {
     fn drop(&mut self) {
         self.watches.state.lock().open.remove(&self.id);
     }

@@ -44,11 +44,11 @@ pub trait Accounts: Send + Sync {
 }
 
 /// The future returned by [`Accounts::find`].
-pub type AccountFuture<'a> = Pin<Box<dyn Future<Output = Option<Found>> + Send + 'a>>;
+pub type AccountFuture<'a> = Pin<Box<dyn Future<Output = Option<ExistingAccount>> + Send + 'a>>;
 
 /// An existing service account.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Found {
+pub struct ExistingAccount {
     /// The UID.
     pub uid: String,
     /// The time at which its deletion began, in seconds since 1970.
@@ -165,7 +165,7 @@ impl TokenIssuer {
                 serviceaccount: Named { name: account.name.clone(), uid: account.uid.clone() },
             },
             nbf: now,
-            sub: name_of(account),
+            sub: user_name(account),
         };
         let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
         let claims = serde_json::to_vec(&claims).unwrap_or_default(); // strings and numbers only: cannot fail
@@ -178,7 +178,7 @@ impl TokenIssuer {
     ///
     /// # Errors
     /// See [`TokenError`].
-    pub async fn whose(
+    pub async fn verify(
         &self,
         token: &str,
         accounts: &dyn Accounts,
@@ -219,7 +219,7 @@ impl TokenIssuer {
     }
 }
 
-fn name_of(account: &Account) -> String {
+fn user_name(account: &Account) -> String {
     format!("system:serviceaccount:{}:{}", account.namespace, account.name)
 }
 
@@ -236,7 +236,7 @@ mod tests {
     }
 
     /// A single account, or none.
-    struct One(Option<Found>);
+    struct One(Option<ExistingAccount>);
 
     impl Accounts for One {
         fn find<'a>(&'a self, _: &'a str, name: &'a str) -> AccountFuture<'a> {
@@ -244,8 +244,8 @@ mod tests {
         }
     }
 
-    fn there() -> Found {
-        Found { uid: "u".into(), deleted: None }
+    fn there() -> ExistingAccount {
+        ExistingAccount { uid: "u".into(), deleted: None }
     }
 
     #[tokio::test]
@@ -253,14 +253,14 @@ mod tests {
         let issuer = TokenIssuer::generate().unwrap();
         let (audiences, accounts) = (["them".to_owned()], One(Some(there())));
         let token = issuer.issue(&account(), &audiences, 600).unwrap();
-        let (user, granted) = issuer.whose(&token, &accounts).await.unwrap();
+        let (user, granted) = issuer.verify(&token, &accounts).await.unwrap();
         assert_eq!((user.name.as_str(), user.uid.as_str()), ("system:serviceaccount:shop:robot", "u"));
         assert!(user.is_in("system:serviceaccounts:shop") && granted == audiences);
         let other = TokenIssuer::generate().unwrap();
-        assert_eq!(other.whose(&token, &accounts).await, Err(TokenError::Unknown));
+        assert_eq!(other.verify(&token, &accounts).await, Err(TokenError::Unknown));
         let expired = issuer.issue(&account(), &audiences, 0).unwrap();
         for broken in [&expired, "", ".", "..", &token[1..], &token[..token.len() - 2], "a.b.c"] {
-            assert_eq!(issuer.whose(broken, &accounts).await, Err(TokenError::Unknown), "{broken}");
+            assert_eq!(issuer.verify(broken, &accounts).await, Err(TokenError::Unknown), "{broken}");
         }
     }
 
@@ -269,17 +269,17 @@ mod tests {
         let issuer = TokenIssuer::generate().unwrap();
         let token = issuer.issue(&account(), &[], 600).unwrap();
         let seconds = i64::try_from(now()).unwrap();
-        let going = |since| Some(Found { deleted: Some(seconds - since), ..there() });
+        let going = |since| Some(ExistingAccount { deleted: Some(seconds - since), ..there() });
         for (found, why) in [
             (None, Some("[invalid bearer token, serviceaccounts \"robot\" not found]")),
             (
-                Some(Found { uid: "v".into(), ..there() }),
+                Some(ExistingAccount { uid: "v".into(), ..there() }),
                 Some("[invalid bearer token, service account UID (v) does not match claim (u)]"),
             ),
             (going(5), None),
             (going(90), Some("[invalid bearer token, service account shop/robot has been deleted]")),
         ] {
-            let refused = issuer.whose(&token, &One(found)).await.err().map(|error| error.to_string());
+            let refused = issuer.verify(&token, &One(found)).await.err().map(|error| error.to_string());
             assert_eq!(refused.as_deref(), why);
         }
     }

@@ -132,12 +132,12 @@ impl Authenticator {
     ///
     /// # Errors
     /// See [`TokenError`].
-    pub async fn whose(&self, token: &str) -> Result<(User, Vec<String>), TokenError> {
+    pub async fn authenticate_token(&self, token: &str) -> Result<(User, Vec<String>), TokenError> {
         if let Some(user) = self.tokens.get(&sha256(token.as_bytes())) {
             return Ok((user.clone(), vec![ISSUER.to_owned()]));
         }
         match &self.issuer {
-            Some((issuer, accounts)) => issuer.whose(token, &**accounts).await,
+            Some((issuer, accounts)) => issuer.verify(token, &**accounts).await,
             None => Err(TokenError::Unknown),
         }
     }
@@ -170,7 +170,7 @@ impl Authenticator {
         let mut warnings = Vec::new();
         match bearer(headers) {
             Bearer::Token(token) => {
-                let (user, audiences) = self.whose(token).await.map_err(|_| refused())?;
+                let (user, audiences) = self.authenticate_token(token).await.map_err(|_| refused())?;
                 return if audiences.iter().any(|audience| audience == ISSUER) {
                     known(user)
                 } else {

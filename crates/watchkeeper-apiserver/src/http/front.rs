@@ -185,7 +185,7 @@ impl<H: Handler> Front<H> {
             switch,
             budget: budget.clone(),
         };
-        let outcome = self.authenticated(head, received, &mut ends);
+        let outcome = self.authenticate(head, received, &mut ends);
         // A panic fails only the request that caused it.
         let (outcome, hang_up) = AssertUnwindSafe(outcome).catch_unwind().await.unwrap_or_else(|_| {
             (Err(Status::internal_error("this request caused the server to panic")), false)
@@ -204,7 +204,7 @@ impl<H: Handler> Front<H> {
     }
 
     /// Parses and authenticates a request, and passes it on. Returns whether to close the connection.
-    async fn authenticated(
+    async fn authenticate(
         &self,
         head: Parts,
         received: Received,
@@ -268,13 +268,13 @@ impl<H: Handler> Front<H> {
             switch,
             budget,
         };
-        let outcome = self.limited(request, time, ends).await;
+        let outcome = self.serve(request, time, ends).await;
         (outcome.map(|response| response.with_warnings(&warnings)), hang_up)
     }
 
-    async fn limited(&self, request: Request, time: Duration, ends: &mut Ends) -> Result<Response, Status> {
+    async fn serve(&self, request: Request, time: Duration, ends: &mut Ends) -> Result<Response, Status> {
         if let Target::Path(path) = &request.target
-            && let Some(answer) = self.own(path, &request)
+            && let Some(answer) = self.serve_own_path(path, &request)
         {
             self.authorize(&request).await?;
             return answer;
@@ -308,7 +308,7 @@ impl<H: Handler> Front<H> {
     }
 
     /// Returns the response to a path that the chain serves itself.
-    fn own(&self, path: &str, request: &Request) -> Option<Result<Response, Status>> {
+    fn serve_own_path(&self, path: &str, request: &Request) -> Option<Result<Response, Status>> {
         if matches!(path, "/version" | "/version/") {
             let accept =
                 request.headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();

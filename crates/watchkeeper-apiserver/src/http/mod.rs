@@ -72,7 +72,7 @@ pub mod slowdown;
 pub mod strict;
 pub mod version;
 
-pub use account_token::{Account, AccountFuture, Accounts, Found, ISSUER, TokenError, TokenIssuer};
+pub use account_token::{Account, AccountFuture, Accounts, ExistingAccount, ISSUER, TokenError, TokenIssuer};
 pub use authenticate::{Anonymous, Authenticated, Authenticator, MASTERS, OPEN_PATHS, User};
 pub use authorize::{
     ALWAYS_ALLOWED_PATHS, AccessRules, AccessTarget, AlwaysAllow, Attributes, Authorizer, AuthorizerFuture,

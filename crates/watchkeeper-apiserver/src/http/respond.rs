@@ -283,12 +283,12 @@ impl Response {
             Content::Pieces(pieces) if gzip => {
                 self.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
                 self.headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
-                Form::Compressed(Gzip::new(pieces, ends.budget.clone()))
+                BodyState::Compressed(Gzip::new(pieces, ends.budget.clone()))
             }
-            Content::Pieces(pieces) => Form::Pieces(pieces),
-            Content::Whole(body) => Form::Whole(Some(body).filter(|body| !body.is_empty())),
-            Content::Stream(stream) => Form::Stream(stream),
-            Content::Members(stream) => Form::Members { stream, ended: None },
+            Content::Pieces(pieces) => BodyState::Pieces(pieces),
+            Content::Whole(body) => BodyState::Whole(Some(body).filter(|body| !body.is_empty())),
+            Content::Stream(stream) => BodyState::Stream(stream),
+            Content::Members(stream) => BodyState::Members { stream, ended: None },
         };
         self.headers.entry("audit-id").or_insert(audit_id);
         let cache = self.headers.entry(CACHE_CONTROL);
@@ -316,7 +316,7 @@ fn json(value: &impl Serialize, pretty: bool) -> Vec<u8> {
             line
         })
     };
-    written.unwrap_or_default() // our types have string keys and infallible serializers
+    written.unwrap_or_default() // our types have string keys and assert_written serializers
 }
 
 /// 404: unknown resource. kube-apiserver returns this for known groups and versions; otherwise it returns
@@ -344,12 +344,12 @@ pub(crate) struct Ends {
 
 /// The body of a response.
 pub struct Outgoing {
-    form: Form,
+    state: BodyState,
     stop: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-enum Form {
+enum BodyState {
     Whole(Option<Bytes>),
     Pieces(Growing),
     Compressed(Gzip),
@@ -363,14 +363,14 @@ enum Form {
 }
 
 impl Outgoing {
-    fn new(form: Form, ends: Ends) -> Self {
-        let streams = matches!(form, Form::Stream(_) | Form::Members { .. });
+    fn new(state: BodyState, ends: Ends) -> Self {
+        let streams = matches!(state, BodyState::Stream(_) | BodyState::Members { .. });
         let stop = ends.stop.filter(|_| streams).map(|stop| Box::pin(stop.cancelled_owned()));
-        Self { form, stop, _permit: ends.permit }
+        Self { state, stop, _permit: ends.permit }
     }
 }
 
-impl Form {
+impl BodyState {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BoxError>>> {
         match self {
             Self::Ended => Poll::Ready(None),
@@ -393,7 +393,7 @@ impl Form {
                             let member =
                                 member.get_or_insert_with(|| GzEncoder::new(Vec::new(), Compression::fast()));
                             bytes += event.len();
-                            infallible(&member.write_all(&event));
+                            assert_written(&member.write_all(&event));
                         }
                         Poll::Ready(Some(Err(error))) => *ended = Some(Err(error)),
                         Poll::Ready(None) => *ended = Some(Ok(())),
@@ -403,7 +403,7 @@ impl Form {
                     Some(mut member) => {
                         // Flushed first: Go's reader returns the last block of a member only after it has read the
                         // next header, unless the block was flushed.
-                        infallible(&member.flush());
+                        assert_written(&member.flush());
                         Poll::Ready(Some(Ok(member.finish().unwrap_or_default().into())))
                     }
                     None => self.poll(context),
@@ -414,7 +414,7 @@ impl Form {
 }
 
 /// Writing to a vector does not fail.
-fn infallible(outcome: &std::io::Result<()>) {
+fn assert_written(outcome: &std::io::Result<()>) {
     debug_assert!(outcome.is_ok());
 }
 
@@ -435,25 +435,25 @@ impl Body for Outgoing {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = &mut *self;
-        if let Poll::Ready(data) = this.form.poll(context) {
+        if let Poll::Ready(data) = this.state.poll(context) {
             return Poll::Ready(data.map(|data| data.map(Frame::data)));
         }
         // Checked only when there is nothing to send: the check takes a lock, once per watch.
         let Some(stop) = &mut this.stop else { return Poll::Pending };
         ready!(stop.as_mut().poll(context));
         this.stop = None;
-        this.form = Form::Ended;
+        this.state = BodyState::Ended;
         Poll::Ready(None)
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.form, Form::Ended | Form::Whole(None))
+        matches!(self.state, BodyState::Ended | BodyState::Whole(None))
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.form {
-            Form::Whole(body) => SizeHint::with_exact(body.as_ref().map_or(0, Bytes::len) as u64),
-            Form::Ended => SizeHint::with_exact(0),
+        match &self.state {
+            BodyState::Whole(body) => SizeHint::with_exact(body.as_ref().map_or(0, Bytes::len) as u64),
+            BodyState::Ended => SizeHint::with_exact(0),
             _ => SizeHint::default(),
         }
     }

@@ -92,11 +92,11 @@ pub(crate) fn inspect(
     message: Option<&'static Message>,
 ) -> Result<Vec<Finding>, String> {
     let mut inspector = Inspector { schema: schema::builtin(), ..Default::default() };
-    let place = match message {
-        Some(message) => Place::Struct(message),
-        None => Place::Anything,
+    let expected = match message {
+        Some(message) => Expected::Struct(message),
+        None => Expected::Anything,
     };
-    inspector.value(document, place)?;
+    inspector.value(document, expected)?;
     match inspector.mismatch {
         Some(mismatch) => Err(mismatch),
         None => Ok(inspector.findings),
@@ -142,7 +142,7 @@ pub(crate) fn known<'s>(schema: &'s Schema, message: &'s Message, name: &str) ->
 
 /// The type that a value is decoded into.
 #[derive(Clone, Copy)]
-enum Place {
+enum Expected {
     Anything,
     Struct(&'static Message),
     One(Form),
@@ -176,18 +176,18 @@ impl Default for Inspector {
 
 impl Inspector {
     /// Checks a value. An error ends the walk; a recorded mismatch does not, as in Go.
-    fn value(&mut self, node: &Document, place: Place) -> Result<(), String> {
-        match (node, place) {
+    fn value(&mut self, node: &Document, expected: Expected) -> Result<(), String> {
+        match (node, expected) {
             (Document::Null, _) => Ok(()),
-            (Document::Object(fields), Place::Anything) => self.map(fields, Place::Anything),
-            (Document::List(items), Place::Anything) => self.list(items, Place::Anything),
-            (_, Place::Anything) => Ok(()),
-            (Document::Object(fields), Place::Struct(message)) => self.fields(fields, message),
-            (Document::Object(fields), Place::Map(form)) => self.map(fields, Place::One(form)),
-            (Document::List(items), Place::List(form)) => self.list(items, Place::One(form)),
-            (node, Place::One(form)) => self.one(node, form),
-            (node, place) => {
-                self.note(node, &self.go_type(place));
+            (Document::Object(fields), Expected::Anything) => self.map(fields, Expected::Anything),
+            (Document::List(items), Expected::Anything) => self.list(items, Expected::Anything),
+            (_, Expected::Anything) => Ok(()),
+            (Document::Object(fields), Expected::Struct(message)) => self.fields(fields, message),
+            (Document::Object(fields), Expected::Map(form)) => self.map(fields, Expected::One(form)),
+            (Document::List(items), Expected::List(form)) => self.list(items, Expected::One(form)),
+            (node, Expected::One(form)) => self.one(node, form),
+            (node, expected) => {
+                self.note(node, &self.go_type(expected));
                 Ok(())
             }
         }
@@ -195,15 +195,15 @@ impl Inspector {
 
     fn one(&mut self, node: &Document, form: Form) -> Result<(), String> {
         match (form, node) {
-            (Form::Message(id), node) => self.value(node, Place::Struct(self.schema.get(id))),
-            (Form::Strings, node) => self.value(node, Place::List(Form::String)),
+            (Form::Message(id), node) => self.value(node, Expected::Struct(self.schema.get(id))),
+            (Form::Strings, node) => self.value(node, Expected::List(Form::String)),
             (Form::Bool, Document::Bool(_))
             | (Form::String, Document::Text(_))
             | (Form::Double, Document::Number(_)) => Ok(()),
             (Form::Int32, Document::Number(number)) if is_int32(number) => Ok(()),
             (Form::Int64, Document::Number(number)) if number.is_i64() => Ok(()),
             (Form::Int32 | Form::Int64, Document::Number(number)) => {
-                let go_type = self.go_type(Place::One(form));
+                let go_type = self.go_type(Expected::One(form));
                 self.note_as(&format!("number {number}"), &go_type);
                 Ok(())
             }
@@ -239,7 +239,7 @@ impl Inspector {
                 _,
             ) => Ok(()),
             (Form::Bool | Form::Int32 | Form::Int64 | Form::Double | Form::String | Form::Bytes, node) => {
-                let go_type = self.go_type(Place::One(form));
+                let go_type = self.go_type(Expected::One(form));
                 self.note(node, &go_type);
                 Ok(())
             }
@@ -264,41 +264,41 @@ impl Inspector {
             let Some((field, inlined)) = find(self.schema, message, name) else {
                 if is_type_field(message, name) {
                     self.repeated(&mut seen, name);
-                    self.within_field(name, message, &[], |it| it.value(value, Place::One(Form::String)))?;
+                    self.within_field(name, message, &[], |it| it.value(value, Expected::One(Form::String)))?;
                 } else {
                     self.found(name, |path| Finding::Unknown { path });
                 }
                 continue;
             };
             self.repeated(&mut seen, name);
-            let place = match field.shape() {
-                Shape::List => Place::List(field.form()),
-                Shape::Map => Place::Map(field.form()),
-                Shape::One | Shape::Optional | Shape::Inline => Place::One(field.form()),
+            let expected = match field.shape() {
+                Shape::List => Expected::List(field.form()),
+                Shape::Map => Expected::Map(field.form()),
+                Shape::One | Shape::Optional | Shape::Inline => Expected::One(field.form()),
             };
-            self.within_field(name, message, &inlined, |it| it.value(value, place))?;
+            self.within_field(name, message, &inlined, |it| it.value(value, expected))?;
         }
         Ok(())
     }
 
-    fn map(&mut self, fields: &[(String, Document)], place: Place) -> Result<(), String> {
+    fn map(&mut self, fields: &[(String, Document)], expected: Expected) -> Result<(), String> {
         let mut seen: HashSet<&str> = HashSet::new();
         for (name, value) in fields {
             self.repeated(&mut seen, name);
             let length = self.path.len();
             self.step(name);
-            let outcome = self.value(value, place);
+            let outcome = self.value(value, expected);
             self.path.truncate(length);
             outcome?;
         }
         Ok(())
     }
 
-    fn list(&mut self, items: &[Document], place: Place) -> Result<(), String> {
+    fn list(&mut self, items: &[Document], expected: Expected) -> Result<(), String> {
         for (position, item) in items.iter().enumerate() {
             let length = self.path.len();
             self.path.push_str(&format!("[{position}]"));
-            let outcome = self.value(item, place);
+            let outcome = self.value(item, expected);
             self.path.truncate(length);
             outcome?;
         }
@@ -388,17 +388,17 @@ impl Inspector {
     }
 
     /// Returns Go's name of a type, as far as it is known: named strings and numbers appear as their base types.
-    fn go_type(&self, place: Place) -> String {
-        match place {
-            Place::Anything => "interface {}".to_owned(),
-            Place::Struct(message) => {
+    fn go_type(&self, expected: Expected) -> String {
+        match expected {
+            Expected::Anything => "interface {}".to_owned(),
+            Expected::Struct(message) => {
                 let mut parts = message.name().rsplitn(3, '.');
                 let (name, package) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
                 format!("{package}.{name}")
             }
-            Place::List(form) => format!("[]{}", self.go_type(Place::One(form))),
-            Place::Map(form) => format!("map[string]{}", self.go_type(Place::One(form))),
-            Place::One(form) => match form {
+            Expected::List(form) => format!("[]{}", self.go_type(Expected::One(form))),
+            Expected::Map(form) => format!("map[string]{}", self.go_type(Expected::One(form))),
+            Expected::One(form) => match form {
                 Form::Bool => "bool",
                 Form::Int32 => "int32",
                 Form::Int64 => "int64",
@@ -416,7 +416,7 @@ impl Inspector {
                 Form::SchemaOrBool(_) => "v1.JSONSchemaPropsOrBool",
                 Form::SchemaOrArray(_) => "v1.JSONSchemaPropsOrArray",
                 Form::SchemaOrStrings(_) => "v1.JSONSchemaPropsOrStringArray",
-                Form::Message(id) => return self.go_type(Place::Struct(self.schema.get(id))),
+                Form::Message(id) => return self.go_type(Expected::Struct(self.schema.get(id))),
             }
             .to_owned(),
         }

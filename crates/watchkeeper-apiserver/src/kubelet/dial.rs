@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::Place;
+use super::KubeletAddress;
 use crate::http::{CertificateError, Identity};
 
 /// The timeout of connecting to a kubelet, and again of the TLS handshake.
@@ -46,12 +46,12 @@ impl Kubelets {
     }
 
     /// Opens a connection. Errors are in Go's words as far as possible.
-    pub(super) async fn dial(&self, place: &Place) -> Result<TlsStream<TcpStream>, String> {
-        let Place { host, port } = place;
+    pub(super) async fn dial(&self, address: &KubeletAddress) -> Result<TlsStream<TcpStream>, String> {
+        let KubeletAddress { host, port } = address;
         let connected = timeout(DIAL_TIMEOUT, TcpStream::connect((host.as_str(), *port))).await;
         let stream = connected
             .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
-            .map_err(|error| undialed(place, &error))?;
+            .map_err(|error| dial_error(address, &error))?;
         let _ = stream.set_nodelay(true); // only affects latency
         let name = ServerName::try_from(host.clone()).map_err(|error| error.to_string())?;
         match timeout(DIAL_TIMEOUT, self.tls.connect(name, stream)).await {
@@ -63,18 +63,18 @@ impl Kubelets {
 }
 
 /// Describes a failed connection in Go's words.
-fn undialed(place: &Place, error: &io::Error) -> String {
+fn dial_error(address: &KubeletAddress, error: &io::Error) -> String {
     let why = match error.kind() {
         io::ErrorKind::ConnectionRefused => "connect: connection refused",
         io::ErrorKind::HostUnreachable => "connect: no route to host",
-        io::ErrorKind::NetworkUnreachable => "connect: network is unreachable",
+        io::ErrorKind::NetworkUnreachable => "connect: network is no_kubelet_client",
         io::ErrorKind::TimedOut => "i/o timeout",
         _ if error.raw_os_error().is_none() => {
-            return format!("dial tcp: lookup {}: no such host", place.host);
+            return format!("dial tcp: lookup {}: no such host", address.host);
         }
         _ => &error.to_string(),
     };
-    format!("dial tcp {}: {why}", place.authority())
+    format!("dial tcp {}: {why}", address.authority())
 }
 
 /// Accepts any certificate, but verifies signatures.

@@ -10,12 +10,12 @@ const KUBELET_PORT: u16 = 10250;
 
 /// The address of a kubelet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct KubeletAddress {
     pub(crate) host: String,
     pub(crate) port: u16,
 }
 
-impl Place {
+impl KubeletAddress {
     /// Returns the address of the kubelet of a node. Errors are in kube-apiserver's words.
     pub(crate) fn of_node(node: &Value) -> Result<Self, String> {
         let addresses = node["status"]["addresses"].as_array().map_or(&[] as &[Value], Vec::as_slice);
@@ -48,14 +48,14 @@ impl Place {
 /// The location of a request to a kubelet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Location {
-    pub(crate) place: Place,
+    pub(crate) address: KubeletAddress,
     /// Path and query.
     pub(crate) path: String,
 }
 
 impl Location {
     /// Creates a location. Parameters are sorted by name, as in Go, keeping the order of repeated ones.
-    pub(crate) fn new(place: Place, path: &str, mut query: Vec<(&str, String)>) -> Self {
+    pub(crate) fn new(address: KubeletAddress, path: &str, mut query: Vec<(&str, String)>) -> Self {
         query.sort_by_key(|(name, _)| *name);
         let mut path = path.to_owned();
         for (position, (name, value)) in query.iter().enumerate() {
@@ -64,11 +64,11 @@ impl Location {
             path.push('=');
             escape(&mut path, value);
         }
-        Self { place, path }
+        Self { address, path }
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("https://{}{}", self.place.authority(), self.path)
+        format!("https://{}{}", self.address.authority(), self.path)
     }
 }
 
@@ -93,8 +93,10 @@ mod tests {
         let address = |kind: &str, address: &str| json!({"type": kind, "address": address});
         let of = |addresses: Value, port: Value| {
             let endpoints = json!({"kubeletEndpoint": {"Port": port}});
-            Place::of_node(&json!({"status": {"addresses": addresses, "daemonEndpoints": endpoints}}))
-                .map(|place| place.authority())
+            KubeletAddress::of_node(
+                &json!({"status": {"addresses": addresses, "daemonEndpoints": endpoints}}),
+            )
+            .map(|address| address.authority())
         };
         let all = json!([address("ExternalIP", "5.5.5.5"), address("InternalIP", "10.0.0.1")]);
         assert_eq!(of(all.clone(), json!(1234)).unwrap(), "10.0.0.1:1234");
@@ -111,10 +113,10 @@ mod tests {
 
     #[test]
     fn queries_are_encoded_like_go() {
-        let place = Place { host: "h".into(), port: 1 };
+        let address = KubeletAddress { host: "h".into(), port: 1 };
         let query =
             vec![("stdout", "1".to_owned()), ("command", "a b".into()), ("command", "\u{e4}&".into())];
-        let location = Location::new(place, "/exec/ns/pod/c", query);
+        let location = Location::new(address, "/exec/ns/pod/c", query);
         assert_eq!(location.url(), "https://h:1/exec/ns/pod/c?command=a+b&command=%C3%A4%26&stdout=1");
     }
 }

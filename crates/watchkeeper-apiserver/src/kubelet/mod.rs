@@ -11,12 +11,12 @@
 //!
 //! Like kube-apiserver by default, the client does not verify the kubelet's certificate, and presents its own.
 
-mod answer;
 mod dial;
 mod location;
 mod relay;
+mod response;
 
-pub(crate) use answer::{KubeletError, is_answer};
 pub(crate) use dial::Kubelets;
-pub(crate) use location::{Location, Place};
-pub(crate) use relay::{Switched, is_upgrade, relay};
+pub(crate) use location::{KubeletAddress, Location};
+pub(crate) use relay::{UpgradeOutcome, is_upgrade, relay};
+pub(crate) use response::{KubeletError, is_success};

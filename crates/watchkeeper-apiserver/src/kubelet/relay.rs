@@ -9,19 +9,19 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncWriteExt as _, copy, split};
 use tokio::time::timeout;
 
-use super::answer::{KubeletError, Pieces};
 use super::dial::Kubelets;
 use super::location::Location;
+use super::response::{KubeletError, Pieces};
 
 /// The timeout of shutting down both sides.
-const GOODBYE: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The outcome of an upgrade request to a kubelet.
-pub(crate) enum Switched {
+pub(crate) enum UpgradeOutcome {
     /// The protocol was switched.
-    To(HeaderMap, Upgraded),
+    Switched(HeaderMap, Upgraded),
     /// The kubelet responded without switching.
-    Answered(Response<Pieces>),
+    Refused(Response<Pieces>),
 }
 
 /// Returns whether a request asks for a protocol upgrade.
@@ -37,13 +37,13 @@ impl Kubelets {
         location: &Location,
         method: Method,
         mut headers: HeaderMap,
-    ) -> Result<Switched, KubeletError> {
-        if let (false, Ok(host)) = (headers.contains_key(HOST), location.place.authority().parse()) {
+    ) -> Result<UpgradeOutcome, KubeletError> {
+        if let (false, Ok(host)) = (headers.contains_key(HOST), location.address.authority().parse()) {
             headers.insert(HOST, host);
         }
         let (connection, mut response) = self.send(location, method, headers).await?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-            return Ok(Switched::Answered(response.map(|body| Pieces::new(connection, body))));
+            return Ok(UpgradeOutcome::Refused(response.map(|body| Pieces::new(connection, body))));
         }
         let upgrading = hyper::upgrade::on(&mut response);
         if let Some(connection) = connection
@@ -52,7 +52,7 @@ impl Kubelets {
             return Err(KubeletError::lost(&error));
         }
         let upgraded = upgrading.await.map_err(|error| KubeletError::lost(&error))?;
-        Ok(Switched::To(response.into_parts().0.headers, upgraded))
+        Ok(UpgradeOutcome::Switched(response.into_parts().0.headers, upgraded))
     }
 }
 
@@ -65,6 +65,6 @@ pub(crate) async fn relay(client: OnUpgrade, kubelet: Upgraded) {
         _ = copy(&mut from_client, &mut to_kubelet) => {}
         _ = copy(&mut from_kubelet, &mut to_client) => {}
     }
-    let goodbye = futures_util::future::join(to_client.shutdown(), to_kubelet.shutdown());
-    let _ = timeout(GOODBYE, goodbye).await; // the peer may be gone already
+    let shutdown = futures_util::future::join(to_client.shutdown(), to_kubelet.shutdown());
+    let _ = timeout(SHUTDOWN_TIMEOUT, shutdown).await; // the peer may be gone already
 }

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | one object | [`Reader::get`] |
 //! | a collection, or a page of it | [`Reader::list`], which returns a [`Page`] |
-//! | changes | [`Reader::watch`], which returns a [`Following`] |
+//! | changes | [`Reader::watch`], which returns a [`Watcher`] |
 //! | inside the process | [`StoreSource`], a [`ListWatch`](watchkeeper_core::ListWatch), of [`StoreSources`] |
 //!
 //! Invariants:
@@ -17,7 +17,6 @@
 
 mod encode;
 mod events;
-mod following;
 mod indent;
 mod list_body;
 mod messages;
@@ -28,6 +27,7 @@ mod sources;
 mod token;
 mod view;
 mod watch_body;
+mod watcher;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +40,6 @@ use watchkeeper_core::{FieldSelector, ObjectKey, Status};
 
 pub use encode::Encoder;
 pub use events::{EVENTS_GROUP, core_event, new_event};
-pub use following::{BOOKMARK_EVERY, Following, Notice, Step};
 pub use messages::{GENERATION_BYTES, Messages};
 pub use page::Page;
 pub use selection::Selection;
@@ -50,6 +49,7 @@ pub use token::{ContinueToken, TokenError};
 pub use view::View;
 pub(crate) use watch_body::error_frame;
 pub use watch_body::watch_body;
+pub use watcher::{BOOKMARK_EVERY, Step, WatchChange, Watcher};
 
 /// The maximum wait for a version that does not exist yet.
 pub const FUTURE_WAIT: Duration = Duration::from_secs(3);
@@ -78,7 +78,7 @@ impl Scope {
     }
 
     /// Narrows the scope to the namespace and name that the field selector requires, if any.
-    fn narrowed(&self, fields: &FieldSelector) -> Self {
+    fn narrow(&self, fields: &FieldSelector) -> Self {
         let mut narrow = self.clone();
         if narrow.namespace.is_none() && self.resource.is_namespaced() {
             let required = fields.exact_value("metadata.namespace").filter(|required| !required.is_empty());
@@ -124,7 +124,7 @@ impl Reader {
             None => ObjectKey::cluster(name),
         };
         self.wait(options.resource_version).await?;
-        let found = self.store.get(&scope.collection()?, &key).await.map_err(|error| unreadable(&error))?;
+        let found = self.store.get(&scope.collection()?, &key).await.map_err(|error| read_status(&error))?;
         found.ok_or_else(|| Status::not_found(&scope.resource.group_resource(), name))
     }
 
@@ -142,8 +142,8 @@ impl Reader {
     ///
     /// # Errors
     /// Returns 400 if a field of the selector is invalid; 405 if objects of the resource are not stored.
-    pub async fn watch(&self, scope: &Scope, options: &ListOptions) -> Result<Following, Status> {
-        Following::open(self, scope, options).await
+    pub async fn watch(&self, scope: &Scope, options: &ListOptions) -> Result<Watcher, Status> {
+        Watcher::open(self, scope, options).await
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
@@ -155,9 +155,9 @@ impl Reader {
         let AtVersion::At(number) = version else { return Ok(()) };
         match timeout(FUTURE_WAIT, self.store.wait_for(Revision::new(number))).await {
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(unreadable(&error)),
+            Ok(Err(error)) => Err(read_status(&error)),
             Err(_) => {
-                let current = self.store.current().await.map_err(|error| unreadable(&error))?;
+                let current = self.store.current().await.map_err(|error| read_status(&error))?;
                 Err(too_large(Revision::new(number), current))
             }
         }
@@ -170,7 +170,7 @@ fn too_large(asked: Revision, current: Revision) -> Status {
 }
 
 /// Converts a read error into a status, except for errors about paging.
-fn unreadable(error: &ReadError) -> Status {
+fn read_status(error: &ReadError) -> Status {
     match error {
         ReadError::Compacted { .. } => {
             Status::expired("The resourceVersion for the provided list is too old.")

@@ -7,7 +7,7 @@ use crate::http::{AtVersion, ListOptions, VersionMatch};
 use crate::store::{RangeQuery, ReadError, Revision, Stored};
 use watchkeeper_core::{ObjectKey, Status};
 
-use super::{ContinueToken, Reader, Scope, Selection, unreadable};
+use super::{ContinueToken, Reader, Scope, Selection, read_status};
 
 /// The result of a list.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ const TOKEN_EXPIRED: &str = "The provided continue parameter is too old to displ
 pub(super) async fn read(reader: &Reader, scope: &Scope, options: &ListOptions) -> Result<Page, Status> {
     let selection = Selection::new(scope, options)?;
     let collection = scope.collection()?;
-    let scope = &scope.narrowed(&options.field_selector);
+    let scope = &scope.narrow(&options.field_selector);
     let token = continue_token(options)?;
     let prefix = scope.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
     let (at, start) = match &token {
@@ -86,7 +86,7 @@ async fn read_one(
     selection: &Selection,
 ) -> Result<Page, Status> {
     (query.start, query.limit) = (Some(key.as_str().to_owned()), NonZeroUsize::new(1));
-    let range = reader.store().range(query).await.map_err(|error| unreadable(&error))?;
+    let range = reader.store().range(query).await.map_err(|error| read_status(&error))?;
     let mut items = range.items;
     items.retain(|stored| stored.key() == key && selection.matches(stored));
     Ok(Page { items, revision: range.revision, continue_token: None, remaining: None })
@@ -150,7 +150,7 @@ impl PageReader<'_> {
                 let continue_token = Some(replacement.encode());
                 Status { continue_token, ..Status::expired(TOKEN_EXPIRED) }
             }
-            _ => unreadable(error),
+            _ => read_status(error),
         }
     }
 }

@@ -115,10 +115,10 @@ impl ListWatch for StoreSource {
         let source = self.clone();
         Box::pin(async move {
             let options = source.options(request.query()).map_err(WatchError::from)?;
-            let following = source.reader.watch(&source.scope, &options).await.map_err(WatchError::from)?;
-            let steps = stream::unfold((source, following), |(source, mut following)| async move {
-                let step = following.next().await?;
-                Some((stream::iter(source.events(step)), (source, following)))
+            let watcher = source.reader.watch(&source.scope, &options).await.map_err(WatchError::from)?;
+            let steps = stream::unfold((source, watcher), |(source, mut watcher)| async move {
+                let step = watcher.next().await?;
+                Some((stream::iter(source.events(step)), (source, watcher)))
             });
             Ok(steps.flatten().boxed())
         })
@@ -130,11 +130,11 @@ impl StoreSource {
         let shown = |stored: &Stored| self.shown(stored).map_err(WatchError::from);
         match step {
             Step::Initial(items) => items.iter().map(|stored| shown(stored).map(WatchEvent::Added)).collect(),
-            Step::Changes(notices) => notices
+            Step::Changes(changes) => changes
                 .into_iter()
-                .filter_map(|notice| {
-                    let object = shown(notice.event.state(notice.told.shown())?);
-                    Some(object.map(match notice.told {
+                .filter_map(|change| {
+                    let object = shown(change.event.state(change.told.shown())?);
+                    Some(object.map(match change.told {
                         Told::Added => WatchEvent::Added,
                         Told::Modified => WatchEvent::Modified,
                         Told::Deleted => WatchEvent::Deleted,

@@ -1,6 +1,6 @@
-//! Watch bodies: the steps of a [`Following`] as frames.
+//! Watch bodies: the steps of a [`Watcher`] as frames.
 //!
-//! Input: [`Following`].
+//! Input: [`Watcher`].
 //! Output: [`Response::watch`](crate::http::Response::watch), in pieces of about [`PIECE_BYTES`].
 //!
 //! Invariants:
@@ -25,21 +25,21 @@ use watchkeeper_listen::Charge;
 use watchkeeper_wire::{Kind, protobuf, transcode};
 
 use super::list_body::put_bytes;
-use super::{Encoder, Following, Notice, Step, View};
+use super::{Encoder, Step, View, WatchChange, Watcher};
 
 /// Approximate size of a piece in bytes; the first piece is a single event.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Returns the body of a watch. It ends after an error, and when the watch ends. With a shape that events cannot
-/// have, it ends before the first event. `charge` is for [the memory of the watch](Following::held_bytes).
+/// have, it ends before the first event. `charge` is for [the memory of the watch](Watcher::held_bytes).
 pub fn watch_body(
-    following: Following,
+    watcher: Watcher,
     encoder: Encoder,
     charge: Option<Charge>,
 ) -> impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static {
     let shapeless = matches!(encoder.accepted.transform, Some((Shape::PartialObjectMetadataList, _)));
     let frames = Frames { encoder, headers_sent: false };
-    let state = Body { following, frames, step: None, bytes: 1, charge };
+    let state = Body { watcher, frames, step: None, bytes: 1, charge };
     stream::unfold(state, move |mut body| async move {
         let piece = body.next().await.filter(|_| !shapeless)?;
         Some((Ok(piece), body))
@@ -48,7 +48,7 @@ pub fn watch_body(
 
 /// The state of a watch body.
 struct Body {
-    following: Following,
+    watcher: Watcher,
     frames: Frames,
     /// The unwritten events of the current step.
     step: Option<Left>,
@@ -60,23 +60,23 @@ struct Body {
 /// Unwritten events of a step.
 enum Left {
     Initial(std::vec::IntoIter<Arc<Stored>>),
-    Changes(std::vec::IntoIter<Notice>),
+    Changes(std::vec::IntoIter<WatchChange>),
 }
 
 impl Body {
     async fn next(&mut self) -> Option<Bytes> {
         let left = match self.step.take() {
             Some(left) => left,
-            None => match self.following.next().await? {
+            None => match self.watcher.next().await? {
                 Step::Initial(items) => Left::Initial(items.into_iter()),
-                Step::Changes(notices) => {
+                Step::Changes(changes) => {
                     self.charge = None; // the initial events have been sent
-                    if let [notice] = &notices[..]
-                        && let Some(Ok(Some(frame))) = self.frames.shared(notice)
+                    if let [change] = &changes[..]
+                        && let Some(Ok(Some(frame))) = self.frames.shared(change)
                     {
                         return Some(frame); // watch_body.B1
                     }
-                    Left::Changes(notices.into_iter())
+                    Left::Changes(changes.into_iter())
                 }
                 step => return Some(self.frames.single(&step)),
             },
@@ -107,8 +107,8 @@ impl Frames {
                     }),
                     None => return (out.into(), None),
                 },
-                Left::Changes(notices) => match notices.next() {
-                    Some(notice) => self.change(&notice, &mut out),
+                Left::Changes(changes) => match changes.next() {
+                    Some(change) => self.change(&change, &mut out),
                     None => return (out.into(), None),
                 },
             };
@@ -119,17 +119,17 @@ impl Frames {
         }
         let is_done = match &left {
             Left::Initial(items) => items.len() == 0,
-            Left::Changes(notices) => notices.len() == 0,
+            Left::Changes(changes) => changes.len() == 0,
         };
         (out.into(), Some(left).filter(|_| !is_done))
     }
 
-    fn change(&mut self, notice: &Notice, out: &mut Vec<u8>) -> Result<(), Status> {
-        if let Some(shared) = self.shared(notice) {
+    fn change(&mut self, change: &WatchChange, out: &mut Vec<u8>) -> Result<(), Status> {
+        if let Some(shared) = self.shared(change) {
             out.extend_from_slice(&shared?.unwrap_or_default());
-        } else if let Some(stored) = notice.event.state(notice.told.shown()) {
+        } else if let Some(stored) = change.event.state(change.told.shown()) {
             let object = self.object(stored)?;
-            self.frame(out, notice.told.into(), &object);
+            self.frame(out, change.told.into(), &object);
         }
         Ok(())
     }
@@ -153,8 +153,8 @@ impl Frames {
     }
 
     /// Returns the frame of an event that all watchers of this format share, if it can be shared (`watch_body.B1`).
-    fn shared(&self, notice: &Notice) -> Option<Result<Option<Bytes>, Status>> {
-        let Notice { told, event } = notice;
+    fn shared(&self, change: &WatchChange) -> Option<Result<Option<Bytes>, Status>> {
+        let WatchChange { told, event } = change;
         (self.encoder.accepted.transform.is_none() && self.encoder.view == View::Own).then(|| {
             event.encoded(*told, self.encoding(), |stored| {
                 let mut frame = Vec::new();

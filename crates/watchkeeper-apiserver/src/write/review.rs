@@ -41,7 +41,7 @@ pub(super) async fn answer(
             if token.is_empty() {
                 return Err(Status::bad_request("token is required for TokenReview in authentication"));
             }
-            token_status(known.whose(token).await, &body["spec"]["audiences"])
+            token_status(known.authenticate_token(token).await, &body["spec"]["audiences"])
         }
         _ => return Err(method_not_allowed()),
     };

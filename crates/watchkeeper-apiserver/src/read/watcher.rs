@@ -4,10 +4,10 @@
 //! Output: [`watch_body`](super::watch_body()), which encodes them, or a [`StoreSource`](super::StoreSource).
 //!
 //! Invariants:
-//! - `following.F1`: initial events come in key order, each with its own version, followed by changes in revision
+//! - `watcher.F1`: initial events come in key order, each with its own version, followed by changes in revision
 //!   order.
-//! - `following.F2`: an object that leaves the selection is deleted, and one that enters it is added.
-//! - `following.F3`: a failure is the last step. A watcher that falls behind the history fails like one that starts
+//! - `watcher.F2`: an object that leaves the selection is deleted, and one that enters it is added.
+//! - `watcher.F3`: a failure is the last step. A watcher that falls behind the history fails like one that starts
 //!   too late; nothing waits for it.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -23,13 +23,13 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use watchkeeper_core::Status;
 
-use super::{Reader, Scope, Selection, unreadable};
+use super::{Reader, Scope, Selection, read_status};
 
 /// The interval between bookmarks, less up to a quarter.
 pub const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 
 /// The time before the end of a watch at which it sends a last bookmark.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 
 /// The minimum duration of a watch without a timeout; the maximum is twice as long.
 const MINIMUM: Duration = Duration::from_secs(1800);
@@ -39,7 +39,7 @@ const MAXIMUM: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A change as seen by one watch.
 #[derive(Debug, Clone)]
-pub struct Notice {
+pub struct WatchChange {
     /// Added, modified or deleted.
     pub told: Told,
     /// The change, shared with all watches.
@@ -49,10 +49,10 @@ pub struct Notice {
 /// The next output of a watch.
 #[derive(Debug)]
 pub enum Step {
-    /// Some of the initial objects, in key order (`following.F1`).
+    /// Some of the initial objects, in key order (`watcher.F1`).
     Initial(Vec<Arc<Stored>>),
     /// Changes, oldest first; never empty.
-    Changes(Vec<Notice>),
+    Changes(Vec<WatchChange>),
     /// Everything up to a revision has been sent.
     Bookmark {
         /// The revision.
@@ -60,12 +60,12 @@ pub enum Step {
         /// Whether this ends the initial events.
         initial_events_end: bool,
     },
-    /// The last step (`following.F3`).
+    /// The last step (`watcher.F3`).
     Failed(Box<Status>),
 }
 
 /// An open watch.
-pub struct Following {
+pub struct Watcher {
     selection: Selection,
     initial: std::vec::IntoIter<Arc<Stored>>,
     /// The bookmark that ends the initial events.
@@ -85,12 +85,13 @@ pub struct Following {
 /// The number of initial events per step.
 const INITIAL_STEP: usize = 256;
 
-impl Following {
+impl Watcher {
     pub(super) async fn open(reader: &Reader, scope: &Scope, options: &ListOptions) -> Result<Self, Status> {
         let selection = Selection::new(scope, options)?;
-        let lasts = options.timeout.unwrap_or_else(|| MINIMUM + MINIMUM.mul_f64(chance())).min(MAXIMUM);
+        let lasts =
+            options.timeout.unwrap_or_else(|| MINIMUM + MINIMUM.mul_f64(random_fraction())).min(MAXIMUM);
         let deadline = Instant::now() + lasts;
-        let mut following = Self {
+        let mut watcher = Self {
             selection,
             initial: Vec::new().into_iter(),
             initial_end: None,
@@ -101,16 +102,16 @@ impl Following {
             gone: scope.resource.custom.as_ref().map(|kind| kind.gone().clone()).unwrap_or_default(),
             alarm: Box::pin(sleep_until(deadline)),
         };
-        following.set_alarm();
-        if let Err(status) = following.begin(reader, scope, options).await {
-            following.failure = Some(Box::new(status));
+        watcher.set_alarm();
+        if let Err(status) = watcher.begin(reader, scope, options).await {
+            watcher.failure = Some(Box::new(status));
         }
-        Ok(following)
+        Ok(watcher)
     }
 
     async fn begin(&mut self, reader: &Reader, scope: &Scope, options: &ListOptions) -> Result<(), Status> {
         let collection = scope.collection()?;
-        let scope = &scope.narrowed(&options.field_selector);
+        let scope = &scope.narrow(&options.field_selector);
         let after = match (options.send_initial_events, options.resource_version) {
             (Some(true), version) => {
                 reader.wait(version).await?;
@@ -121,7 +122,7 @@ impl Following {
                     limit: one.as_ref().and_then(|_| NonZeroUsize::new(1)),
                     ..RangeQuery::all(collection.clone())
                 };
-                let mut range = reader.store().range(query).await.map_err(|error| unreadable(&error))?;
+                let mut range = reader.store().range(query).await.map_err(|error| read_status(&error))?;
                 range.items.retain(|stored| self.selection.matches(stored));
                 self.initial = range.items.into_iter();
                 self.initial_end = self.bookmarks.then_some(range.revision);
@@ -129,11 +130,11 @@ impl Following {
             }
             (_, AtVersion::At(number)) => Revision::new(number),
             (_, AtVersion::Unset | AtVersion::Any) => {
-                reader.store().current().await.map_err(|error| unreadable(&error))?
+                reader.store().current().await.map_err(|error| read_status(&error))?
             }
         };
         let query = WatchQuery { collection, namespace: scope.namespace.clone(), after };
-        self.watch = Some(reader.store().watch(query).await.map_err(|error| broken(&error))?);
+        self.watch = Some(reader.store().watch(query).await.map_err(|error| watch_status(&error))?);
         Ok(())
     }
 
@@ -174,14 +175,14 @@ impl Following {
                 }
                 batch = watch.next() => match batch {
                     Some(Ok(events)) => {
-                        let notices: Vec<_> = events.into_iter().filter_map(|event| self.notice(event)).collect();
-                        if !notices.is_empty() {
-                            return Some(Step::Changes(notices));
+                        let changes: Vec<_> = events.into_iter().filter_map(|event| self.change(event)).collect();
+                        if !changes.is_empty() {
+                            return Some(Step::Changes(changes));
                         }
                     }
                     Some(Err(error)) => {
                         self.watch = None;
-                        return Some(Step::Failed(Box::new(broken(&error)))); // following.F3
+                        return Some(Step::Failed(Box::new(watch_status(&error)))); // watcher.F3
                     }
                     None => {
                         self.watch = None;
@@ -192,8 +193,8 @@ impl Following {
         }
     }
 
-    /// Returns a change as seen by this watch (`following.F2`).
-    fn notice(&self, event: Arc<Event>) -> Option<Notice> {
+    /// Returns a change as seen by this watch (`watcher.F2`).
+    fn change(&self, event: Arc<Event>) -> Option<WatchChange> {
         let matches =
             |stored: Option<&Arc<Stored>>| stored.is_some_and(|stored| self.selection.matches(stored));
         let told = match (matches(event.previous()), matches(event.current())) {
@@ -202,7 +203,7 @@ impl Following {
             (true, true) => Told::Modified,
             (true, false) => Told::Deleted,
         };
-        Some(Notice { told, event })
+        Some(WatchChange { told, event })
     }
 
     /// Sets the alarm for the next bookmark, the last bookmark, or the end.
@@ -210,8 +211,8 @@ impl Following {
         let now = Instant::now();
         let mut at = self.deadline;
         if self.bookmarks {
-            let next = now + BOOKMARK_EVERY.mul_f64(1.0 - chance() / 4.0);
-            let last = self.deadline.checked_sub(LAST_WORDS).filter(|last| *last > now);
+            let next = now + BOOKMARK_EVERY.mul_f64(1.0 - random_fraction() / 4.0);
+            let last = self.deadline.checked_sub(LAST_BOOKMARK).filter(|last| *last > now);
             at = [Some(next), last].into_iter().flatten().filter(|it| *it < at).min().unwrap_or(at);
         }
         self.alarm.as_mut().reset(at);
@@ -219,7 +220,7 @@ impl Following {
 }
 
 /// Converts a watch error into a status.
-fn broken(error: &WatchError) -> Status {
+fn watch_status(error: &WatchError) -> Status {
     match error {
         WatchError::Compacted { after, oldest } => {
             Status::expired(format!("too old resource version: {after} ({oldest})"))
@@ -229,7 +230,7 @@ fn broken(error: &WatchError) -> Status {
 }
 
 /// Returns a random number in [0, 1). It spreads load, and need not be unpredictable.
-fn chance() -> f64 {
+fn random_fraction() -> f64 {
     let bits = RandomState::new().build_hasher().finish() >> 32;
     bits as f64 / (1u64 << 32) as f64
 }

@@ -1,7 +1,7 @@
 //! Fault injection into requests for resources, and the endpoint that controls it.
 
 use crate::faults::document::{self, Document};
-use crate::faults::{self, Ending, Governed, Planned, Seen, Struck, Then, half_of};
+use crate::faults::{self, Ending, FaultyStream, InjectedFault, PlannedEnding, RequestInfo, Then, half_of};
 use crate::http::{Request, ResourceRequest, Response, Verb, method_not_allowed};
 use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
@@ -13,16 +13,16 @@ use super::Api;
 
 impl Api {
     /// Serves a request for a resource, with the faults that match it.
-    pub(super) async fn suffer(
+    pub(super) async fn inject_faults(
         &self,
         target: &ResourceRequest,
         request: Request,
     ) -> Result<Response, Status> {
-        let struck = self.faults.strike(|| Seen::new(target, &request.headers));
-        if target.verb != Verb::Watch && struck.is_none() {
+        let fault = self.faults.match_request(|| RequestInfo::new(target, &request.headers));
+        if target.verb != Verb::Watch && fault.is_none() {
             return self.resource(target, request).await;
         }
-        let Struck { delay, then } = struck.unwrap_or_default();
+        let InjectedFault { delay, then } = fault.unwrap_or_default();
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
         }
@@ -41,11 +41,11 @@ impl Api {
             }
             let response = self.resource(target, request).await?;
             return Ok(match planned {
-                Some(planned) => broken(response, &planned, connection)?,
+                Some(planned) => break_off(response, &planned, connection)?,
                 None => response,
             });
         }
-        let seen = Seen::new(target, &request.headers);
+        let info = RequestInfo::new(target, &request.headers);
         let response = self.resource(target, request).await?;
         let protobuf = response
             .headers
@@ -53,7 +53,7 @@ impl Api {
             .is_some_and(|it| it.as_bytes().ends_with(b"protobuf;stream=watch"));
         let encoding = if protobuf { Encoding::Protobuf } else { Encoding::Json };
         Ok(response.map_stream(|events| {
-            Box::pin(Governed::new(events, self.faults.watches(), seen, encoding, connection, planned))
+            Box::pin(FaultyStream::new(events, self.faults.watches(), info, encoding, connection, planned))
         }))
     }
 
@@ -84,11 +84,11 @@ impl Api {
             }
             (&Method::POST, ["watches"]) => {
                 let fault = document::read(&request.body.read().await?, Document::Order)?;
-                let struck = match fault.effect() {
+                let ended = match fault.effect() {
                     faults::Effect::End(ending) => self.faults.order(fault.requests(), ending),
                     _ => 0, // excluded by `document::read`
                 };
-                Ok(Response::raw_json(StatusCode::OK, &json!({ "watches": struck })))
+                Ok(Response::raw_json(StatusCode::OK, &json!({ "watches": ended })))
             }
             (&Method::POST, ["compact"]) => {
                 let revision =
@@ -102,7 +102,11 @@ impl Api {
 }
 
 /// Breaks off a response. Faults that apply only to watches leave other responses intact.
-fn broken(response: Response, planned: &Planned, connection: CancellationToken) -> Result<Response, Status> {
+fn break_off(
+    response: Response,
+    planned: &PlannedEnding,
+    connection: CancellationToken,
+) -> Result<Response, Status> {
     match planned.ending {
         Ending::Abrupt | Ending::Connection => {
             planned.hit();

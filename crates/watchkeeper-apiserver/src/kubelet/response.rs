@@ -41,7 +41,7 @@ impl Kubelets {
     /// Sends a GET request to a kubelet.
     pub(crate) async fn get(&self, location: &Location) -> Result<Response<Pieces>, KubeletError> {
         let mut headers = HeaderMap::new();
-        if let Ok(host) = location.place.authority().parse() {
+        if let Ok(host) = location.address.authority().parse() {
             headers.insert(http::header::HOST, host);
         }
         let (connection, response) = self.send(location, Method::GET, headers).await?;
@@ -57,7 +57,7 @@ impl Kubelets {
         headers: HeaderMap,
     ) -> Result<(Option<Connection>, Response<Incoming>), KubeletError> {
         let lost = |error: hyper::Error| KubeletError::lost(&error);
-        let stream = self.dial(&location.place).await.map_err(KubeletError::Dial)?;
+        let stream = self.dial(&location.address).await.map_err(KubeletError::Dial)?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(lost)?;
         let connection: Connection = Box::pin(connection.with_upgrades());
         let mut request = Request::new(Empty::<Bytes>::new());
@@ -124,6 +124,6 @@ impl Stream for Pieces {
 }
 
 /// Returns whether Go treats a code as a success.
-pub(crate) fn is_answer(code: StatusCode) -> bool {
+pub(crate) fn is_success(code: StatusCode) -> bool {
     (200..=206).contains(&code.as_u16())
 }

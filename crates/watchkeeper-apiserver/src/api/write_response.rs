@@ -6,12 +6,12 @@ use http::StatusCode;
 use watchkeeper_core::Status;
 use watchkeeper_wire::Kind;
 
-use super::resource::Asked;
+use super::resource::ResolvedRequest;
 use crate::read::{Encoder, View};
 
-impl Asked {
+impl ResolvedRequest {
     /// Returns the response to a write.
-    pub(super) fn answer(
+    pub(super) fn response(
         &self,
         encoder: &Encoder,
         preferences: &Preferences,
