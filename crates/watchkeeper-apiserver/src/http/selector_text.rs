@@ -19,7 +19,7 @@ pub(super) fn of_labels(text: &str, error: &SelectorError) -> String {
             let found = found.as_deref().unwrap_or_default();
             let after_comma = text.get(..error.at).is_some_and(|before| before.trim_end().ends_with(','));
             let (within, comma, expected) = match *expected {
-                "\",\" or the end" => (false, true, "',' or 'end of string'"),
+                "\",\" or end of input" => (false, true, "',' or 'end of string'"),
                 "a label key or \"!\"" if after_comma => (false, true, "identifier after ','"),
                 "a label key or \"!\"" => (false, true, "!, identifier, or 'end of string'"),
                 "a label key" | "a value" => (true, true, "identifier"),
@@ -56,7 +56,7 @@ fn of_requirement(error: &RequirementError) -> String {
         }
         RequirementError::Value { key, value, rule } => {
             let (at, detail) = match *rule {
-                rule if rule.contains("whole number") => {
+                rule if rule.contains("integer") => {
                     (String::new(), "for 'Gt', 'Lt' operators, the value must be an integer")
                 }
                 rule if rule.contains("at most 63") => (format!("[{key}]"), "must be no more than 63 bytes"),
