@@ -111,11 +111,12 @@ async fn collections_are_listed_in_pages_selected_and_deleted() {
     }
     let request = ListRequest { at: ListAt::MostRecent, limit: 2.try_into().ok() };
     let page = maps.list(&ListOptions { request, ..Default::default() }).await.unwrap();
-    assert_eq!((page.items.len(), page.remaining), (2, Some(1)));
+    assert_eq!((page.items.len(), page.metadata.remaining_item_count), (2, Some(1)));
     assert_eq!((page.items[0].api_version(), page.items[0].kind()), ("v1", "ConfigMap"));
-    let request = ListRequest { at: ListAt::Page(page.continue_token.unwrap()), limit: None };
+    let request = ListRequest { at: ListAt::Page(page.metadata.continue_token.unwrap()), limit: None };
     let rest = maps.list(&ListOptions { request, ..Default::default() }).await.unwrap();
-    assert_eq!((rest.items[0].name(), rest.version), ("c", page.version));
+    assert_eq!(rest.metadata.resource_version, page.metadata.resource_version);
+    assert_eq!(rest.into_iter().map(|map| map.name().to_owned()).collect::<Vec<_>>(), ["c"]);
 
     let some = ListOptions { labels: "tier=x".parse().unwrap(), ..Default::default() };
     assert_eq!(maps.list(&some).await.unwrap().items.len(), 2);

@@ -16,7 +16,7 @@ use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::Client;
 use watchkeeper_client::dynamic::{DynamicApi, DynamicList, DynamicObject, ListOptions, WriteOptions};
 use watchkeeper_client::pager::{OnExpired, Pager};
-use watchkeeper_client::resource::List;
+use watchkeeper_client::resource::{List, ListMeta};
 use watchkeeper_client::rest::RequestError;
 use watchkeeper_core::{ListAt, ListRequest, Status};
 
@@ -71,12 +71,12 @@ impl Numbers {
             _ => 0,
         };
         let end = request.limit.map_or(self.count, |limit| self.count.min(begin + limit.get()));
-        Ok(List {
-            items: (begin..end).collect(),
-            version: u64::from(100 + begin).into(),
+        let metadata = ListMeta {
+            resource_version: u64::from(100 + begin).into(),
             continue_token: (end < self.count).then(|| end.to_string()),
-            remaining: Some(u64::from(self.count - end)),
-        })
+            remaining_item_count: Some(u64::from(self.count - end)),
+        };
+        Ok(List { metadata, items: (begin..end).collect() })
     }
 
     #[allow(clippy::type_complexity, reason = "an alias would not be clearer")]
@@ -105,7 +105,10 @@ async fn pages_are_joined_at_the_version_of_the_first() {
         let numbers = Numbers::new(count);
         let listed = numbers.pager().page_size(some(10)).list(ListRequest::default()).await.unwrap();
         assert_eq!(listed.list.items, (0..count).collect::<Vec<_>>());
-        assert_eq!((listed.list.version.to_string(), listed.list.continue_token), ("100".into(), None));
+        assert_eq!(
+            (listed.list.metadata.resource_version.to_string(), listed.list.metadata.continue_token),
+            ("100".into(), None)
+        );
         assert_eq!(
             (numbers.requests(), listed.paginated),
             (requests.iter().map(|it| it.to_string()).collect(), count > 10)
@@ -232,7 +235,8 @@ fn endless(
         let mut requests = requests.lock();
         *requests += 1;
         let continue_token = Some(token(*requests));
-        ready(Ok(List { items: vec![7; items], version: 10.into(), continue_token, remaining: None }))
+        let metadata = ListMeta { resource_version: 10.into(), continue_token, remaining_item_count: None };
+        ready(Ok(List { metadata, items: vec![7; items] }))
     }
 }
 
@@ -310,7 +314,9 @@ async fn the_embedded_server_is_listed_in_pages_also_at_a_version() {
     let world = World::start(5).await;
     let listed = Pager::new(world.fetch()).page_size(some(2)).list(ListRequest::default()).await.unwrap();
     assert_eq!((names(&listed.list.items), listed.paginated), (vec!["m0", "m1", "m2", "m3", "m4"], true));
-    let items = Pager::new(world.fetch()).page_size(some(2)).items(at(ListAt::Exact(listed.list.version)));
+    let items = Pager::new(world.fetch())
+        .page_size(some(2))
+        .items(at(ListAt::Exact(listed.list.metadata.resource_version)));
     assert_eq!(names(&items.try_collect::<Vec<_>>().await.unwrap()), ["m0", "m1", "m2", "m3", "m4"]);
     world.stop().await;
 }

@@ -6,7 +6,7 @@
 mod object;
 
 pub use crate::resource::{
-    ApplyOptions, DeleteOptions, Deleted, DeletedCollection, ListOptions, Propagation, WriteOptions,
+    ApplyOptions, DeleteOptions, Deleted, DeletedCollection, ListMeta, ListOptions, Propagation, WriteOptions,
 };
 pub use object::{DynamicObject, NotAnObject};
 

@@ -20,7 +20,7 @@ use std::num::NonZeroU32;
 
 use watchkeeper_core::{ListAt, ListRequest, Paging, Status};
 
-use crate::resource::List;
+use crate::resource::{List, ListMeta};
 use crate::rest::RequestError;
 
 pub use stream::{Items, Pages};
@@ -131,13 +131,13 @@ where
                     continue;
                 }
             };
-            cursor.advance(page.items.len(), page.continue_token.as_deref())?;
+            cursor.advance(page.items.len(), page.metadata.continue_token.as_deref())?;
             paginated |= cursor.next.is_some();
-            let (_, items) = all.get_or_insert_with(|| (page.version, Vec::new()));
+            let (_, items) = all.get_or_insert_with(|| (page.metadata.resource_version, Vec::new()));
             items.extend(page.items);
         }
-        let (version, items) = all.unwrap_or_default();
-        let list = List { items, version, continue_token: None, remaining: None };
+        let (resource_version, items) = all.unwrap_or_default();
+        let list = List { metadata: ListMeta { resource_version, ..ListMeta::default() }, items };
         Ok(PagedList { list, paginated })
     }
 }

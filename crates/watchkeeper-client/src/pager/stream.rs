@@ -36,7 +36,8 @@ impl<T: Send + 'static> Pages<T> {
                 let Ok(permit) = pages.reserve().await else { return };
                 match fetch(request).await {
                     Ok(page) => {
-                        let advanced = cursor.advance(page.items.len(), page.continue_token.as_deref());
+                        let advanced =
+                            cursor.advance(page.items.len(), page.metadata.continue_token.as_deref());
                         permit.send(Ok(page));
                         if let Err(error) = advanced {
                             let _ = pages.send(Err(error)).await; // fails if the reader is gone

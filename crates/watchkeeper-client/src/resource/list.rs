@@ -10,16 +10,52 @@ use crate::rest::{MediaType, Receive, RequestError, Response};
 use crate::transport::BodyBuffer;
 
 /// A list of objects, or a page of one.
+///
+/// ```no_run
+/// # async fn example(client: watchkeeper_client::Client) -> Result<(), Box<dyn std::error::Error>> {
+/// let pods = client.dynamic(&"v1".parse()?, "pods").list(&Default::default()).await?;
+/// println!("resource version {}", pods.metadata.resource_version);
+/// for pod in pods {
+///     println!("{}", pod.name());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct List<T> {
+    /// The metadata of the list.
+    pub metadata: ListMeta,
     /// The objects.
     pub items: Vec<T>,
+}
+
+/// The metadata of a list.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ListMeta {
     /// The resource version of the list.
-    pub version: ResourceVersion,
+    pub resource_version: ResourceVersion,
     /// The token for the next page, if there is one.
     pub continue_token: Option<String>,
     /// Number of objects on the following pages, if the server reports it.
-    pub remaining: Option<u64>,
+    pub remaining_item_count: Option<u64>,
+}
+
+impl<T> IntoIterator for List<T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a List<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.iter()
+    }
 }
 
 impl<T: DeserializeOwned> List<T> {
@@ -101,10 +137,12 @@ impl<T: DeserializeOwned> Items<T> {
     fn finish(self) -> Result<List<T>, String> {
         let end = self.split.finish().map_err(|error| error.to_string())?;
         Ok(List {
+            metadata: ListMeta {
+                resource_version: end.version,
+                continue_token: end.continue_token,
+                remaining_item_count: end.remaining,
+            },
             items: self.items,
-            version: end.version,
-            continue_token: end.continue_token,
-            remaining: end.remaining.and_then(|count| u64::try_from(count).ok()),
         })
     }
 }
@@ -200,7 +238,10 @@ mod tests {
             [(MediaType::Json, list.to_string().into_bytes()), (MediaType::Protobuf, protobuf(&list))];
         for (media_type, body) in bodies {
             let whole = receive(media_type, &body, body.len()).unwrap();
-            assert_eq!((whole.items.len(), &whole.version, whole.remaining), (3, &7.into(), Some(3)));
+            let metadata = &whole.metadata;
+            assert_eq!((&metadata.resource_version, metadata.remaining_item_count), (&7.into(), Some(3)));
+            let names: Vec<&Value> = (&whole).into_iter().map(|pod| &pod["metadata"]["name"]).collect();
+            assert_eq!(names, ["a", "b", "c"]);
             assert_eq!(
                 (&whole.items[1]["kind"], &whole.items[1]["metadata"]["name"]),
                 (&json!("Pod"), &json!("b"))

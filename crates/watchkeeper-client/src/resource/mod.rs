@@ -26,7 +26,7 @@ use crate::rest::{Content, Request, RestClient, Shape, WarningHandler};
 use crate::source::RestSource;
 
 pub use deleted::Deleted;
-pub use list::List;
+pub use list::{List, ListMeta};
 pub use options::{ApplyOptions, DeleteOptions, ListOptions, Propagation, WriteOptions};
 pub use verbs::DeletedCollection;
 pub use watch::EventStream;

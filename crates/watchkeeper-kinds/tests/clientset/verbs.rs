@@ -109,7 +109,7 @@ where
     let request = ListRequest { at: ListAt::MostRecent, limit: 2.try_into().ok() };
     let page = deployments.list(&ListOptions { request, ..Default::default() }).await.unwrap();
     note_list(note, "first page", &page);
-    let request = ListRequest { at: ListAt::Page(page.continue_token.unwrap()), limit: None };
+    let request = ListRequest { at: ListAt::Page(page.metadata.continue_token.unwrap()), limit: None };
     let rest = deployments.list(&ListOptions { request, ..Default::default() }).await.unwrap();
     note_list(note, "second page", &rest);
     let some = ListOptions { labels: "tier=x".parse().unwrap(), ..Default::default() };
@@ -199,8 +199,8 @@ fn owners(object: &impl Serialize) -> Vec<Value> {
 }
 
 fn note_list<T: Serialize>(transcript: &mut Transcript, step: &str, list: &List<T>) {
-    assert!(!list.version.to_string().is_empty());
-    transcript.note(step, &json!({"items": list.items, "remaining": list.remaining}));
+    assert!(!list.metadata.resource_version.to_string().is_empty());
+    transcript.note(step, &json!({"items": list.items, "remaining": list.metadata.remaining_item_count}));
 }
 
 /// Checks that all steps succeeded.
