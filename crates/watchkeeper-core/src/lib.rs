@@ -29,6 +29,7 @@ mod kind;
 mod list_watch;
 mod null;
 mod quoted;
+mod report;
 mod selector;
 mod status;
 mod timestamp;
@@ -49,6 +50,7 @@ pub use list_watch::{
     WatchRequest, WatchStream,
 };
 pub use quoted::{Quoted, is_printable};
+pub use report::Report;
 pub use selector::{
     Condition, FieldNameError, FieldOperator, FieldRequirement, FieldSelector, LabelSelector,
     MatchExpression, Requirement, RequirementError, SelectorError, SelectorProblem, StructuredSelector,
