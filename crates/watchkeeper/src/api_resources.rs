@@ -1,4 +1,4 @@
-//! `watchkeeper api-resources`: which resources a server has, and what they are called.
+//! `watchkeeper api-resources`: prints the resource types that the server supports.
 
 use clap::Args;
 use watchkeeper_client::discovery::{ApiResource, DiscoveryError};
@@ -11,28 +11,28 @@ use crate::stdout::print;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Resources of this group; '' for the core group
+    /// Limit to resources of this API group; '' for the core group
     #[arg(long, value_name = "GROUP")]
     api_group: Option<String>,
-    /// Resources whose objects are in namespaces; =false for the others
+    /// Limit to namespaced resources; =false for cluster-scoped ones
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     namespaced: Option<bool>,
-    /// Resources with which all of this can be done: get, list, watch, ...
+    /// Limit to resources that support all of these verbs: get, list, watch, ...
     #[arg(long, value_delimiter = ',')]
     verbs: Vec<String>,
-    /// Resources in all of these categories: all, ...
+    /// Limit to resources in all of these categories: all, ...
     #[arg(long, value_delimiter = ',')]
     categories: Vec<String>,
-    /// Sort by name or by kind [default: by group]
+    /// Sort by name or kind [default: by group]
     #[arg(long, default_value = "", hide_default_value = true)]
     sort_by: String,
-    /// Believe what was discovered before
+    /// Use the discovery cache
     #[arg(long)]
     cached: bool,
-    /// How to print: wide, name [default: a table]
+    /// Output format: wide, name [default: a table]
     #[arg(short, long, default_value = "", hide_default_value = true, value_name = "FORMAT")]
     output: String,
-    /// Print no headers
+    /// Do not print headers
     #[arg(long)]
     no_headers: bool,
 }
@@ -45,7 +45,7 @@ pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> Result<(), Fail
     }
     let found = connection.discovery.discover().await?;
     let mut resources = found.preferred_resources();
-    resources.retain(|(of, resource)| arguments.means(of, resource));
+    resources.retain(|(of, resource)| arguments.matches(of, resource));
     resources.sort_by(|(of, one), (other_of, other)| {
         let key = |of: &GroupVersion, resource: &ApiResource| match arguments.sort_by.as_str() {
             "name" => resource.name.clone(),
@@ -54,8 +54,8 @@ pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> Result<(), Fail
         };
         (key(of, one), &one.name).cmp(&(key(other_of, other), &other.name))
     });
-    print(arguments.shown(&resources).as_bytes())?;
-    // Of a stale version nothing is said, as by kubectl.
+    print(arguments.format(&resources).as_bytes())?;
+    // kubectl does not report stale versions either.
     let partial = found.partial().map(|mut partial| {
         partial.failures.retain(|_, error| !matches!(error, DiscoveryError::Stale(_)));
         partial
@@ -79,7 +79,7 @@ impl Arguments {
         }
     }
 
-    fn means(&self, of: &GroupVersion, resource: &ApiResource) -> bool {
+    fn matches(&self, of: &GroupVersion, resource: &ApiResource) -> bool {
         !resource.verbs.is_empty()
             && self.api_group.as_ref().is_none_or(|group| *group == of.group)
             && self.namespaced.is_none_or(|namespaced| namespaced == resource.namespaced)
@@ -87,7 +87,7 @@ impl Arguments {
             && self.categories.iter().all(|category| resource.categories.contains(category))
     }
 
-    fn shown(&self, resources: &[(GroupVersion, &ApiResource)]) -> String {
+    fn format(&self, resources: &[(GroupVersion, &ApiResource)]) -> String {
         if self.output == "name" {
             let name = |(of, resource): &(GroupVersion, &ApiResource)| match of.group.as_str() {
                 "" => format!("{}\n", resource.name),

@@ -1,4 +1,4 @@
-//! `watchkeeper api-versions`: the versions of groups that a server has.
+//! `watchkeeper api-versions`: prints the API versions that the server supports.
 
 use clap::Args;
 use watchkeeper_client::discovery::DiscoveryError;
@@ -10,13 +10,13 @@ use crate::stdout::print;
 #[derive(Args)]
 pub(crate) struct Arguments {}
 
-/// Asks the server itself, whatever was discovered before.
+/// Bypasses the discovery cache.
 pub(crate) async fn run(_: &Arguments, flags: &Flags) -> Result<(), Failure> {
     let connection = Connection::open(flags)?;
     connection.discovery.invalidate();
     let found = connection.discovery.discover().await?;
     let mut versions: Vec<String> = found.versions().map(|(version, _)| version.to_string()).collect();
-    // A stale one is left out, as kubectl does.
+    // kubectl omits stale versions too.
     let failed = found.failures.iter().filter(|(_, error)| !matches!(error, DiscoveryError::Stale(_)));
     versions.extend(failed.map(|(version, _)| version.to_string()));
     versions.sort();

@@ -1,4 +1,4 @@
-//! `watchkeeper apiserver`: the embedded API server, until it is interrupted.
+//! `watchkeeper apiserver`: runs the embedded API server until interrupted.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,43 +14,42 @@ use crate::failure::Failure;
 use crate::signal::Interrupt;
 use crate::stdout::print;
 
-/// What a valid credential permits: there is no authorization yet.
+/// The permissions of a valid credential: there is no authorization yet.
 pub(crate) const ACCESS: &str =
     "every valid token or client certificate has full access, service accounts included";
 
-/// The same, for help.
+/// The same for the help text.
 pub(crate) const ACCESS_HELP: &str = "\
 Permissions:
-  There is no authorization yet: every valid token or client certificate has full access to all resources, Secrets
-  included. That holds for every service account, so that whoever can read a pod's token has the whole cluster.
+    There is no authorization yet: every valid token or client certificate has full access to all resources, including
+    Secrets. This includes every service account: anyone who can read a pod's token has full access to the cluster.
 ";
 
 #[derive(Args)]
 #[command(after_help = ACCESS_HELP)]
 pub(crate) struct Arguments {
-    /// Where to listen; port 0 takes a free one, and 0.0.0.0 or [::] all addresses of this machine
+    /// Address to listen on; port 0 picks a free port, 0.0.0.0 or [::] listen on all addresses of this machine
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:6443")]
     listen: SocketAddr,
-    /// Keep everything in memory, which is the default
+    /// Keep all data in memory (the default)
     #[arg(long)]
     memory: bool,
-    /// Keep everything in this directory, and go on from there at the next start: objects, and the authority and keys that
-    /// make kubeconfigs and tokens good
+    /// Directory to store all data in, including the certificate authority and signing keys; reused at the next start
     #[arg(long, value_name = "DIR", conflicts_with = "memory")]
     data_dir: Option<PathBuf>,
-    /// Start even if the data directory has lost acknowledged changes: keep what can be read, and log what is lost
+    /// Start even if acknowledged changes are missing from the data directory: keep what is readable, and log what is lost
     #[arg(long, requires = "data_dir")]
     recover: bool,
-    /// Run no controllers: nothing is made of what is written, and a deleted namespace stays until it is finalized
+    /// Run no controllers: for example, a Deployment gets no Pods, and a deleted Namespace stays until it is finalized
     #[arg(long)]
     no_controllers: bool,
-    /// How long an event stays after it was last written; 0 keeps it until it is deleted
+    /// Time after which an event is deleted, counted from its last update; 0 keeps events until they are deleted
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = parse_ttl)]
     event_ttl: Duration,
-    /// Let faults be asked for under /debug/watchkeeper: failing answers, watches that break off or stall
+    /// Enable fault injection under /debug/watchkeeper: failing responses, broken or stalled watches
     #[arg(long)]
     fault_endpoint: bool,
-    /// Where to write the kubeconfig, readable for its owner alone
+    /// Where to write the kubeconfig; only its owner can read it
     #[arg(long, value_name = "PATH")]
     write_kubeconfig: PathBuf,
 }
@@ -67,13 +66,14 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let start = builder.start().await;
     let server = start.map_err(|error| Failure::port(address, "--listen", &error))?;
-    let cluster = match arguments.no_controllers {
-        true => None,
-        false => Some(Cluster::builder().start(&server).await.map_err(|error| Failure::of(&error))?),
+    let cluster = if arguments.no_controllers {
+        None
+    } else {
+        Some(Cluster::builder().start(&server).await.map_err(|error| Failure::of(&error))?)
     };
     if let Err(error) = server.kubeconfig().write(kubeconfig) {
         stop(cluster, server).await;
-        return Err(Failure::error(format!("cannot write the kubeconfig {}: {error}", kubeconfig.display())));
+        return Err(Failure::error(format!("failed to write kubeconfig {}: {error}", kubeconfig.display())));
     }
     let path = kubeconfig.display();
     let kept = arguments.data_dir.as_ref().zip(server.recovery()).map(|(directory, recovery)| {
@@ -87,7 +87,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<(), Failure> {
             server.url(),
             on_all_addresses(&server),
             kept.as_deref().unwrap_or_default(),
-            if kept.is_some() { "" } else { "Everything is in memory and gone with this process. " },
+            if kept.is_some() { "" } else { "All data is in memory and is lost when this process exits. " },
         )
         .as_bytes(),
     )?;
@@ -96,16 +96,17 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where else it can be reached, if it listens on all addresses.
+/// Describes the other addresses of the server, if it listens on all of them.
 pub(crate) fn on_all_addresses(server: &ApiServer) -> String {
     let address = server.address();
-    match address.ip().is_unspecified() {
-        true => format!(" (on {address}: all addresses of this machine)"),
-        false => String::new(),
+    if address.ip().is_unspecified() {
+        format!(" (on {address}: all addresses of this machine)")
+    } else {
+        String::new()
     }
 }
 
-/// The controllers first, so that nobody finds the server gone.
+/// Stops the controllers before the server, so that they do not log connection errors.
 async fn stop(cluster: Option<Cluster>, server: ApiServer) {
     if let Some(cluster) = cluster {
         cluster.stop().await;

@@ -1,4 +1,4 @@
-//! `watchkeeper completion`: what a shell needs to know to complete commands.
+//! `watchkeeper completion`: prints a shell completion script.
 
 use clap::Args;
 use clap_complete::{Shell, generate};
@@ -8,7 +8,7 @@ use crate::stdout::print;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The shell
+    /// Shell to print the script for
     shell: Shell,
 }
 
@@ -24,28 +24,28 @@ pub(crate) fn run(arguments: &Arguments, mut command: clap::Command) -> Result<(
     Ok(print(format!("{first}{}\n{rest}", header(arguments.shell)).as_bytes())?)
 }
 
-/// How to install it.
+/// Returns installation instructions, as comments of the script.
 fn header(shell: Shell) -> &'static str {
     match shell {
         Shell::Bash => {
-            "# For this shell alone:  source <(watchkeeper completion bash)\n\
-             # For all to come:       watchkeeper completion bash > ~/.local/share/bash-completion/completions/watchkeeper\n"
+            "# Current shell only:  source <(watchkeeper completion bash)\n\
+             # All new shells:      watchkeeper completion bash > ~/.local/share/bash-completion/completions/watchkeeper\n"
         }
         Shell::Zsh => {
-            "# For this shell alone:  source <(watchkeeper completion zsh)\n\
-             # For all to come:       watchkeeper completion zsh > \"${fpath[1]}/_watchkeeper\"\n"
+            "# Current shell only:  source <(watchkeeper completion zsh)\n\
+             # All new shells:      watchkeeper completion zsh > \"${fpath[1]}/_watchkeeper\"\n"
         }
         Shell::Fish => {
-            "# For this shell alone:  watchkeeper completion fish | source\n\
-             # For all to come:       watchkeeper completion fish > ~/.config/fish/completions/watchkeeper.fish\n"
+            "# Current shell only:  watchkeeper completion fish | source\n\
+             # All new shells:      watchkeeper completion fish > ~/.config/fish/completions/watchkeeper.fish\n"
         }
         Shell::PowerShell => {
-            "# For this shell alone:  watchkeeper completion powershell | Out-String | Invoke-Expression\n\
-             # For all to come:       watchkeeper completion powershell >> $PROFILE\n"
+            "# Current shell only:  watchkeeper completion powershell | Out-String | Invoke-Expression\n\
+             # All new shells:      watchkeeper completion powershell >> $PROFILE\n"
         }
         Shell::Elvish => {
-            "# For this shell alone:  eval (watchkeeper completion elvish | slurp)\n\
-             # For all to come:       watchkeeper completion elvish >> ~/.config/elvish/rc.elv\n"
+            "# Current shell only:  eval (watchkeeper completion elvish | slurp)\n\
+             # All new shells:      watchkeeper completion elvish >> ~/.config/elvish/rc.elv\n"
         }
         _ => "",
     }

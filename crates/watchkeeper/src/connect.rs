@@ -1,10 +1,9 @@
-//! Connect: from the flags that kubectl has for it to a server.
+//! Connection: from kubectl's connection flags to an API server.
 //!
-//! From: flags, kubeconfig files and the environment.
-//! To:   a [`Connection`]: a client, the namespace that is meant, and what names stand for.
+//! Input: flags, kubeconfig files and the environment.
+//! Output: a [`Connection`]: a client, the default namespace, and a REST mapper.
 //!
-//! - What kubectl has discovered within the last hours is believed, and what is discovered here is kept where
-//!   kubectl finds it.
+//! Discovery results are shared with kubectl through its cache directory.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,86 +21,86 @@ use watchkeeper_client::{Client, Config, ConfigError, RestClient, Secret};
 use watchkeeper_core::GroupVersion;
 
 use crate::failure::Failure;
-use crate::warnings::Told;
+use crate::warnings::WarningPrinter;
 
-/// The flags of a command that speaks with a server.
+/// Flags of every command that connects to an API server.
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Connection")]
 pub(crate) struct Flags {
-    /// The kubeconfig to use [default: $KUBECONFIG, or ~/.kube/config]
+    /// Path to the kubeconfig file [default: $KUBECONFIG, or ~/.kube/config]
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) kubeconfig: Option<PathBuf>,
-    /// The context of the kubeconfig to use [default: its current one]
+    /// Kubeconfig context to use [default: the current context]
     #[arg(long, value_name = "NAME", global = true)]
     pub(crate) context: Option<String>,
-    /// The cluster of the kubeconfig to use
+    /// Kubeconfig cluster to use
     #[arg(long, value_name = "NAME", global = true, hide_short_help = true)]
     cluster: Option<String>,
-    /// The user of the kubeconfig to use
+    /// Kubeconfig user to use
     #[arg(long, value_name = "NAME", global = true, hide_short_help = true)]
     user: Option<String>,
-    /// The namespace to use [default: that of the context]
+    /// Namespace to use [default: the context's namespace]
     #[arg(short, long, value_name = "NAME", global = true)]
     namespace: Option<String>,
-    /// The address of the server
+    /// Address of the API server
     #[arg(short, long, value_name = "URL", global = true, hide_short_help = true)]
     server: Option<String>,
-    /// The user to act as
+    /// User to impersonate
     #[arg(long = "as", value_name = "USER", global = true, hide_short_help = true)]
     impersonate: Option<String>,
-    /// A group to act in; may be given several times
+    /// Group to impersonate; can be repeated
     #[arg(long = "as-group", value_name = "GROUP", global = true, hide_short_help = true)]
     impersonate_groups: Vec<String>,
-    /// The uid to act with
+    /// UID to impersonate
     #[arg(long = "as-uid", value_name = "UID", global = true, hide_short_help = true)]
     impersonate_uid: Option<String>,
-    /// A bearer token
+    /// Bearer token for authentication to the API server
     #[arg(long, value_name = "TOKEN", global = true, hide_short_help = true)]
     token: Option<Secret>,
-    /// Who may vouch for the server: a file of certificates
+    /// Path to a certificate file of the certificate authority
     #[arg(long, value_name = "FILE", global = true, hide_short_help = true)]
     certificate_authority: Option<PathBuf>,
-    /// The certificate to show: a file
+    /// Path to a client certificate file
     #[arg(long, value_name = "FILE", global = true, hide_short_help = true)]
     client_certificate: Option<PathBuf>,
-    /// The key of the certificate: a file
+    /// Path to the client key file
     #[arg(long, value_name = "FILE", global = true, hide_short_help = true)]
     client_key: Option<PathBuf>,
-    /// The name that the server's certificate must have
+    /// Server name to verify the server certificate against
     #[arg(long, value_name = "NAME", global = true, hide_short_help = true)]
     tls_server_name: Option<String>,
-    /// Do not check the server's certificate: whoever answers is believed
+    /// Do not verify the server's certificate. This makes the connection insecure
     #[arg(long, global = true, hide_short_help = true)]
     insecure_skip_tls_verify: bool,
-    /// How long a single request may take: 500ms, 5s, 2m; 0 for as long as it takes
+    /// Timeout of a single request: 500ms, 5s, 2m; 0 for no timeout
     #[arg(long, value_name = "TIME", global = true, hide_short_help = true, value_parser = request_timeout)]
     request_timeout: Option<Duration>,
-    /// Where to keep what was discovered [default: $KUBECACHEDIR, or ~/.kube/cache]
+    /// Discovery cache directory [default: $KUBECACHEDIR, or ~/.kube/cache]
     #[arg(long, value_name = "DIR", global = true, hide_short_help = true)]
     cache_dir: Option<PathBuf>,
 }
 
-/// A server, and what is known of it. Nothing is sent before something is asked for.
-#[allow(dead_code, reason = "some of it is for commands to come")]
+/// A connection to an API server. Nothing is sent until the first request.
+#[allow(dead_code, reason = "not every command uses every field")]
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) client: Client,
-    /// What a client is made of: for those who make one of their own.
+    /// Client configuration, for callers that build a client of their own.
     pub(crate) config: Config,
-    /// The namespace that is meant, if not all of them are.
+    /// Default namespace of requests that are not for all namespaces.
     pub(crate) namespace: String,
     pub(crate) discovery: Arc<dyn Discovery>,
-    /// The server itself, whatever is kept of its answers.
+    /// Uncached discovery.
     asked: DiscoveryClient,
-    /// What arguments stand for.
+    /// Maps command-line arguments to resources.
     pub(crate) mapper: RestMapper,
-    /// How long a request may take.
+    /// Timeout of a single request.
     pub(crate) timeout: Option<Duration>,
-    warnings: Arc<Told>,
+    warnings: Arc<WarningPrinter>,
 }
 
 impl Flags {
-    /// Everything that a client must know.
+    /// Loads the client configuration.
     pub(crate) fn config(&self) -> Result<Config, ConfigError> {
         let sources = self.kubeconfig.clone().map_or_else(Sources::infer, Sources::File);
         Config::load(&sources, &self.overrides())
@@ -136,11 +135,11 @@ impl Flags {
 }
 
 impl Connection {
-    /// To the server that the flags mean.
+    /// Connects to the server that the flags select.
     pub(crate) fn open(flags: &Flags) -> Result<Self, Failure> {
         let config = flags.config()?;
         let client = Client::new(&config)?;
-        let warnings = Arc::new(Told::default());
+        let warnings = Arc::new(WarningPrinter::default());
         let mut asked =
             DiscoveryClient::new(RestClient::new(client.transport().clone(), "/", Content::json()));
         if let Some(timeout) = flags.request_timeout.filter(|timeout| !timeout.is_zero()) {
@@ -165,18 +164,18 @@ impl Connection {
         })
     }
 
-    /// What the server is.
+    /// Returns the server's version.
     pub(crate) async fn server_version(&self) -> Result<ServerVersion, DiscoveryError> {
         self.asked.server_version().await
     }
 
-    /// Requests of a group and version, in JSON. What the server warns of is told on standard error.
+    /// Returns a JSON client for a group and version. Warnings of the server are printed to standard error.
     pub(crate) fn rest(&self, of: &GroupVersion) -> RestClient {
         self.client.rest(of, Content::json()).warnings(self.warnings.clone())
     }
 }
 
-/// A time as Go writes it, or a number of seconds.
+/// Parses a Go duration, or a number of seconds.
 fn request_timeout(text: &str) -> Result<Duration, String> {
     match text.parse() {
         Ok(seconds) => Ok(Duration::from_secs(seconds)),
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_is_a_time_or_a_number_of_seconds() {
+    fn request_timeout_is_a_duration_or_seconds() {
         let timeout = |text: &str| flags(&["--request-timeout", text]).map(|flags| flags.request_timeout);
         assert_eq!(timeout("2").unwrap(), Some(Duration::from_secs(2)));
         assert_eq!(timeout("1m30s").unwrap(), Some(Duration::from_secs(90)));
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_count_for_more_than_the_file() {
+    fn flags_override_the_kubeconfig() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("kube.yaml");
         std::fs::write(

@@ -1,7 +1,7 @@
-//! Failure: what a command says when it has failed, in kubectl's words, and then exits with 1.
+//! Command failure: error messages in kubectl's wording; the command then exits with status 1.
 //!
-//! From: whatever went wrong.
-//! To:   standard error: one line each, and no panic.
+//! Input: any error of a command.
+//! Output: one line per problem on standard error; never a panic.
 
 use std::error::Error;
 use std::fmt;
@@ -16,7 +16,7 @@ use watchkeeper_core::{Status, StatusReason};
 
 use crate::stdout::WriteError;
 
-/// Everything that went wrong.
+/// One or more problems that made a command fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     complaints: Vec<Complaint>,
@@ -25,36 +25,37 @@ pub(crate) struct Failure {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Complaint {
     text: String,
-    /// Whether `error: ` stands before it where it is the only one.
+    /// Whether `error: ` is prefixed if this is the only problem.
     is_bare: bool,
     is_not_found: bool,
 }
 
 impl Failure {
-    /// One thing, which is said as `error: text`.
+    /// Creates a failure that is printed as `error: text`.
     pub(crate) fn error(text: impl Into<String>) -> Self {
         Self { complaints: vec![Complaint { text: text.into(), is_bare: true, is_not_found: false }] }
     }
 
-    /// One thing, which is said as it is.
-    pub(crate) fn said(text: impl Into<String>) -> Self {
+    /// Creates a failure that is printed verbatim.
+    pub(crate) fn verbatim(text: impl Into<String>) -> Self {
         Self { complaints: vec![Complaint { text: text.into(), is_bare: false, is_not_found: false }] }
     }
 
-    /// A port that cannot be had, and how to choose another.
+    /// Creates the failure for an address that cannot be bound; names the flag that chooses another.
     pub(crate) fn port(address: SocketAddr, flag: &str, error: &(dyn Error + 'static)) -> Self {
-        match is_taken(error) {
-            true => Self::error(format!("{address} is taken by another program: choose another with {flag}")),
-            false => Self::of(error),
+        if is_taken(error) {
+            Self::error(format!("{address} is already in use; choose another address with {flag}"))
+        } else {
+            Self::of(error)
         }
     }
 
-    /// An error and what caused it, on one line.
+    /// Creates a failure from an error and its causes, on one line.
     pub(crate) fn of(error: &dyn Error) -> Self {
         Self::error(chain(error))
     }
 
-    /// All of these at once, each said once; nothing if there are none.
+    /// Merges several failures and removes duplicates. Returns `Ok` if there are none.
     pub(crate) fn all(failures: impl IntoIterator<Item = Self>) -> Result<(), Self> {
         let mut complaints: Vec<Complaint> = Vec::new();
         for complaint in failures.into_iter().flat_map(|failure| failure.complaints) {
@@ -65,7 +66,7 @@ impl Failure {
         if complaints.is_empty() { Ok(()) } else { Err(Self { complaints }) }
     }
 
-    /// Whether all that went wrong is that the server has no such object.
+    /// Returns whether every problem is that the server does not have the object.
     pub(crate) fn is_not_found(&self) -> bool {
         self.complaints.iter().all(|complaint| complaint.is_not_found)
     }
@@ -85,18 +86,18 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Whether somebody else listens there already.
+/// Returns whether the error means that the address is already in use.
 pub(crate) fn is_taken(error: &(dyn Error + 'static)) -> bool {
     let io = error.downcast_ref::<io::Error>();
     io.is_some_and(|io| io.kind() == io::ErrorKind::AddrInUse) || error.source().is_some_and(is_taken)
 }
 
-/// An error and what caused it, on one line. What an error repeats of its cause is said once.
+/// Joins an error and its causes on one line. A cause that the error text already ends with is not repeated.
 fn chain(error: &dyn Error) -> String {
-    let said = error.to_string();
+    let text = error.to_string();
     match error.source().map(chain) {
-        Some(source) if !said.ends_with(&source) => format!("{said}: {source}"),
-        _ => said,
+        Some(source) if !text.ends_with(&source) => format!("{text}: {source}"),
+        _ => text,
     }
 }
 
@@ -104,7 +105,7 @@ impl From<&Status> for Failure {
     fn from(status: &Status) -> Self {
         let text = match &status.reason {
             StatusReason::Unauthorized => {
-                return Self::said(format!(
+                return Self::verbatim(format!(
                     "error: You must be logged in to the server ({})",
                     status.message
                 ));
@@ -124,10 +125,10 @@ impl From<&RequestError> for Failure {
             RequestError::Transport { source, .. } => Self::from(source),
             RequestError::Body { source: BodyError::TooLarge { .. }, .. } => Self::of(error),
             RequestError::Body { source, .. } => {
-                Self::said(format!("Unable to connect to the server: {}", chain(source)))
+                Self::verbatim(format!("Unable to connect to the server: {}", chain(source)))
             }
-            RequestError::TimedOut { after, .. } => Self::said(format!(
-                "Unable to connect to the server: no answer within {} s",
+            RequestError::TimedOut { after, .. } => Self::verbatim(format!(
+                "Unable to connect to the server: no response within {} s",
                 after.as_secs_f64()
             )),
             other => Self::of(other),
@@ -147,11 +148,11 @@ impl From<&TransportError> for Failure {
             && error.is_connection_refused()
             && let ConnectError::Unreachable { address, .. } = &**connect
         {
-            return Self::said(format!(
+            return Self::verbatim(format!(
                 "The connection to the server {address} was refused - did you specify the right host or port?"
             ));
         }
-        Self::said(format!("Unable to connect to the server: {}", chain(error)))
+        Self::verbatim(format!("Unable to connect to the server: {}", chain(error)))
     }
 }
 
@@ -164,7 +165,7 @@ impl From<DiscoveryError> for Failure {
     }
 }
 
-/// With what may have been meant, which kubectl does not say.
+/// Includes suggestions for a mistyped resource, unlike kubectl.
 impl From<MapError> for Failure {
     fn from(error: MapError) -> Self {
         match error {
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_refuses_is_said_as_kubectl_says_it() {
+    fn server_errors_have_kubectls_wording() {
         let missing = status(json!({"status": "Failure", "message": "pods \"x\" not found",
             "reason": "NotFound", "code": 404}));
         let missing = Failure::from(&missing);
@@ -224,10 +225,10 @@ mod tests {
     }
 
     #[test]
-    fn several_things_are_one_line_each_and_each_is_said_once() {
+    fn each_problem_is_one_line_and_duplicates_are_dropped() {
         let one = Failure::error("a");
         assert_eq!(one.to_string(), "error: a");
-        let both = Failure::all([one.clone(), Failure::said("Error from server: b"), one]).unwrap_err();
+        let both = Failure::all([one.clone(), Failure::verbatim("Error from server: b"), one]).unwrap_err();
         assert_eq!(both.to_string(), "a\nError from server: b");
         assert!(Failure::all([]).is_ok());
         assert_eq!(Failure::error("error: c").to_string(), "error: c");

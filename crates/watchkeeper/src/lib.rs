@@ -1,20 +1,20 @@
-//! Watchkeeper: Kubernetes list-watch for Rust.
+//! Watchkeeper: Kubernetes clients, informers and controllers for Rust.
 //!
-//! This crate is the front door: it re-exports the parts, each of which can be used alone.
+//! This crate re-exports the parts, each of which can also be used on its own.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
-//! | [`core`] | the words: keys, versions, kinds, selectors, statuses, watch events, the list-watch seam |
-//! | [`wire`] | the bytes: JSON and protobuf lists, watch frames, heads, cutting, transcoding, typed decode |
-//! | [`client`] | any API server: kubeconfig, credentials, transport, REST requests, discovery, objects of any type, streams of pods |
-//! | [`cache`] | informers: an indexed copy of what a server has, readers of any type, handlers of changes |
-//! | [`workqueue`] | keys to work on: no key twice at once, delays, backoff, priorities |
-//! | [`controller`] | reconcile loops over informers and the queue; a manager of several, leader election, finalizers, events |
-//! | [`metrics`] | counters, gauges and histograms, and the page that Prometheus scrapes |
-//! | [`apiserver`] | an API server in memory, in this process or over the wire |
-//! | [`cluster`] | what makes it live: controllers, a scheduler, simulated nodes |
-//! | `etcd` | a small etcd client, and informers over any prefix of an etcd. With the feature `etcd`, which is off by default |
-//! | `kinds` | every built-in kind as its Rust type: `Api<K>` and the ClientSet. With the feature `kinds`, which is off by default: the types take long to compile |
+//! | [`core`] | shared types: object keys, resource versions, kinds, selectors, statuses, watch events, the `ListWatch` trait |
+//! | [`wire`] | encodings: JSON and protobuf lists, watch frames, metadata, field pruning, transcoding, typed decoding |
+//! | [`client`] | kubeconfig, credentials, transport, REST requests, discovery, typed and dynamic clients, exec and logs |
+//! | [`cache`] | informers: an indexed local copy of a collection, typed readers, event handlers |
+//! | [`workqueue`] | a rate-limited work queue: no key is processed twice at once; delays, backoff, priorities |
+//! | [`controller`] | reconcile loops over informers and the work queue; manager, leader election, finalizers, events |
+//! | [`metrics`] | counters, gauges and histograms in the Prometheus text format |
+//! | [`apiserver`] | an in-memory API server, used in process or over the network |
+//! | [`cluster`] | built-in controllers, a scheduler and simulated nodes for that server |
+//! | `etcd` | an etcd client, and informers over an etcd prefix. Feature `etcd`, off by default |
+//! | `kinds` | every built-in kind as a Rust type: `Api<K>` and the `ClientSet`. Feature `kinds`, off by default since the types take long to compile |
 //!
 //! ```
 //! use watchkeeper::core::{HeadBuilder, LabelSelector};
@@ -41,7 +41,7 @@ pub use watchkeeper_metrics as metrics;
 pub use watchkeeper_wire as wire;
 pub use watchkeeper_workqueue as workqueue;
 
-/// The examples of the README compile, and do what they say.
+/// Compiles and runs the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

@@ -1,8 +1,8 @@
-//! Log: what goes wrong meanwhile, on standard error.
+//! Logging to standard error.
 
 use tracing::Level;
 
-/// Warnings, with `-v` what is done, with `-vv` how.
+/// Installs the subscriber: warnings by default, info with `-v`, debug with `-vv`.
 pub(crate) fn start(verbosity: u8) {
     let level = match verbosity {
         0 => Level::WARN,

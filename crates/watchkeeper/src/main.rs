@@ -38,59 +38,59 @@ use crate::failure::Failure;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// What to try.
+/// Examples printed after the help text.
 const EXAMPLES: &str = "\
 Examples:
-  watchkeeper                                a cluster in this process, and the page over it
-  watchkeeper up --kubeconfig ~/.kube/config the page over a real one
-  watchkeeper apiserver --write-kubeconfig kube.yaml
-                                             an API server with controllers, for kubectl and tests
-  watchkeeper transcode pod.bin              a protobuf body, from etcd or from the wire, as JSON
-  watchkeeper get pods -A                    as kubectl prints them
-  watchkeeper watch pods -A                  every event, as it comes
-  watchkeeper tree deployment/web            what belongs to it, and how it is
+    watchkeeper                                run a cluster in this process, and a web page over it
+    watchkeeper up --kubeconfig ~/.kube/config show an existing cluster on the web page
+    watchkeeper apiserver --write-kubeconfig kube.yaml
+                                               run an API server with controllers, for kubectl and tests
+    watchkeeper transcode pod.bin              convert a protobuf object, from etcd or the network, to JSON
+    watchkeeper get pods -A                    print pods as kubectl does
+    watchkeeper watch pods -A                  print every watch event as it arrives
+    watchkeeper tree deployment/web            print an object, the objects it owns, and their health
 ";
 
-/// Kubernetes, watched: a cluster in the box, a live page over any cluster, and what kubectl reads.
+/// Kubernetes in one process: an embedded cluster, a live web page over any cluster, and read commands like kubectl's
 #[derive(Parser)]
 #[command(name = "watchkeeper", version, after_help = EXAMPLES)]
 struct Arguments {
-    /// Without one it is `up`
+    /// Defaults to `up`
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
     connection: connect::Flags,
-    /// Say more of what is done; twice for how
+    /// Log more; twice for debug output
     #[arg(short, long, action = clap::ArgAction::Count, global = true)]
     verbose: u8,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run a cluster in this process with something going on in it, and the page over it; with --kubeconfig or
-    /// --context, the page over that cluster
+    /// Run a demo cluster in this process, and the web page over it; with --kubeconfig or --context, serve the page over
+    /// that cluster
     Up(up::Arguments),
-    /// Serve the page and the web service over a cluster
+    /// Serve the web page and the HTTP API over a cluster
     Serve(serve::Arguments),
-    /// Print the resources that the server has
+    /// Print the resource types that the server supports
     ApiResources(api_resources::Arguments),
-    /// Print the versions of groups that the server has
+    /// Print the API versions that the server supports
     ApiVersions(api_versions::Arguments),
-    /// Run an API server until it is interrupted
+    /// Run an API server until interrupted
     Apiserver(apiserver::Arguments),
-    /// Print a script that completes commands in a shell
+    /// Print a shell completion script
     Completion(completion::Arguments),
-    /// Print what has happened, as kubectl events does
+    /// Print events, as kubectl events does
     Events(events::Arguments),
     /// Print objects, as kubectl get does
     Get(get::Arguments),
-    /// Turn a Kubernetes object into its other encoding
+    /// Convert a Kubernetes object from JSON to protobuf, or back
     Transcode(transcode::Arguments),
-    /// Print what belongs to an object, and how each part of it is
+    /// Print an object, the objects it owns, and the health of each
     Tree(tree::Arguments),
-    /// Print the versions of this command and of the server
+    /// Print the client and server versions
     Version(version::Arguments),
-    /// Print every event of a resource as it comes
+    /// Print every watch event of a resource as it arrives
     Watch(watch::Arguments),
 }
 
@@ -101,7 +101,7 @@ fn main() -> ExitCode {
     let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) => {
-            let _ = error.print(); // nobody is there to be told
+            let _ = error.print(); // there is no other place to report it
             return if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
         }
     };
@@ -115,7 +115,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The command under the name that the user knows it by. Of what is said twice the last counts, as with kubectl.
+/// Builds the command line under the name that the user typed. If a flag is repeated, the last one wins, as with
+/// kubectl.
 fn command() -> clap::Command {
     Arguments::command().bin_name(program::name()).args_override_self(true)
 }
@@ -123,7 +124,7 @@ fn command() -> clap::Command {
 fn run(arguments: &Arguments) -> Result<(), Failure> {
     let flags = &arguments.connection;
     match &arguments.command {
-        None => block_on_all(up::run(&up::Arguments::unsaid(), flags)),
+        None => block_on_all(up::run(&up::Arguments::defaults(), flags)),
         Some(Command::Up(arguments)) => block_on_all(up::run(arguments, flags)),
         Some(Command::Serve(arguments)) => block_on_all(serve::run(arguments, flags)),
         Some(Command::ApiResources(arguments)) => block_on(api_resources::run(arguments, flags)),
@@ -139,14 +140,14 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Runs a command that is a server, on all processors.
+/// Runs a server command on a multi-threaded runtime.
 fn block_on_all(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error: io::Error| Failure::of(&error))?;
     runtime.block_on(command)
 }
 
-/// Runs a command that asks a server and is done.
+/// Runs a client command on a current-thread runtime.
 fn block_on(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error: io::Error| Failure::of(&error))?;

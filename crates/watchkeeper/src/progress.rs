@@ -1,11 +1,11 @@
-//! Progress: how far a long list is, on standard error and only if that is a terminal.
+//! Progress bar of a long list, on standard error if that is a terminal.
 
 use std::io::{IsTerminal, Write};
 
-/// How wide the bar is.
+/// Width of the bar in characters.
 const WIDTH: usize = 30;
 
-/// A bar, which is gone when it is dropped.
+/// A progress bar, cleared on drop.
 #[derive(Debug)]
 pub(crate) struct Progress {
     what: String,
@@ -14,12 +14,12 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Of what is being fetched.
+    /// Creates a bar with a label.
     pub(crate) fn of(what: &str) -> Self {
         Self { what: what.to_owned(), is_shown: std::io::stderr().is_terminal(), is_drawn: false }
     }
 
-    /// So many are there, and the server says that so many are not yet.
+    /// Updates the number of items received, and the number remaining if the server sent it.
     pub(crate) fn update(&mut self, done: usize, remaining: Option<u64>) {
         if self.is_shown {
             self.is_drawn = true;
@@ -36,7 +36,7 @@ impl Drop for Progress {
     }
 }
 
-/// What cannot be drawn is not missed.
+/// Ignores errors: progress is only informative.
 fn draw(text: &str) {
     let mut out = std::io::stderr().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_is_as_long_as_what_is_done() {
+    fn bar_length_shows_the_share_done() {
         assert_eq!(
             bar("pods", 500, Some(500)),
             format!("pods  [{}{}]  500/1000", "=".repeat(15), " ".repeat(15))

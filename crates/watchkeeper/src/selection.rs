@@ -1,7 +1,7 @@
-//! Selection: which objects the arguments of a command mean, as kubectl reads them.
+//! Selection: the objects that a command's arguments refer to, parsed as kubectl parses them.
 //!
-//! From: `pods`, `po,svc`, `deploy/web`, `pod a b`, `deployments.v1.apps`, `all`; `-l`, `--field-selector`, `-A`.
-//! To:   a [`Selection`]: lists of resources, or objects by name.
+//! Input: `pods`, `po,svc`, `deploy/web`, `pod a b`, `deployments.v1.apps`, `all`; `-l`, `--field-selector`, `-A`.
+//! Output: a [`Selection`]: lists of resources, or objects by name.
 
 use clap::Args;
 use watchkeeper_client::discovery::{Mapping, RestMapper};
@@ -10,10 +10,10 @@ use watchkeeper_core::GroupResource;
 use crate::connect::Connection;
 use crate::failure::Failure;
 
-/// What narrows a list.
+/// Flags that narrow a list.
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct Selectors {
-    /// Objects with such labels: app=web, tier in (front,back), !canary
+    /// Label selector: app=web, tier in (front,back), !canary
     #[arg(
         short = 'l',
         long = "selector",
@@ -22,59 +22,56 @@ pub(crate) struct Selectors {
         hide_default_value = true
     )]
     pub(crate) labels: String,
-    /// Objects with such fields: status.phase=Running,metadata.name!=a
+    /// Field selector: status.phase=Running,metadata.name!=a
     #[arg(long = "field-selector", value_name = "FIELDS", default_value = "", hide_default_value = true)]
     pub(crate) fields: String,
-    /// Objects of all namespaces
+    /// Use all namespaces
     #[arg(short = 'A', long)]
     pub(crate) all_namespaces: bool,
 }
 
-/// What is asked for.
+/// The objects to fetch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Selection {
     pub(crate) asked: Asked,
     /// The namespace; empty for all of them.
     pub(crate) namespace: String,
-    /// As it was written: the server says what is wrong with it.
+    /// Label selector, unparsed: the server reports syntax errors.
     pub(crate) labels: String,
-    /// As it was written.
+    /// Field selector, unparsed.
     pub(crate) fields: String,
 }
 
-/// Lists, or objects by name.
+/// Whole collections, or single objects by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// All objects of these resources, as far as they are selected. Each resource is there once.
+    /// All objects of these resources that match the selectors. No resource appears twice.
     Lists(Vec<Mapping>),
-    /// These, in this order.
+    /// These objects, in this order.
     Named(Vec<(Mapping, String)>),
 }
 
-/// The arguments before anybody knows what they stand for.
+/// Arguments before the mapper has resolved them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Written {
-    /// `pods,services` and the names behind it.
+    /// `pods,services`, and the names that follow.
     Types { types: String, names: Vec<String> },
     /// `pod/a svc/b`.
     Pairs(Vec<(String, String)>),
 }
 
 impl Selection {
-    /// What these arguments mean.
+    /// Resolves the arguments.
     ///
     /// # Errors
-    /// If they make no sense, or the server has no such resource.
+    /// If the arguments are invalid, or the server does not have the resource.
     pub(crate) async fn of(
         arguments: &[String],
         selectors: &Selectors,
         connection: &Connection,
     ) -> Result<Self, Failure> {
         let (labels, fields) = (selectors.labels.trim().to_owned(), selectors.fields.trim().to_owned());
-        let namespace = match selectors.all_namespaces {
-            true => String::new(),
-            false => connection.namespace.clone(),
-        };
+        let namespace = if selectors.all_namespaces { String::new() } else { connection.namespace.clone() };
         let written = Written::of(arguments)?;
         let is_narrowed = !labels.is_empty() || !fields.is_empty();
         let asked = written.resolve(&connection.mapper, is_narrowed).await?;
@@ -82,28 +79,29 @@ impl Selection {
             && namespace.is_empty()
             && named.iter().any(|(mapping, _)| mapping.namespaced)
         {
-            return Err(Failure::error(match selectors.all_namespaces {
-                true => "a resource cannot be retrieved by name across all namespaces",
-                false => "namespace may not be empty when retrieving a resource by name",
+            return Err(Failure::error(if selectors.all_namespaces {
+                "a resource cannot be retrieved by name across all namespaces"
+            } else {
+                "namespace may not be empty when retrieving a resource by name"
             }));
         }
         Ok(Self { asked, namespace, labels, fields })
     }
 
-    /// The namespace to ask in for objects of a resource; empty for all of them, or none.
+    /// Returns the namespace for requests of a resource; empty for all namespaces and for cluster-scoped resources.
     pub(crate) fn namespace_of(&self, mapping: &Mapping) -> &str {
         if mapping.namespaced { &self.namespace } else { "" }
     }
 
-    /// Whether it can only be one object.
+    /// Returns whether exactly one object is selected.
     pub(crate) fn is_single(&self) -> bool {
         matches!(&self.asked, Asked::Named(named) if named.len() == 1)
     }
 
-    /// The resource, where there is no other.
+    /// Returns the only selected resource.
     ///
     /// # Errors
-    /// If there are several.
+    /// If more than one resource is selected.
     pub(crate) fn single_resource(&self) -> Result<&Mapping, Failure> {
         let mut mappings: Vec<&Mapping> = match &self.asked {
             Asked::Lists(mappings) => mappings.iter().collect(),
@@ -120,7 +118,7 @@ impl Selection {
 impl Written {
     fn of(arguments: &[String]) -> Result<Self, Failure> {
         let Some((first, names)) = arguments.split_first() else {
-            return Err(Failure::error("you must say which resources: pods, deployments/web, ..."));
+            return Err(Failure::error("web, .../web, ..."));
         };
         let types = split(first);
         if types.len() > 1 && !names.is_empty() {
@@ -178,7 +176,7 @@ impl Written {
     }
 }
 
-/// What stands between commas, each once.
+/// Splits at commas and removes duplicates.
 fn split(types: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for of in types.split(',') {
@@ -189,23 +187,25 @@ fn split(types: &str) -> Vec<String> {
     found
 }
 
-/// Categories are the resources in them.
+/// Replaces categories by their resources.
 async fn expand(types: &str, mapper: &RestMapper) -> Result<Vec<String>, Failure> {
     let mut expanded: Vec<String> = Vec::new();
     for of in types.split(',') {
         let members: Vec<String> = mapper.category(of).await?.iter().map(argument_for).collect();
-        match members.is_empty() {
-            true => expanded.push(of.to_owned()),
-            false => expanded.extend(members),
+        if members.is_empty() {
+            expanded.push(of.to_owned());
+        } else {
+            expanded.extend(members);
         }
     }
     Ok(split(&expanded.join(",")))
 }
 
 fn argument_for(resource: &GroupResource) -> String {
-    match resource.group.is_empty() {
-        true => resource.resource.clone(),
-        false => format!("{}.{}", resource.resource, resource.group),
+    if resource.group.is_empty() {
+        resource.resource.clone()
+    } else {
+        format!("{}.{}", resource.resource, resource.group)
     }
 }
 
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_make_no_sense_are_refused() {
+    fn invalid_arguments_are_rejected() {
         for (arguments, expected) in [
             (&["pod/a/b"][..], "error: arguments in resource/name form may not have more than one slash"),
             (&["pod/"], "error: arguments in resource/name form must have a single resource and name"),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn commas_separate_and_nothing_is_meant_twice() {
+    fn types_are_split_at_commas_without_duplicates() {
         assert_eq!(split("a,b,a,"), ["a", "b", ""]);
         assert_eq!(split("a"), ["a"]);
     }

@@ -1,4 +1,4 @@
-//! `watchkeeper serve`: the web service and the page over a cluster, until it is interrupted.
+//! `watchkeeper serve`: serves the web page and the HTTP API over a cluster until interrupted.
 
 use clap::Args;
 use watchkeeper_client::Client;
@@ -19,7 +19,7 @@ pub(crate) async fn run(arguments: &Arguments, flags: &connect::Flags) -> Result
     over(&arguments.site, flags).await
 }
 
-/// Serves the cluster that the flags mean.
+/// Serves the page over the cluster that the flags select.
 pub(crate) async fn over(site: &site::Flags, flags: &connect::Flags) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let config = flags.config()?;

@@ -1,4 +1,4 @@
-//! Signals: who interrupts a command that runs until it is interrupted.
+//! Signals that end a long-running command.
 
 use std::process;
 
@@ -6,23 +6,23 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::Failure;
 
-/// What a shell says of a process that an interrupt has killed.
+/// Exit status of a process killed by SIGINT, as shells report it.
 const KILLED_BY_INTERRUPT: i32 = 130;
 
-/// SIGINT and SIGTERM, from now on.
+/// Receives SIGINT and SIGTERM.
 pub(crate) struct Interrupt {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl Interrupt {
-    /// From now on neither kills the process.
+    /// Installs the handlers: from now on, neither signal kills the process.
     pub(crate) fn listen() -> Result<Self, Failure> {
         let listen = |kind| signal(kind).map_err(|error| Failure::of(&error));
         Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
     }
 
-    /// Waits for the first of them. The second one ends the process at once, whatever it is doing.
+    /// Waits for the first signal. A second signal exits the process immediately.
     pub(crate) async fn wait(mut self) {
         self.next().await;
         tokio::spawn(async move {

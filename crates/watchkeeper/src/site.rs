@@ -1,7 +1,7 @@
-//! Site: the web service and its page on a port, with the flags that say how.
+//! Web server: serves the web page and its HTTP API, configured by flags.
 //!
-//! From: a client of an API server.
-//! To:   whoever opens the page, or asks the service.
+//! Input: a client of an API server.
+//! Output: HTTP responses to browsers and API clients.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -18,44 +18,44 @@ use watchkeeper_web::{Catalog, Service};
 
 use crate::failure::Failure;
 
-/// How long the cluster may take to say that it is there.
+/// Timeout of the first request to the cluster.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How the page and the service are served.
+/// Flags that configure the web server.
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Web service")]
 pub(crate) struct Flags {
-    /// Where to serve the page and the service; port 0 takes a free one. Beyond loopback TLS is needed, and a token
-    /// with every request
+    /// Address to serve the page and the HTTP API on; port 0 picks a free port. Addresses other than loopback require TLS
+    /// and a token with every request
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8888")]
     pub(crate) listen: SocketAddr,
-    /// Another host name to answer to; may be given several times
+    /// Additional host name to accept in requests; can be repeated
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
-    /// A file with the certificate to serve with. It may be renewed in place, with its key
+    /// Path to the serving certificate. Certificate and key are reloaded when the files change
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// A file with the key of the certificate
+    /// Path to the key of the serving certificate
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Ask for a token on loopback, too, and show everybody what they may see
+    /// Require a token on loopback too, and show each user only what they may read
     #[arg(long)]
     require_token: bool,
-    /// Let writes through to the API server, below /api and /apis
+    /// Proxy write requests to the API server, below /api and /apis
     #[arg(long)]
     proxy_writes: bool,
-    /// Let exec, attach, port-forward and WebSockets through to the API server
+    /// Proxy exec, attach, port-forward and other WebSocket upgrades to the API server
     #[arg(long)]
     proxy_upgrades: bool,
-    /// Let Secrets, and tokens of service accounts, through to the API server; without it the proxy refuses both
+    /// Proxy requests for Secrets and service account tokens; rejected by default
     #[arg(long)]
     proxy_secrets: bool,
-    /// List Secrets on the page and in the service, with their values redacted; the proxy is not affected
+    /// Show Secrets on the page and in the HTTP API, with their values redacted; does not affect the proxy
     #[arg(long)]
     cache_secrets: bool,
 }
 
-/// The service on a port that is taken. Nobody is answered yet.
+/// A web service with a bound listener. No request is answered until [`run`](Self::run).
 pub(crate) struct Site {
     service: Service,
     server: Server,
@@ -79,7 +79,7 @@ impl Flags {
 }
 
 impl Site {
-    /// Takes the port.
+    /// Binds the listener.
     pub(crate) async fn open(client: &Client, flags: &Flags) -> Result<Self, Failure> {
         let service = Service::over(Catalog::builder(client).secrets(flags.cache_secrets).build());
         let server = Server::bind(&service, flags.options()).await;
@@ -92,7 +92,7 @@ impl Site {
         self.server.url()
     }
 
-    /// Answers until `stop` is done, and returns once everything has ended.
+    /// Serves until `stop` completes, and returns once all connections and watches have ended.
     pub(crate) async fn run(self, stop: impl Future<Output = ()>) {
         self.service.start();
         self.server.run(stop).await;
@@ -100,13 +100,13 @@ impl Site {
     }
 }
 
-/// Asks a cluster for its version, so that one that is not there is said at once.
+/// Requests the cluster's version, so that an unreachable cluster is reported immediately.
 pub(crate) async fn greet(client: &Client) -> Result<String, Failure> {
     let rest = RestClient::new(client.transport().clone(), "/", Content::json());
     let asked = DiscoveryClient::new(rest);
     match timeout(PATIENCE, asked.server_version()).await {
         Ok(Ok(version)) => Ok(version.git_version),
         Ok(Err(error)) => Err(Failure::from(error)),
-        Err(_) => Err(Failure::error(format!("the cluster does not answer within {} s", PATIENCE.as_secs()))),
+        Err(_) => Err(Failure::error(format!("the cluster did not respond within {} s", PATIENCE.as_secs()))),
     }
 }

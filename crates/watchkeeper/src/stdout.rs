@@ -1,19 +1,19 @@
-//! Standard output: where a command writes what was asked for.
+//! Standard output of a command.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 
-/// Nothing can be written any more.
+/// Standard output cannot be written to.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write")]
+#[error("failed to write to standard output")]
 pub(crate) struct WriteError(#[from] io::Error);
 
-/// Writes to standard output. A reader that has gone away wanted no more, which is no error.
+/// Writes to standard output. A closed pipe is not an error.
 pub(crate) fn print(bytes: &[u8]) -> Result<(), WriteError> {
     print_more(bytes).map(|_| ())
 }
 
-/// Writes to standard output, and says whether somebody is there to read on.
+/// Writes to standard output. Returns `Break` if the reader has closed the pipe.
 pub(crate) fn print_more(bytes: &[u8]) -> Result<ControlFlow<()>, WriteError> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {

@@ -1,16 +1,17 @@
-//! Switches: `--no-headers=false`, which kubectl takes of every flag that is on or off.
+//! Boolean flags: kubectl accepts `--no-headers=false` for every boolean flag, clap does not.
 //!
-//! From: the words of the command line.
-//! To:   words that mean the same to clap: `--no-headers`, or nothing. What is not clear is left to clap to refuse.
+//! Input: the command line.
+//! Output: an equivalent command line for clap: `--no-headers`, or nothing. Anything else is left for clap to reject.
 //!
-//! - S1: of a switch that is said several times, in whatever spelling, the last counts.
-//! - S2: the value of an option stays as it is, whatever it looks like.
+//! Invariants:
+//! - `bool_flags.F1`: if a flag is given several times, in any spelling, the last one wins.
+//! - `bool_flags.F2`: the value of an option is never changed, even if it looks like a flag.
 
 use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, Command};
 
-/// The words with every switch as clap knows it.
+/// Rewrites every boolean flag to the form that clap accepts.
 pub(crate) fn plain(words: impl IntoIterator<Item = OsString>, program: &Command) -> Vec<OsString> {
     let mut words = words.into_iter();
     let mut line = Line { program, command: program, words: Vec::new() };
@@ -20,7 +21,7 @@ pub(crate) fn plain(words: impl IntoIterator<Item = OsString>, program: &Command
         if text == "--" {
             line.words.push(Word::Value(word));
             line.words.extend(words.by_ref().map(Word::Value));
-        } else if let Some((switch, flag, is_on)) = line.said(text) {
+        } else if let Some((switch, flag, is_on)) = line.parse_flag(text) {
             line.turn_off(switch);
             line.words.extend(is_on.then(|| Word::Flag(flag.to_owned())));
         } else if text.starts_with('-') {
@@ -37,18 +38,18 @@ pub(crate) fn plain(words: impl IntoIterator<Item = OsString>, program: &Command
     line.words.into_iter().map(Word::into_inner).collect()
 }
 
-/// What has been read of a command line.
+/// The part of the command line that has been read.
 struct Line<'a> {
     program: &'a Command,
-    /// The subcommand, once it was named.
+    /// The subcommand, once it has been read.
     command: &'a Command,
     words: Vec<Word>,
 }
 
 enum Word {
-    /// A flag, or several with one letter each; a value may hang on the last of them.
+    /// A long flag, or a group of short flags; the last may carry its value.
     Flag(String),
-    /// What stays as it is.
+    /// A word that is passed through unchanged.
     Value(OsString),
 }
 
@@ -62,8 +63,8 @@ impl Word {
 }
 
 impl<'a> Line<'a> {
-    /// What is said of a switch, with its flag as it was spelled.
-    fn said<'t>(&self, text: &'t str) -> Option<(&'a Arg, &'t str, bool)> {
+    /// Parses `--flag=true`: returns the argument, the flag as spelled, and its value.
+    fn parse_flag<'t>(&self, text: &'t str) -> Option<(&'a Arg, &'t str, bool)> {
         let (flag, value) = text.split_once('=')?;
         let is_on = match value {
             "true" | "True" | "TRUE" | "t" | "T" | "1" => true,
@@ -77,7 +78,7 @@ impl<'a> Line<'a> {
         switch.filter(|arg| matches!(arg.get_action(), ArgAction::SetTrue)).map(|arg| (arg, flag, is_on))
     }
 
-    /// Takes back a switch, wherever it was turned on.
+    /// Removes every earlier occurrence of a flag.
     fn turn_off(&mut self, switch: &Arg) {
         let mut words = std::mem::take(&mut self.words);
         words.retain_mut(|word| {
@@ -97,7 +98,7 @@ impl<'a> Line<'a> {
         self.words = words;
     }
 
-    /// Whether the next word is the value of this one.
+    /// Returns whether the next word is the value of this one.
     fn wants_value(&self, text: &str) -> bool {
         if let Some(long) = text.strip_prefix("--") {
             return self.long(long).is_some_and(takes_value);
@@ -110,7 +111,7 @@ impl<'a> Line<'a> {
         taker == Some(true) && letters.next().is_none()
     }
 
-    /// The first word that is no flag names the subcommand.
+    /// Takes the first word that is not a flag as the subcommand.
     fn enter(&mut self, word: &str) {
         if std::ptr::eq(self.command, self.program) {
             self.command = self.program.find_subcommand(word).unwrap_or(self.program);
@@ -130,12 +131,12 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Whether an option wants a value, in the next word if it is not in this.
+/// Returns whether an option requires a value, in the next word if not in this one.
 fn takes_value(arg: &Arg) -> bool {
     arg.get_action().takes_values() && arg.get_num_args().is_none_or(|range| range.min_values() > 0)
 }
 
-/// The one letter of a text that has no other.
+/// Returns the only character of a text.
 fn only(text: &str) -> Option<char> {
     let mut letters = text.chars();
     letters.next().filter(|_| letters.next().is_none())
@@ -146,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_switch_may_say_that_it_is_on_or_off() {
+    fn boolean_flags_accept_true_and_false() {
         for (line, expected) in [
             ("get pods --no-headers=true", "get pods --no-headers"),
             ("get pods --no-headers=false", "get pods"),
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_twice_counts_once() {
+    fn repeated_flags_are_accepted() {
         for line in ["get pods -w -w --watch=true", "get pods -A --all-namespaces -n a -n b"] {
             let words = std::iter::once("watchkeeper").chain(line.split(' ')).map(OsString::from);
             let parsed = crate::command().try_get_matches_from(plain(words, &crate::command()));

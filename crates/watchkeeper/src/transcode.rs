@@ -1,4 +1,4 @@
-//! `watchkeeper transcode`: an object in its other encoding.
+//! `watchkeeper transcode`: converts an object between JSON and protobuf.
 
 use std::fs;
 use std::io::{self, IsTerminal, Read};
@@ -14,9 +14,9 @@ use crate::stdout::{WriteError, print};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The object: JSON, or protobuf that begins with `k8s\0` [default: standard input]
+    /// File with the object: JSON, or protobuf that begins with `k8s\0` [default: standard input]
     file: Option<PathBuf>,
-    /// The encoding to write [default: the other one]
+    /// Output encoding [default: the other one]
     #[arg(short, long, value_enum)]
     output: Option<Output>,
 }
@@ -27,22 +27,22 @@ enum Output {
     Protobuf,
 }
 
-/// Why an object was not written.
+/// An error of `transcode`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TranscodeError {
-    #[error("cannot read {0}")]
+    #[error("failed to read {0}")]
     Read(String, #[source] io::Error),
     #[error(transparent)]
     Write(#[from] WriteError),
-    #[error("the envelope cannot be opened")]
+    #[error("invalid protobuf envelope")]
     Envelope(#[source] Malformed),
-    #[error("the type of the object cannot be read")]
+    #[error("failed to read apiVersion and kind")]
     Type(#[source] Malformed),
     #[error(transparent)]
     ApiVersion(#[from] GroupVersionError),
-    #[error("{kind} cannot be transcoded")]
+    #[error("failed to transcode {kind}")]
     Object { kind: String, source: DecodeError },
-    #[error("protobuf is not for a terminal: send it to a file with `> FILE`")]
+    #[error("refusing to write protobuf to a terminal; redirect it to a file with `> FILE`")]
     Terminal,
 }
 
@@ -65,27 +65,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), TranscodeError> {
         Encoding::Json => Output::Protobuf,
         Encoding::Protobuf => Output::Json,
     };
-    let failed = |source| TranscodeError::Object { kind: kind.name().to_string(), source };
+    let error = |source| TranscodeError::Object { kind: kind.name().to_string(), source };
     match arguments.output.unwrap_or(other) {
         Output::Json => {
             let mut out = Vec::new();
             let types = match encoded.encoding {
-                Encoding::Json => Types::Omitted, // it has its type already
+                Encoding::Json => Types::Omitted, // already has apiVersion and kind
                 Encoding::Protobuf => Types::Named,
             };
-            transcode::to_json(&encoded, &kind, types, &mut out).map_err(failed)?;
+            transcode::to_json(&encoded, &kind, types, &mut out).map_err(error)?;
             out.push(b'\n');
             Ok(print(&out)?)
         }
         Output::Protobuf if io::stdout().is_terminal() => Err(TranscodeError::Terminal),
         Output::Protobuf => {
-            let message = transcode::to_protobuf(&encoded, &kind).map_err(failed)?;
+            let message = transcode::to_protobuf(&encoded, &kind).map_err(error)?;
             Ok(print(&protobuf::wrap(kind.api_version(), kind.kind(), &message))?)
         }
     }
 }
 
-/// The object, and what it says it is.
+/// Returns the object, its apiVersion and its kind.
 fn open(body: &[u8]) -> Result<(Encoded, String, String), TranscodeError> {
     if body.starts_with(&MAGIC) {
         let envelope = Envelope::open(body).map_err(TranscodeError::Envelope)?;

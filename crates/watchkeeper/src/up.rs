@@ -1,6 +1,6 @@
-//! `watchkeeper up`: a cluster in this process with something going on in it, and the page over it.
+//! `watchkeeper up`: runs a demo cluster in this process, and the web page over it.
 //!
-//! With `--kubeconfig` or `--context` it is the cluster of that kubeconfig instead, in which nothing is changed.
+//! With `--kubeconfig` or `--context` it serves the page over that cluster instead, and changes nothing in it.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -23,9 +23,9 @@ use crate::signal::Interrupt;
 use crate::site::{self, Site};
 use crate::stdout::print;
 
-/// Where the API server listens where nobody says so, or on one of the ports after it.
+/// First port that the API server tries if no address is given.
 const API_PORT: u16 = 6443;
-/// How many ports are tried.
+/// Number of consecutive ports to try.
 const PORTS_TRIED: u16 = 100;
 
 #[derive(Args)]
@@ -33,26 +33,26 @@ const PORTS_TRIED: u16 = 100;
 pub(crate) struct Arguments {
     #[command(flatten)]
     site: site::Flags,
-    /// Where the API server listens [default: 127.0.0.1:6443, or the next port that is free]
+    /// Address of the API server [default: 127.0.0.1:6443, or the next free port]
     #[arg(long, value_name = "ADDR", help_heading = "Cluster")]
     api_listen: Option<SocketAddr>,
-    /// Keep the cluster in this directory, with the authority and keys that make kubeconfigs and tokens good, and find it
-    /// there again; without it everything is in memory
+    /// Directory to store the cluster in, including the certificate authority and signing keys; by default everything is
+    /// kept in memory
     #[arg(long, value_name = "DIR", help_heading = "Cluster")]
     data_dir: Option<PathBuf>,
-    /// Start even if the data directory has lost acknowledged changes: keep what can be read, and log what is lost
+    /// Start even if acknowledged changes are missing from the data directory: keep what is readable, and log what is lost
     #[arg(long, requires = "data_dir", help_heading = "Cluster")]
     recover: bool,
-    /// Where to write the kubeconfig [default: below ~/.local/state/watchkeeper]
+    /// Where to write the kubeconfig [default: in ~/.local/state/watchkeeper]
     #[arg(long, value_name = "PATH", help_heading = "Cluster")]
     write_kubeconfig: Option<PathBuf>,
-    /// How many nodes the cluster has
+    /// Number of simulated nodes
     #[arg(long, value_name = "COUNT", default_value_t = 3, help_heading = "Cluster")]
     nodes: u32,
-    /// Leave the cluster empty: no demo
+    /// Start with an empty cluster, without the demo
     #[arg(long, help_heading = "Cluster")]
     no_demo: bool,
-    /// How often something happens in the demo
+    /// Interval between changes made by the demo
     #[arg(long, value_name = "TIME", default_value = "8s", value_parser = parse_ttl, help_heading = "Cluster")]
     demo_every: Duration,
 }
@@ -64,8 +64,8 @@ struct Alone {
 }
 
 impl Arguments {
-    /// What they are where nothing was said.
-    pub(crate) fn unsaid() -> Self {
+    /// Returns the defaults.
+    pub(crate) fn defaults() -> Self {
         Alone::parse_from(["up"]).arguments
     }
 }
@@ -82,22 +82,22 @@ pub(crate) async fn run(arguments: &Arguments, flags: &connect::Flags) -> Result
     outcome
 }
 
-/// A cluster of this process.
+/// A cluster that runs in this process.
 struct Embedded {
     server: ApiServer,
     cluster: Cluster,
     client: Client,
     kubeconfig: KubeconfigFile,
-    /// The directory that it is kept in.
+    /// Data directory, if not in memory.
     kept: Option<PathBuf>,
 }
 
-/// A kubeconfig that goes with the cluster that it tells of.
+/// A kubeconfig file that is removed on drop.
 struct KubeconfigFile(PathBuf);
 
 impl Drop for KubeconfigFile {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0); // it may be gone already
+        let _ = std::fs::remove_file(&self.0); // it may have been removed already
     }
 }
 
@@ -126,7 +126,7 @@ impl Embedded {
         };
         let written = server.kubeconfig().write(&path);
         written.map_err(|error| {
-            Failure::error(format!("cannot write the kubeconfig {}: {error}", path.display()))
+            Failure::error(format!("failed to write kubeconfig {}: {error}", path.display()))
         })?;
         let kubeconfig = KubeconfigFile(path);
         let mut config = watchkeeper_cluster::config(server).map_err(|error| Failure::of(&error))?;
@@ -136,7 +136,7 @@ impl Embedded {
         Ok((started.map_err(|error| Failure::of(&error))?, client, kubeconfig))
     }
 
-    /// Serves the page, and plays the demo, until it is interrupted.
+    /// Serves the page and runs the demo until interrupted.
     async fn show(&self, arguments: &Arguments, begun: Instant, interrupt: Interrupt) -> Result<(), Failure> {
         let site = Site::open(&self.client, &arguments.site).await?;
         if !arguments.no_demo {
@@ -161,8 +161,8 @@ impl Embedded {
         let (api, all) = (self.server.url(), on_all_addresses(&self.server));
         let path = self.kubeconfig.0.display();
         let kept = match &self.kept {
-            Some(directory) => format!("Everything is kept in {}.", directory.display()),
-            None => "Everything is in memory and gone with this process.".to_owned(),
+            Some(directory) => format!("All data is stored in {}.", directory.display()),
+            None => "All data is in memory and is lost when this process exits.".to_owned(),
         };
         let place = if self.kept.is_some() { "on disk" } else { "in memory" };
         let watched = if is_empty { "" } else { "  watchkeeper tree deployment/storefront -n shop\n" };
@@ -176,14 +176,14 @@ impl Embedded {
         )
     }
 
-    /// The controllers first, so that nobody finds the server gone.
+    /// Stops the controllers before the server, so that they do not log connection errors.
     async fn stop(self) {
         self.cluster.stop().await;
         self.server.stop().await;
     }
 }
 
-/// Starts the API server where it was told to, or on the first port that is free.
+/// Starts the API server on the given address, or on the first free port.
 async fn listen(arguments: &Arguments) -> Result<ApiServer, Failure> {
     let start = |address| {
         let builder = ApiServer::builder().listen(address);
@@ -208,21 +208,21 @@ async fn listen(arguments: &Arguments) -> Result<ApiServer, Failure> {
     }
 }
 
-/// Where this command keeps what is its own, as XDG has it.
+/// Creates and returns this command's state directory, per the XDG specification.
 fn state_directory() -> Result<PathBuf, Failure> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
     let directory = state.unwrap_or_else(std::env::temp_dir).join("watchkeeper");
-    make(&directory).map_err(|error| {
+    create_private(&directory).map_err(|error| {
         let shown = directory.display();
         Failure::error(format!(
-            "cannot make {shown}: {error}; say where the kubeconfig goes with --write-kubeconfig"
+            "failed to create {shown}: {error}; choose another place for the kubeconfig with --write-kubeconfig"
         ))
     })?;
     Ok(directory)
 }
 
-fn make(directory: &Path) -> io::Result<()> {
+fn create_private(directory: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }

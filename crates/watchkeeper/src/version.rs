@@ -1,4 +1,4 @@
-//! `watchkeeper version`: what this is, and what the server is.
+//! `watchkeeper version`: prints the client and server versions.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -13,33 +13,30 @@ use crate::stdout::print;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Do not ask the server
+    /// Print only the client version
     #[arg(long)]
     client: bool,
-    /// How to print: json, yaml [default: a line each]
+    /// Output format: json, yaml [default: one line each]
     #[arg(short, long, default_value = "", hide_default_value = true, value_name = "FORMAT")]
     output: String,
 }
 
-/// What this is called in versions.
+/// The client's version.
 const CLIENT: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 
-/// Prints what is known of the client even if the server does not answer.
+/// Prints the client's version even if the server does not respond.
 pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> Result<(), Failure> {
     if !["", "json", "yaml"].contains(&arguments.output.as_str()) {
         return Err(Failure::error("--output must be 'yaml' or 'json'"));
     }
-    let server = match arguments.client {
-        true => Ok(None),
-        false => ask(flags).await,
-    };
+    let server = if arguments.client { Ok(None) } else { server_version(flags).await };
     let shown = server.as_ref().ok().and_then(Option::as_ref);
-    print(arguments.shown(shown).as_bytes())?;
+    print(arguments.format(shown).as_bytes())?;
     server.map(|_| ())
 }
 
-/// Nothing where no server is configured.
-async fn ask(flags: &Flags) -> Result<Option<ServerVersion>, Failure> {
+/// Returns the server's version, or `None` if no server is configured.
+async fn server_version(flags: &Flags) -> Result<Option<ServerVersion>, Failure> {
     match flags.config() {
         Err(ConfigError::Select(SelectError::Empty)) => Ok(None),
         Err(error) => Err(error.into()),
@@ -48,14 +45,14 @@ async fn ask(flags: &Flags) -> Result<Option<ServerVersion>, Failure> {
 }
 
 impl Arguments {
-    fn shown(&self, server: Option<&ServerVersion>) -> String {
+    fn format(&self, server: Option<&ServerVersion>) -> String {
         if self.output.is_empty() {
             let server = server.map(|server| format!("Server Version: {}\n", server.git_version));
             return format!("Client Version: {CLIENT}\n{}", server.unwrap_or_default());
         }
-        let mut versions = json!({"clientVersion": client()});
+        let mut versions = json!({"clientVersion": client_json()});
         if let Some(server) = server {
-            versions["serverVersion"] = of_server(server);
+            versions["serverVersion"] = server_json(server);
         }
         match self.output.as_str() {
             "yaml" => yaml::write(&versions),
@@ -64,13 +61,13 @@ impl Arguments {
     }
 }
 
-fn client() -> Value {
+fn client_json() -> Value {
     let (major, minor) = (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"));
     let platform = format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH);
     json!({"gitVersion": CLIENT, "major": major, "minor": minor, "platform": platform})
 }
 
-fn of_server(server: &ServerVersion) -> Value {
+fn server_json(server: &ServerVersion) -> Value {
     json!({
         "major": server.major,
         "minor": server.minor,
@@ -87,10 +84,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_versions_are_told_in_every_form() {
+    fn every_format_has_both_versions() {
         let mut server = ServerVersion::default();
         server.git_version = "v1.37.1".into();
-        let shown = |output: &str| Arguments { client: false, output: output.into() }.shown(Some(&server));
+        let shown = |output: &str| Arguments { client: false, output: output.into() }.format(Some(&server));
         assert_eq!(shown(""), format!("Client Version: {CLIENT}\nServer Version: v1.37.1\n"));
         let json: Value = serde_json::from_str(&shown("json")).unwrap();
         assert_eq!(

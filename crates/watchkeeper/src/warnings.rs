@@ -1,21 +1,21 @@
-//! Warnings of a server, told on standard error: each once.
+//! Prints the server's warnings to standard error, each once.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 use watchkeeper_client::rest::{Warning, WarningHandler};
 
-/// Writes `Warning: text`, as kubectl does.
+/// Prints `Warning: text`, as kubectl does.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct WarningPrinter {
     texts: Mutex<HashSet<String>>,
 }
 
-impl WarningHandler for Told {
+impl Warnings for WarningPrinter {
     fn warn(&self, warning: &Warning) {
-        let is_news = warning.code == 299 && !warning.text.is_empty();
+        let is_agent_warning = warning.code == 299 && !warning.text.is_empty();
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        if is_news && texts.insert(warning.text.clone()) {
+        if is_agent_warning && texts.insert(warning.text.clone()) {
             eprintln!("Warning: {}", warning.text);
         }
     }

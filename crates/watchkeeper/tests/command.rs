@@ -1,4 +1,4 @@
-//! The command as a user meets it.
+//! The command line: transcoding, the API server, error messages.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -26,7 +26,7 @@ fn complaint(output: &Output) -> String {
 }
 
 #[test]
-fn an_object_goes_to_protobuf_and_back() {
+fn transcode_converts_json_to_protobuf_and_back() {
     let json = br#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"}}"#;
     let protobuf = watchkeeper(&["transcode"], json);
     assert!(protobuf.status.success(), "{protobuf:?}");
@@ -39,22 +39,22 @@ fn an_object_goes_to_protobuf_and_back() {
 }
 
 #[test]
-fn bad_input_is_one_clear_line() {
+fn invalid_input_is_reported_on_one_line() {
     let cases: [(&[u8], &str); 5] = [
-        (b"", "error: the type of the object cannot be read: at byte 0: unexpected end of input\n"),
-        (b"hello", "error: the type of the object cannot be read: at byte 0: expected an object\n"),
+        (b"", "error: failed to read apiVersion and kind: at byte 0: the input ends too early\n"),
+        (b"hello", "error: failed to read apiVersion and kind: at byte 0: expected an object\n"),
         (
             br#"{"apiVersion":"example.com/v1","kind":"Widget"}"#,
-            "error: example.com/v1, Kind=Widget cannot be transcoded: \
-             no protobuf encoding for example.com/v1, Kind=Widget; request JSON instead\n",
+            "error: v1, Kind=Widget cannot be transcoded/v1, Kind=Widget cannot be transcoded: \
+             example.com/v1, Kind=Widget has no protobuf form: ask the server for JSON\n",
         ),
         (
             br#"{"apiVersion":"v1","kind":"Pod","spec":{"hostNetwork":"yes"}}"#,
-            "error: v1, Kind=Pod cannot be transcoded: malformed body: at byte 54: expected true or false\n",
+            "error: failed to transcode v1, Kind=Pod: body is malformed: at byte 54: expected true or false\n",
         ),
         (
             b"k8s\0\x0a\x7f",
-            "error: the envelope cannot be opened: at byte 5: length 127 exceeds the remaining 0 bytes\n",
+            "error: invalid protobuf envelope: at byte 5: length 127 reaches past the end: 0 bytes are left\n",
         ),
     ];
     for (input, expected) in cases {
@@ -63,13 +63,13 @@ fn bad_input_is_one_clear_line() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named() {
+fn missing_file_is_named() {
     let text = complaint(&watchkeeper(&["transcode", "no-such-file.json"], b""));
-    assert!(text.starts_with("error: cannot read no-such-file.json: "), "{text}");
+    assert!(text.starts_with("error: failed to read no-such-file.json: "), "{text}");
 }
 
 #[test]
-fn a_command_that_does_not_exist_is_refused_with_a_hint() {
+fn unknown_command_gets_a_suggestion() {
     let output = watchkeeper(&["transcod"], b"");
     assert_eq!(output.status.code(), Some(1), "as kubectl's");
     let text = String::from_utf8(output.stderr).unwrap();
@@ -77,7 +77,7 @@ fn a_command_that_does_not_exist_is_refused_with_a_hint() {
 }
 
 #[test]
-fn the_api_server_says_where_it_is_and_stops_when_it_is_told_to() {
+fn api_server_prints_its_address_and_stops_on_sigterm() {
     let directory = tempfile::tempdir().unwrap();
     let kubeconfig = directory.path().join("kube.yaml");
     let mut server = Command::new(env!("CARGO_BIN_EXE_watchkeeper"))
@@ -102,13 +102,13 @@ fn the_api_server_says_where_it_is_and_stops_when_it_is_told_to() {
     assert_eq!(fs::metadata(&kubeconfig).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(fs::read_to_string(&kubeconfig).unwrap().contains(&url["API server  ".len()..]));
 
-    let told = Command::new("kill").arg(server.id().to_string()).status().unwrap();
-    assert!(told.success());
+    let killed = Command::new("kill").arg(server.id().to_string()).status().unwrap();
+    assert!(killed.success());
     assert!(server.wait().unwrap().success());
 }
 
 #[test]
-fn a_time_that_is_none_is_refused() {
+fn invalid_duration_is_rejected() {
     let arguments = ["apiserver", "--write-kubeconfig", "unused.yaml", "--event-ttl", "5x"];
     let output = watchkeeper(&arguments, b"");
     let text = String::from_utf8(output.stderr).unwrap();
@@ -117,12 +117,12 @@ fn a_time_that_is_none_is_refused() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_one_clear_line() {
+fn address_in_use_is_reported_on_one_line() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let text = complaint(&watchkeeper(
         &["apiserver", "--listen", &address, "--write-kubeconfig", "unused.yaml"],
         b"",
     ));
-    assert_eq!(text, format!("error: {address} is taken by another program: choose another with --listen\n"));
+    assert_eq!(text, format!("error: {address} is already in use; choose another address with --listen\n"));
 }

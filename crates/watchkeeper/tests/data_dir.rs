@@ -1,4 +1,4 @@
-//! `watchkeeper apiserver --data-dir` as a user meets it, and as a crash does.
+//! `watchkeeper apiserver --data-dir`, with restarts and crashes.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -17,8 +17,8 @@ use watchkeeper::client::rest::Content;
 use watchkeeper::client::{Client, Config, RestClient};
 
 const WRITERS: usize = 8;
-/// Answers before the crash.
-const ANSWERS: usize = 200;
+/// Responses before the crash.
+const RESPONSES: usize = 200;
 
 fn command(home: &Path, more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_watchkeeper"));
@@ -34,10 +34,10 @@ fn command(home: &Path, more: &[&str]) -> Command {
     command
 }
 
-/// A server in a process of its own, which is killed when this is dropped.
+/// A server process, killed on drop.
 struct Server {
     process: Child,
-    /// What it says of itself.
+    /// The lines it printed at startup.
     lines: Vec<String>,
     kubeconfig: PathBuf,
 }
@@ -63,14 +63,14 @@ impl Server {
         self.lines[0].split_whitespace().last().unwrap()
     }
 
-    /// `kill -9`, or the end of the process by itself.
+    /// Kills the process with SIGKILL and waits for it.
     fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 }
 
-/// A client as a kubeconfig says.
+/// Creates a client from a kubeconfig.
 fn client(kubeconfig: &Path, overrides: &Overrides) -> RestClient {
     let config = Config::load(&Sources::File(kubeconfig.to_owned()), overrides).unwrap();
     RestClient::new(Client::new(&config).unwrap().transport().clone(), "/", Content::json())
@@ -85,8 +85,8 @@ impl Drop for Server {
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// Creates, changes and deletes config maps until the server is gone. Returns the last answer of each name, and what was
-/// asked for without an answer.
+/// Creates, updates and deletes config maps until the server is killed. Returns the last response for each name, and
+/// the name of the request without a response.
 async fn write(
     client: RestClient,
     writer: usize,
@@ -114,14 +114,14 @@ async fn write(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_answered_before_a_kill_is_there_after_the_next_start() {
+async fn acknowledged_writes_survive_a_kill() {
     let home = tempfile::tempdir().unwrap();
     let mut server = Server::start(home.path());
     assert!(server.lines[2].ends_with("data, with 0 objects at version 1"), "{:?}", server.lines);
     let answers = Arc::new(AtomicUsize::new(0));
     let writers: Vec<_> =
         (0..WRITERS).map(|writer| tokio::spawn(write(server.client(), writer, answers.clone()))).collect();
-    while answers.load(Ordering::SeqCst) < ANSWERS {
+    while answers.load(Ordering::SeqCst) < RESPONSES {
         assert!(!writers.iter().any(tokio::task::JoinHandle::is_finished), "before the crash");
         tokio::task::yield_now().await;
     }
@@ -145,21 +145,21 @@ async fn what_was_answered_before_a_kill_is_there_after_the_next_start() {
         let found = found.remove(name.as_str()).cloned();
         let answer = answer.clone().map(|mut answer| {
             let fields = answer.as_object_mut().unwrap();
-            fields.remove("kind"); // the items of a list do not say it
+            fields.remove("kind"); // list items have neither
             fields.remove("apiVersion");
             answer
         });
         assert_eq!(found, answer, "{name}");
         compared += 1;
     }
-    assert!(compared >= ANSWERS / 4, "{compared}");
+    assert!(compared >= RESPONSES / 4, "{compared}");
     found.retain(|name, _| !unanswered.iter().any(|unanswered| unanswered == name));
-    assert!(found.is_empty(), "nobody asked for {found:?}");
+    assert!(found.is_empty(), "unexpected objects: {found:?}");
     assert!(server.lines[2].contains(" objects at version "), "{:?}", server.lines);
 }
 
 #[test]
-fn a_directory_that_another_process_has_is_refused_in_one_line_until_that_process_is_gone() {
+fn data_directory_in_use_is_reported_on_one_line() {
     let home = tempfile::tempdir().unwrap();
     let mut first = Server::start(home.path());
     let second = command(home.path(), &[]).output().unwrap();
@@ -172,13 +172,13 @@ fn a_directory_that_another_process_has_is_refused_in_one_line_until_that_proces
     Server::start(home.path());
 }
 
-/// Ends a server, and returns what it has logged.
+/// Kills a server and returns its log.
 fn logged(mut server: Server) -> String {
     server.kill();
     std::io::read_to_string(server.process.stderr.take().unwrap()).unwrap()
 }
 
-/// The one line in which a start is refused.
+/// Returns the error line of a server that fails to start.
 fn refusal(home: &Path) -> String {
     let refused = command(home, &[]).output().unwrap();
     let text = String::from_utf8(refused.stderr).unwrap();
@@ -187,7 +187,7 @@ fn refusal(home: &Path) -> String {
 }
 
 #[test]
-fn what_a_crash_left_half_written_is_cut_off_and_damage_is_an_error_with_a_way_out() {
+fn torn_write_is_truncated_and_corruption_is_an_error_with_advice() {
     let home = tempfile::tempdir().unwrap();
     Server::start(home.path()).kill();
     let log = home.path().join("data/log-00000000000000000001");
@@ -241,17 +241,17 @@ async fn lost_changes_are_an_error_until_they_are_accepted() {
     // The last change was in the mark too.
     assert_eq!(names, ["kept", "lost-2"]);
     server.kill();
-    let said = logged(server);
+    let log = logged(server);
     assert!(
-        said.contains("WARN") && said.contains(" was recovered: 1 of the changes after revision 1 "),
-        "{said}"
+        log.contains("WARN") && log.contains(" was recovered: 1 of the changes after revision 1 "),
+        "{log}"
     );
     assert!(home.path().join("data/log-00000000000000000001.lost").exists());
     assert_eq!(logged(Server::start(home.path())), "", "nothing is lost any more");
 }
 
 #[test]
-fn memory_and_a_directory_exclude_each_other() {
+fn memory_and_data_dir_are_mutually_exclusive() {
     let home = tempfile::tempdir().unwrap();
     let refused = command(home.path(), &["--memory"]).output().unwrap();
     assert!(!refused.status.success());
@@ -261,7 +261,7 @@ fn memory_and_a_directory_exclude_each_other() {
 }
 
 #[tokio::test]
-async fn a_kubeconfig_and_a_token_of_one_start_are_good_at_the_next_on_the_same_port_and_on_another() {
+async fn kubeconfigs_and_tokens_stay_valid_after_a_restart_on_any_port() {
     let home = tempfile::tempdir().unwrap();
     let mut server = Server::start(home.path());
     let copy = home.path().join("copy");
@@ -293,7 +293,7 @@ async fn a_kubeconfig_and_a_token_of_one_start_are_good_at_the_next_on_the_same_
 }
 
 #[test]
-fn a_keyring_that_is_damaged_is_an_error_in_one_line() {
+fn corrupt_keyring_is_reported_on_one_line() {
     let home = tempfile::tempdir().unwrap();
     Server::start(home.path()).kill();
     let keyring = home.path().join("data/keyring");
@@ -302,7 +302,7 @@ fn a_keyring_that_is_damaged_is_an_error_in_one_line() {
     let refused = command(home.path(), &[]).output().unwrap();
     assert_eq!(refused.status.code(), Some(1));
     let text = String::from_utf8(refused.stderr).unwrap();
-    let said = format!("error: invalid keyring {}: the checksum does not match; ", keyring.display());
-    assert!(text.starts_with(&said) && text.contains("; restore it from a copy, or remove it: "), "{text}");
+    let expected = format!("error: {} cannot be used: it is damaged, as its checksum tells; ", keyring.display());
+    assert!(text.starts_with(&expected) && text.contains("; restore it from a copy, or remove it: "), "{text}");
     assert_eq!(text.lines().count(), 1, "{text}");
 }

@@ -1,4 +1,4 @@
-//! What the documents say of the code is true.
+//! Checks that the documents match the code.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -13,14 +13,14 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Every `path/to/file.rs::name_of_test` that a document puts between backticks.
+/// Returns every `path/to/file.rs::name_of_test` that a document puts between backticks.
 fn named_tests(document: &str) -> Vec<(&str, &str)> {
     let quoted = document.split('`').skip(1).step_by(2);
     quoted.filter_map(|text| text.split_once(".rs::")).collect()
 }
 
 #[test]
-fn every_test_that_parity_names_exists() {
+fn tests_named_in_parity_exist() {
     let parity = read("docs/parity.md");
     let named = named_tests(&parity);
     assert!(named.len() > 50, "only {} tests are named", named.len());
@@ -36,7 +36,7 @@ fn every_test_that_parity_names_exists() {
 }
 
 #[test]
-fn every_link_between_the_documents_leads_somewhere() {
+fn links_between_documents_resolve() {
     let documents = [
         "README.md",
         "ARCHITECTURE.md",

@@ -1,4 +1,4 @@
-//! `watchkeeper events` as a user meets it.
+//! `watchkeeper events`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use watchkeeper_testkit::TestCluster;
 
 #[test]
-fn events_are_rows_in_the_order_in_which_they_were_seen() {
+fn events_are_sorted_by_last_seen() {
     let cluster = TestCluster::blocking().unwrap();
     let kubeconfig = cluster.kubeconfig_path();
     let event = |name: &str, kind: &str, about: &str, last: &str| {

@@ -1,4 +1,4 @@
-//! The memory of `watchkeeper apiserver` once a load has ended.
+//! Memory of `watchkeeper apiserver` after a load.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -16,18 +16,18 @@ use watchkeeper::client::{Client, Config, RestClient};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// The list has 4 MB.
+/// The list is 4 MB.
 const OBJECTS: usize = 500;
 const OBJECT_BYTES: usize = 8 << 10;
 
-/// Watches, and lists that are read meanwhile.
+/// Concurrent watches and lists.
 const WATCHES: usize = 1000;
 const LISTS: usize = 200;
 
-/// How long memory may take to be given back: the issue says a minute, a busy machine gets two.
+/// Time limit for returning memory: a minute is promised, a busy machine gets two.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A server in a process of its own, which is killed when this is dropped.
+/// A server process, killed on drop.
 struct Server(Child);
 
 impl Server {
@@ -63,7 +63,7 @@ fn client(kubeconfig: &Path) -> RestClient {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn memory_is_given_back_when_a_load_has_ended() {
+async fn memory_is_returned_after_a_load() {
     let home = tempfile::tempdir().unwrap();
     let kubeconfig = home.path().join("kubeconfig");
     let server = Server::start(&kubeconfig);

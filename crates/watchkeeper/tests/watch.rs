@@ -1,4 +1,4 @@
-//! `watchkeeper watch` as a user meets it, in good weather and in bad.
+//! `watchkeeper watch`, with and without faults.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -16,7 +16,7 @@ use watchkeeper::client::{Client, Config};
 use watchkeeper::core::GroupVersion;
 use watchkeeper_testkit::{BlockingCluster, FaultProxy, Requests, TestCluster, Trouble};
 
-/// A cluster whose config maps are written, one way or the other.
+/// A cluster and its config maps.
 struct Kitchen {
     cluster: BlockingCluster,
     maps: DynamicApi,
@@ -57,7 +57,7 @@ impl Kitchen {
 }
 
 #[test]
-fn every_event_is_a_line_until_it_is_interrupted() {
+fn every_event_is_one_line() {
     let kitchen = Kitchen::open();
     kitchen.create("a");
     let watching = kitchen.watch(&[]);
@@ -76,7 +76,7 @@ fn every_event_is_a_line_until_it_is_interrupted() {
 }
 
 #[test]
-fn what_is_watched_can_be_narrowed() {
+fn selectors_narrow_the_watch() {
     let kitchen = Kitchen::open();
     kitchen.create("a");
     kitchen.create("b");
@@ -90,11 +90,11 @@ fn what_is_watched_can_be_narrowed() {
     kitchen.patch("a", &json!({"metadata": {"labels": {"app": "web"}}}));
     assert_eq!(one.line(), "DELETED : b");
     assert_eq!(everywhere.line(), format!("MODIFIED : {}/a", kitchen.cluster.namespace()));
-    assert_eq!(labelled.line(), "ADDED : a", "it has begun to be selected");
+    assert_eq!(labelled.line(), "ADDED : a", "it matches the selector now");
 }
 
 #[test]
-fn events_are_documents_if_they_are_asked_for() {
+fn events_can_be_json_yaml_or_names() {
     let kitchen = Kitchen::open();
     kitchen.create("a");
     let (json, yaml, name) =
@@ -123,33 +123,33 @@ fn events_are_documents_if_they_are_asked_for() {
 }
 
 #[test]
-fn watches_that_break_off_lose_nothing_and_tell_nothing_twice() {
+fn interrupted_watches_lose_and_repeat_nothing() {
     let kitchen = Kitchen::open();
     kitchen.create("a");
     let watching = kitchen.watch(&[]);
-    let mut truth = vec!["ADDED : a".to_owned()];
-    let mut story = vec![watching.line()];
+    let mut expected = vec!["ADDED : a".to_owned()];
+    let mut printed = vec![watching.line()];
     for round in 0..8 {
         let name = format!("m{round}");
         kitchen.create(&name);
         kitchen.change("a", &name);
-        // Some break off within what was just written, some after it.
+        // Some watches are cut between the events just written, some after them.
         if round % 2 == 0 {
-            story.push(watching.line());
+            printed.push(watching.line());
         }
         kitchen.cluster.faults().cut_watches(&Requests::any());
         kitchen.delete(&name);
-        truth.extend([format!("ADDED : {name}"), "MODIFIED : a".to_owned(), format!("DELETED : {name}")]);
+        expected.extend([format!("ADDED : {name}"), "MODIFIED : a".to_owned(), format!("DELETED : {name}")]);
     }
-    story.extend(watching.lines(truth.len() - story.len()));
-    assert_eq!(story, truth);
-    watching.says("the connection broke off: watching again from there");
+    printed.extend(watching.lines(expected.len() - printed.len()));
+    assert_eq!(printed, expected);
+    watching.wait_for_error("connection lost; resuming the watch");
     let (status, rest) = watching.interrupt();
     assert_eq!((status.code(), rest), (Some(0), vec![]));
 }
 
 #[test]
-fn a_server_that_was_away_tells_what_happened_meanwhile() {
+fn changes_during_an_outage_are_printed_afterwards() {
     let kitchen = Kitchen::open();
     let proxy = kitchen.cluster.block_on(FaultProxy::start(kitchen.cluster.server().address())).unwrap();
     let kubeconfig = kitchen.cluster.block_on(kitchen.cluster.kubeconfig_through(&proxy)).unwrap();
@@ -160,19 +160,19 @@ fn a_server_that_was_away_tells_what_happened_meanwhile() {
     proxy.now(Trouble::reset());
     kitchen.create("b");
     kitchen.change("a", "1");
-    watching.says("trying again in");
+    watching.wait_for_error("retrying in");
     kitchen.cluster.block_on(proxy.accept()).unwrap();
-    let mut told = watching.lines(2);
-    told.sort(); // whether it watches again or lists again depends on how it found the server gone
-    assert_eq!(told, ["ADDED : b", "MODIFIED : a"]);
-    watching.says("watching");
+    let mut printed = watching.lines(2);
+    // whether it watches again or lists again depends on how it found the server gone
+    assert_eq!(printed, ["ADDED : b", "MODIFIED : a"]);
+    watching.wait_for_error("watching");
     kitchen.delete("b");
     assert_eq!(watching.line(), "DELETED : b");
     kitchen.cluster.block_on(proxy.stop());
 }
 
 #[test]
-fn what_the_server_has_forgotten_is_told_from_a_list_and_it_says_so() {
+fn after_a_compaction_the_differences_to_a_new_list_are_printed() {
     let kitchen = Kitchen::open();
     for name in ["a", "b", "c", "same"] {
         kitchen.create(name);
@@ -190,18 +190,18 @@ fn what_the_server_has_forgotten_is_told_from_a_list_and_it_says_so() {
     kitchen.create("d");
     kitchen.cluster.block_on(kitchen.cluster.compact()).unwrap();
     assert_eq!(kitchen.cluster.faults().cut_watches(&Requests::any()), 1);
-    // Of `a` only that it is another; `c` is another object of the same name; nothing of `same`.
-    let mut told = watching.lines(5);
-    told.sort();
-    assert_eq!(told, ["ADDED : c", "ADDED : d", "DELETED : b", "DELETED : c", "MODIFIED : a"]);
-    watching.says("the server has forgotten what happened since: listing again");
-    watching.says("listed again (4 objects), watching");
+    // `a` is reported once; `c` was replaced by an object of the same name; `same` did not change.
+    let mut printed = watching.lines(5);
+    printed.sort();
+    assert_eq!(printed, ["ADDED : c", "ADDED : d", "DELETED : b", "DELETED : c", "MODIFIED : a"]);
+    watching.wait_for_error("the resource version has expired; listing again");
+    watching.wait_for_error("list complete (4 objects); watching");
     kitchen.delete("d");
     assert_eq!(watching.line(), "DELETED : d");
 }
 
 #[test]
-fn a_reader_that_is_slow_gets_every_event_and_one_that_goes_ends_it() {
+fn slow_reader_gets_every_event_and_a_closed_pipe_ends_the_command() {
     const CHANGES: usize = 60;
     let kitchen = Kitchen::open();
     kitchen.create("a");
@@ -226,13 +226,13 @@ fn a_reader_that_is_slow_gets_every_event_and_one_that_goes_ends_it() {
 }
 
 #[test]
-fn a_reader_that_does_not_read_does_not_keep_it_from_ending() {
+fn blocked_reader_does_not_prevent_an_interrupt() {
     let kitchen = Kitchen::open();
     kitchen.create("a");
     let (watching, stdout) =
         Running::unread(kitchen.cluster.kubeconfig_path(), &["watch", "configmaps", "-o", "json"]);
     let mut read = BufReader::with_capacity(1, stdout);
-    read.read_until(b'{', &mut Vec::new()).unwrap(); // it has begun
+    read.read_until(b'{', &mut Vec::new()).unwrap(); // the first event has been written
     for round in 0..20 {
         kitchen.change("a", &format!("{round} {}", "x".repeat(20_000)));
     }
@@ -241,7 +241,7 @@ fn a_reader_that_does_not_read_does_not_keep_it_from_ending() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_one_clear_line() {
+fn invalid_watches_are_reported_on_one_line() {
     let kitchen = Kitchen::open();
     let complaint = |arguments: &[&str]| {
         let (status, out, errors) =
@@ -266,7 +266,7 @@ fn what_cannot_be_watched_is_one_clear_line() {
 }
 
 #[test]
-fn its_time_can_be_limited() {
+fn timeout_ends_the_watch() {
     let kitchen = Kitchen::open();
     kitchen.create("a");
     let (status, out, errors) = kitchen.watch(&["--timeout", "2s"]).ended();
@@ -274,7 +274,7 @@ fn its_time_can_be_limited() {
 }
 
 #[test]
-fn events_are_rows_if_they_are_asked_for() {
+fn events_can_be_table_rows() {
     let kitchen = Kitchen::open();
     kitchen.create("a");
     let rows = kitchen.watch(&["-o", "table"]);
@@ -286,9 +286,9 @@ fn events_are_rows_if_they_are_asked_for() {
     kitchen.change("a", "1");
     kitchen.cluster.faults().cut_watches(&Requests::any());
     kitchen.delete("a");
-    let told = rows.lines(2);
-    assert!(told[0].starts_with("MODIFIED   a      1      "), "{told:?}");
-    assert!(told[1].starts_with("DELETED    a      1      "), "{told:?}");
+    let printed = rows.lines(2);
+    assert!(printed[0].starts_with("MODIFIED   a      1      "), "{printed:?}");
+    assert!(printed[1].starts_with("DELETED    a      1      "), "{printed:?}");
     kitchen.create("b");
     let columns = kitchen.watch(&["-o", "custom-columns=N:.metadata.name,K:.data.key"]);
     let paths = kitchen.watch(&["-o", "jsonpath={.metadata.name}:{.data.key}{\"\\n\"}"]);
@@ -301,17 +301,17 @@ fn events_are_rows_if_they_are_asked_for() {
 }
 
 #[test]
-fn who_has_written_what_is_told_if_it_is_asked_for() {
+fn managed_fields_are_printed_on_request() {
     let kitchen = Kitchen::open();
     let map =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"key": "1"}});
     let options = ApplyOptions { field_manager: "cook".to_owned(), force: false, dry_run: false };
     kitchen.cluster.block_on(kitchen.maps.apply(&map, &options)).unwrap();
-    let told = |more: &[&str]| {
+    let manager = |more: &[&str]| {
         let event: Value =
             serde_json::from_str(&kitchen.watch(&[&["-o", "json"], more].concat()).line()).unwrap();
         event["object"]["metadata"]["managedFields"][0]["manager"].clone()
     };
-    assert_eq!(told(&["--show-managed-fields"]), "cook");
-    assert_eq!(told(&[]), Value::Null);
+    assert_eq!(manager(&["--show-managed-fields"]), "cook");
+    assert_eq!(manager(&[]), Value::Null);
 }

@@ -1,4 +1,4 @@
-//! Acts: what happens to the applications of the demo.
+//! Changes that the demo makes to its applications.
 
 use std::fmt;
 
@@ -19,15 +19,15 @@ pub(super) struct Act {
 
 enum What {
     Scale(u32),
-    /// Another image.
+    /// Sets another image.
     Roll(&'static str),
-    /// Its containers end soon after they have begun.
+    /// Makes the containers exit shortly after their start.
     Crash,
-    /// The image that it had, and no trouble.
+    /// Restores the original image and removes the crash.
     Mend,
 }
 
-/// One after another, and from the beginning again: each application ends as it began (E2).
+/// Repeated in order; every application ends in its initial state (`demo.D2`).
 pub(super) const ACTS: [Act; 12] = [
     Act { app: &STOREFRONT, what: What::Roll("registry.example/shop/storefront:2.5.0") },
     Act { app: &CATALOG, what: What::Scale(6) },
@@ -44,7 +44,7 @@ pub(super) const ACTS: [Act; 12] = [
 ];
 
 impl Act {
-    /// Makes the change.
+    /// Applies the change.
     pub(super) async fn play(&self, client: &Client) -> Result<(), RequestError> {
         let App { namespace, name, .. } = self.app;
         let api = client.dynamic(&GroupVersion::new("apps", "v1"), "deployments").namespace(namespace);
@@ -71,10 +71,10 @@ impl fmt::Display for Act {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let App { namespace, name, .. } = self.app;
         match self.what {
-            What::Scale(replicas) => write!(f, "{namespace}/{name} is scaled to {replicas}"),
-            What::Roll(image) => write!(f, "{namespace}/{name} rolls to {image}"),
-            What::Crash => write!(f, "{namespace}/{name} crashes"),
-            What::Mend => write!(f, "{namespace}/{name} is mended"),
+            What::Scale(replicas) => write!(f, "{namespace}/{name} scaled to {replicas}"),
+            What::Roll(image) => write!(f, "{namespace}/{name} rolled out to {image}"),
+            What::Crash => write!(f, "{namespace}/{name} set to crash"),
+            What::Mend => write!(f, "{namespace}/{name} restored"),
         }
     }
 }

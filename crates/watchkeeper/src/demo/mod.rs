@@ -1,13 +1,14 @@
-//! Demo: something to watch, in a cluster that has nothing yet.
+//! Demo: applications and a sequence of changes to them, for an otherwise empty cluster.
 //!
-//! From: a client of the embedded cluster.
-//! To:   namespaces, deployments and services, which [acts](act::Act) then scale, roll, break and mend, one after
-//!       another, for as long as it runs.
+//! Input: a client of the embedded cluster.
+//! Output: namespaces, deployments and services, which [changes](act::Act) then scale, roll out, break and restore, one
+//! after another, until the demo is stopped.
 //!
-//! - E1: started again, over what an earlier one has left or beside one that runs, it makes nothing twice: everything
-//!   has a name and is applied.
-//! - E2: it is bounded: acts go round, and each is undone by a later one.
-//! - E3: an act that fails is logged, and the next one is tried at its time.
+//! Invariants:
+//! - `demo.D1`: starting it again, or beside another instance, creates nothing twice: all objects have fixed names and
+//!   are applied.
+//! - `demo.D2`: it is bounded: changes repeat in a cycle, and each is undone by a later one.
+//! - `demo.D3`: a failed change is logged, and the next one follows at its time.
 
 mod act;
 mod stage;
@@ -22,15 +23,15 @@ use watchkeeper_client::rest::RequestError;
 
 use act::ACTS;
 
-/// Who writes all this.
+/// Field manager of the demo's writes.
 const MANAGER: &str = "watchkeeper-demo";
 
-/// Sets the stage: what there is before the first act. May be called at any time (E1).
+/// Applies the initial objects. Can be called at any time (`demo.D1`).
 pub(crate) async fn set(client: &Client) -> Result<(), RequestError> {
     stage::set(client).await
 }
 
-/// Plays act after act, one each `every`, until it is cancelled. If dropped half-way, an act may be half done.
+/// Makes a change every `every` until cancelled. If dropped, a change may be half done.
 pub(crate) async fn play(client: &Client, every: Duration, stop: &CancellationToken) {
     let mut at = Instant::now();
     for act in ACTS.iter().cycle() {
@@ -40,7 +41,7 @@ pub(crate) async fn play(client: &Client, every: Duration, stop: &CancellationTo
         }
         let outcome = stop.run_until_cancelled(act.play(client)).await;
         if let Some(Err(error)) = outcome {
-            warn!(%act, %error, "an act of the demo failed; the next one is tried at its time");
+            warn!(%act, %error, "demo change failed; the next one follows as scheduled");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Stage: the applications of the demo, as they are before anything happens to them.
+//! The applications of the demo, in their initial state.
 
 use serde_json::{Value, json};
 use watchkeeper_client::Client;
@@ -8,7 +8,7 @@ use watchkeeper_core::GroupVersion;
 
 use super::MANAGER;
 
-/// An application: a deployment, and a service before it.
+/// An application: a deployment with a service.
 pub(super) struct App {
     pub(super) namespace: &'static str,
     pub(super) name: &'static str,
@@ -48,7 +48,7 @@ const APPS: [&App; 8] =
     [&STOREFRONT, &CATALOG, &CHECKOUT, &CART, &TRANSCODER, &THUMBNAILS, &PLAYER, &METRICS];
 const NAMESPACES: [&str; 3] = ["shop", "media", "ops"];
 
-/// Applies everything.
+/// Applies all namespaces, services and deployments.
 pub(super) async fn set(client: &Client) -> Result<(), RequestError> {
     for name in NAMESPACES {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});

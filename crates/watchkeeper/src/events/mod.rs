@@ -1,7 +1,7 @@
-//! `watchkeeper events`: what has happened, as `kubectl events` prints it.
+//! `watchkeeper events`: prints events as `kubectl events` does.
 //!
-//! From: the events of the core group, all that there are and, with `--watch`, those that come.
-//! To:   standard output: rows in the order in which they were last seen, or objects.
+//! Input: the events of the core group, and with `--watch` new ones as they arrive.
+//! Output: standard output: rows ordered by the time they were last seen, or objects.
 
 mod row;
 
@@ -23,33 +23,33 @@ use row::{last_seen, write_headers, write_row};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Events of all namespaces
+    /// Show events of all namespaces
     #[arg(short = 'A', long)]
     all_namespaces: bool,
-    /// Only those about an object: pod/web-0
+    /// Show only events of this object, for example pod/web-0
     #[arg(long = "for", value_name = "TYPE/NAME", default_value = "", hide_default_value = true)]
     about: String,
-    /// Only those of these types: Normal, Warning
+    /// Show only events of these types: Normal, Warning
     #[arg(long, value_name = "TYPES", value_delimiter = ',')]
     types: Vec<String>,
-    /// Go on with those that come
+    /// After listing the events, watch for more
     #[arg(short, long)]
     watch: bool,
-    /// How many events to ask for at a time; 0 for all of them
+    /// Number of events to request at a time; 0 for all at once
     #[arg(long, value_name = "COUNT", default_value_t = 500)]
     chunk_size: u32,
-    /// How to print: json, yaml, name, jsonpath=... [default: a table]
+    /// Output format: json, yaml, name, jsonpath=... [default: a table]
     #[arg(short, long, value_name = "FORMAT", default_value = "", hide_default_value = true)]
     output: String,
-    /// Print no headers
+    /// Do not print headers
     #[arg(long)]
     no_headers: bool,
-    /// Print who has written what, in JSON and YAML
+    /// Keep managedFields in JSON and YAML output
     #[arg(long)]
     show_managed_fields: bool,
 }
 
-/// Prints, and goes on until it is interrupted if that was asked for.
+/// Prints events; with `--watch`, runs until interrupted.
 pub(crate) fn run(arguments: &Arguments, flags: &Flags) -> Result<(), Failure> {
     crate::watch::on_two_threads(events(arguments, flags))
 }
@@ -76,9 +76,10 @@ async fn events(arguments: &Arguments, flags: &Flags) -> Result<(), Failure> {
     let mut events = list(&connection, namespace, &fields, arguments.chunk_size).await?;
     events.retain(|event| printing.is_wanted(event));
     if events.is_empty() {
-        match arguments.all_namespaces {
-            true => eprintln!("No events found."),
-            false => eprintln!("No events found in {namespace} namespace."),
+        if arguments.all_namespaces {
+            eprintln!("No events found.");
+        } else {
+            eprintln!("No events found in {namespace} namespace.");
         }
         return Ok(());
     }
@@ -87,7 +88,7 @@ async fn events(arguments: &Arguments, flags: &Flags) -> Result<(), Failure> {
     Ok(print(text.as_bytes())?)
 }
 
-/// The fields of the events about an object.
+/// Returns the field selector for the events of an object.
 async fn about_object(connection: &Connection, about: &str) -> Result<FieldSelector, Failure> {
     let parts: Vec<&str> = about.split('/').collect();
     let [resource, name] = parts[..] else {
@@ -98,7 +99,7 @@ async fn about_object(connection: &Connection, about: &str) -> Result<FieldSelec
     };
     let Mapping { kind, .. } = connection.mapper.argument(&resource.to_lowercase()).await?;
     if name.is_empty() {
-        return Ok(FieldSelector::default()); // to kubectl any will do
+        return Ok(FieldSelector::default()); // kubectl then shows the events of all objects
     }
     let fields = [
         ("involvedObject.kind", kind.kind.clone()),
@@ -133,7 +134,7 @@ async fn list(
         if token.is_empty() {
             return Ok(events);
         }
-        paging.advance(events.len() - before, &token).map_err(|endless| Failure::of(&endless))?;
+        paging.advance(events.len() - before, &token).map_err(|error| Failure::of(&error))?;
     }
 }
 
@@ -141,12 +142,12 @@ fn kind() -> Kind {
     Kind::new("", "v1", "Event")
 }
 
-/// With all that there is: who prints it leaves out what was not asked for.
+/// Keeps all fields: the printer omits those that were not requested.
 fn whole() -> Intake {
     Intake { cut: Paths::none(), ..Intake::default() }
 }
 
-/// How events are printed, and which.
+/// Prints the events of the requested types.
 struct Printing {
     types: Vec<String>,
     no_headers: bool,
@@ -166,7 +167,7 @@ impl Printing {
             }
         };
         Ok(Self {
-            types: arguments.types.iter().filter(|it| !it.is_empty()).cloned().collect(), // `--types=` is any
+            types: arguments.types.iter().filter(|it| !it.is_empty()).cloned().collect(), // `--types=` allows any
             no_headers: arguments.no_headers,
             with_namespace: arguments.all_namespaces,
             objects,
@@ -180,7 +181,7 @@ impl Printing {
         self.types.is_empty() || self.types.iter().any(|wanted| wanted.eq_ignore_ascii_case(of))
     }
 
-    /// All of them at once.
+    /// Formats all events at once.
     fn all(mut self, events: Vec<Value>) -> Result<String, Failure> {
         let Some(objects) = &mut self.objects else {
             for event in &events {
@@ -203,7 +204,7 @@ impl Printing {
     }
 }
 
-/// With its type, which the items of a list lack.
+/// Adds apiVersion and kind, which the items of a list lack.
 fn typed(mut event: Value) -> Value {
     event["apiVersion"] = "v1".into();
     event["kind"] = "Event".into();
@@ -215,7 +216,7 @@ impl Tell for Printing {
         true
     }
 
-    /// That an event has had its time is no event.
+    /// Ignores deletions: the expiry of an event is not an event.
     fn tell(&mut self, kind: EventKind, object: &Object) -> io::Result<()> {
         if kind == EventKind::Deleted {
             return Ok(());

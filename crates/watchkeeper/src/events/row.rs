@@ -27,7 +27,7 @@ pub(super) fn write_row(event: &Value, with_namespace: bool, out: &mut TabWriter
     out.write("\n");
 }
 
-/// When an event was last seen, to sort by; what says nothing comes first.
+/// Returns the time an event was last seen; `None` sorts first.
 pub(super) fn last_seen(event: &Value) -> Option<Timestamp> {
     match event.get("series").filter(|series| !series.is_null()) {
         Some(series) => moment(series, "lastObservedTime"),
@@ -35,7 +35,7 @@ pub(super) fn last_seen(event: &Value) -> Option<Timestamp> {
     }
 }
 
-/// `5m`, or `5m (x3 over 20m)` for what was seen several times.
+/// Formats the age: `5m`, or `5m (x3 over 20m)` if seen more than once.
 fn interval(event: &Value, now: Timestamp) -> String {
     let since = |moment: Option<Timestamp>| {
         moment.map_or_else(|| "<unknown>".to_owned(), |moment| elapsed(moment, now))
@@ -58,7 +58,7 @@ fn moment(of: &Value, field: &str) -> Option<Timestamp> {
     (moment != Timestamp::GO_ZERO).then_some(moment)
 }
 
-/// Without anything that a terminal would take for an order.
+/// Escapes characters that would control the terminal.
 fn escaped(text: &str) -> String {
     text.replace('\u{1b}', "^[").replace('\r', "\\r")
 }
@@ -69,25 +69,25 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_event_was_seen_once_or_several_times() {
+    fn repeated_events_show_their_count() {
         let now = "2026-11-15T10:30:00Z".parse().unwrap();
-        let told = |event: Value| interval(&event, now);
+        let formatted = |event: Value| interval(&event, now);
         let (first, last) = ("2026-11-15T10:10:00Z", "2026-11-15T10:18:00Z");
-        assert_eq!(told(json!({})), "<unknown>");
-        assert_eq!(told(json!({"firstTimestamp": first, "lastTimestamp": last, "count": 1})), "20m");
+        assert_eq!(formatted(json!({})), "<unknown>");
+        assert_eq!(formatted(json!({"firstTimestamp": first, "lastTimestamp": last, "count": 1})), "20m");
         assert_eq!(
-            told(json!({"firstTimestamp": first, "lastTimestamp": last, "count": 3})),
+            formatted(json!({"firstTimestamp": first, "lastTimestamp": last, "count": 3})),
             "12m (x3 over 20m)"
         );
         let series = json!({"eventTime": "2026-11-15T10:10:00.000000Z", "firstTimestamp": null,
             "series": {"count": 4, "lastObservedTime": "2026-11-15T10:18:00.000000Z"}});
-        assert_eq!(told(series.clone()), "12m (x4 over 20m)");
+        assert_eq!(formatted(series.clone()), "12m (x4 over 20m)");
         assert_eq!(last_seen(&series), last.parse().ok());
         assert_eq!(last_seen(&json!({"eventTime": "2026-11-15T10:10:00.000000Z"})), first.parse().ok());
     }
 
     #[test]
-    fn what_a_terminal_would_obey_is_not_printed() {
+    fn control_characters_are_escaped() {
         let mut out = TabWriter::default();
         let event = json!({"type": "a\u{1b}", "reason": "b\r", "message": " c ",
             "involvedObject": {"kind": "Pod", "name": "\u{1b}"}});

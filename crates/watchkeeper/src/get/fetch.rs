@@ -1,4 +1,4 @@
-//! Fetching: one request for an object, and one for each page of a list.
+//! Fetching: one request per object, and one per page of a list.
 
 use http::header::ACCEPT;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::progress::Progress;
 use crate::selection::{Asked, Selection};
 use crate::tree::is_silent;
 
-/// An answer of the server: an object, a list, or a table of one or the other.
+/// A response of the server: an object, a list, or a table.
 #[derive(Debug)]
 pub(super) struct Fetched {
     pub(super) mapping: Mapping,
@@ -21,12 +21,12 @@ pub(super) struct Fetched {
 }
 
 impl Fetched {
-    /// The version of the list.
+    /// Returns the resource version of the list.
     pub(super) fn version(&self) -> &str {
         self.body["metadata"]["resourceVersion"].as_str().unwrap_or_default()
     }
 
-    /// The objects of a list, each of which says what it is; or the one that this is.
+    /// Returns the objects of a list with their apiVersion and kind, or the single object.
     pub(super) fn into_objects(mut self) -> Vec<Value> {
         let text = |field: &Value| field.as_str().unwrap_or_default().to_owned();
         let (version, kind) = (text(&self.body["apiVersion"]), text(&self.body["kind"]));
@@ -44,7 +44,7 @@ impl Fetched {
                 }
                 items
             }
-            Some(Value::Null) => Vec::new(), // Go writes an empty list so, now and then
+            Some(Value::Null) => Vec::new(), // Go servers encode a nil slice like this
             Some(other) => {
                 self.body["items"] = other;
                 vec![self.body]
@@ -55,7 +55,7 @@ impl Fetched {
 }
 
 impl Get<'_> {
-    /// Fetches all that is asked for. What cannot be had does not keep the rest from being had.
+    /// Fetches all selected objects. A failed request does not prevent the others.
     pub(super) async fn fetch(&self, selection: &Selection) -> (Vec<Fetched>, Vec<Failure>) {
         let (mut fetched, mut failures) = (Vec::new(), Vec::new());
         match &selection.asked {
@@ -79,7 +79,7 @@ impl Get<'_> {
         (fetched, failures)
     }
 
-    /// Page by page.
+    /// Fetches a list page by page.
     async fn fetch_list(
         &self,
         selection: &Selection,
@@ -105,7 +105,7 @@ impl Get<'_> {
             let items = items.map(Vec::len).sum::<usize>();
             count += items;
             if !token.is_empty() {
-                paging.advance(items, &token).map_err(|endless| Failure::of(&endless))?;
+                paging.advance(items, &token).map_err(|error| Failure::of(&error))?;
                 progress.update(count, metadata["remainingItemCount"].as_u64());
             }
             fetched.push(Fetched { mapping: mapping.clone(), body });
@@ -115,7 +115,7 @@ impl Get<'_> {
         }
     }
 
-    /// A request for objects of a resource, in the form that will be printed.
+    /// Creates a request for a resource in the format that will be printed.
     pub(super) fn request(&self, selection: &Selection, mapping: &Mapping) -> Request {
         let mut request = self.connection.rest(&mapping.resource.group_version()).get();
         let namespace = selection.namespace_of(mapping);
@@ -128,7 +128,7 @@ impl Get<'_> {
         }
         if self.format.is_table() {
             request = request.header(ACCEPT, output::ACCEPT);
-            // Colours show the verdict on the whole object.
+            // The colour is the health of the whole object.
             let is_coloured = Colours::of_stdout() == Colours::Shown && !is_silent(&mapping.resource);
             if self.sort_by.is_some() || is_coloured {
                 request = request.param("includeObject", "Object");
@@ -150,19 +150,20 @@ async fn body(request: Request) -> Result<Value, RequestError> {
     request.send().await?.into()
 }
 
-/// Says what was being looked for, where the server does not understand, or has nothing of the kind.
+/// Adds what was requested to the message of a bad request or not found error, as kubectl does.
 fn explain(error: RequestError, selection: &Selection, mapping: &Mapping) -> Failure {
     let RequestError::Api { request, mut status } = error else { return error.into() };
     if status.is_bad_request() || status.is_not_found() {
         let resource = &mapping.resource;
         let what = format!("{}/{}, Resource={}", resource.group, resource.version, resource.resource);
         let Selection { labels, fields, .. } = selection;
-        status.message = match labels.is_empty() && fields.is_empty() {
-            true => format!("Unable to list {what:?}: {}", status.message),
-            false => format!(
+        status.message = if labels.is_empty() && fields.is_empty() {
+            format!("Unable to list {what:?}: {}", status.message)
+        } else {
+            format!(
                 "Unable to find {what:?} that match label selector {labels:?}, field selector {fields:?}: {}",
                 status.message
-            ),
+            )
         };
     }
     RequestError::Api { request, status }.into()
@@ -181,12 +182,12 @@ mod tests {
     }
 
     #[test]
-    fn the_objects_of_a_list_say_what_they_are() {
+    fn list_items_get_api_version_and_kind() {
         let list = json!({"apiVersion": "v1", "kind": "PodList", "items": [{"metadata": {}}]});
         assert_eq!(objects(list), [json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}})]);
-        let spoken =
+        let typed =
             json!({"apiVersion": "v1", "kind": "List", "items": [{"kind": "A", "apiVersion": "b/v1"}]});
-        assert_eq!(objects(spoken), [json!({"kind": "A", "apiVersion": "b/v1"})]);
+        assert_eq!(objects(typed), [json!({"kind": "A", "apiVersion": "b/v1"})]);
         assert_eq!(objects(json!({"kind": "PodList", "items": null})), [Value::Null; 0]);
         assert_eq!(objects(json!({"kind": "Pod"})), [json!({"kind": "Pod"})]);
         assert_eq!(

@@ -1,7 +1,7 @@
-//! `watchkeeper get`: objects of any resource, once or as they change.
+//! `watchkeeper get`: prints objects of any resource, once or as they change.
 //!
-//! From: the server's tables, or objects where those are asked for.
-//! To:   standard output, as kubectl prints it.
+//! Input: tables, or objects for the formats that need them.
+//! Output: standard output, formatted as kubectl does.
 
 mod fetch;
 mod print;
@@ -17,34 +17,34 @@ use crate::selection::{Selection, Selectors};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// What to get: pods, po,svc, deploy/web, pod a b, deployments.v1.apps, all
+    /// Objects to get: pods, po,svc, deploy/web, pod a b, deployments.v1.apps, all
     #[arg(value_name = "TYPE[/NAME]")]
     resources: Vec<String>,
     #[command(flatten)]
     selectors: Selectors,
-    /// Go on, and print what changes
+    /// After listing the objects, watch for changes
     #[arg(short, long)]
     watch: bool,
-    /// Print what changes, and not what there is
+    /// Watch for changes without listing the objects first
     #[arg(long)]
     watch_only: bool,
-    /// Print what has happened to an object before it; with --watch or --watch-only
+    /// Print the type of each watch event; with --watch or --watch-only
     #[arg(long)]
     output_watch_events: bool,
-    /// Objects that do not exist are no error
+    /// Do not fail if an object is not found
     #[arg(long)]
     ignore_not_found: bool,
-    /// How many objects to ask for at a time; 0 for all of them
+    /// Number of objects to request at a time; 0 for all at once
     #[arg(long, value_name = "COUNT", default_value_t = 500)]
     chunk_size: u32,
-    /// Sort by this field: .metadata.creationTimestamp
+    /// Sort by this field, such as .metadata.creationTimestamp
     #[arg(long, value_name = "PATH")]
     sort_by: Option<String>,
     #[command(flatten)]
     output: OutputFlags,
 }
 
-/// What was asked for, checked as far as it can be without a server.
+/// A parsed and checked `get` command.
 struct Get<'a> {
     arguments: &'a Arguments,
     connection: Connection,
@@ -56,7 +56,7 @@ pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> Result<(), Fail
     let is_watch = arguments.watch || arguments.watch_only;
     if arguments.resources.is_empty() && !is_watch {
         let program = program::name();
-        return Err(Failure::said(format!(
+        return Err(Failure::verbatim(format!(
             "You must specify the type of resource to get. Use \"{program} api-resources\" for a complete list of \
              supported resources.\n\nerror: Required resource not specified.\nSee '{program} get -h' for help and \
              examples"
@@ -68,14 +68,11 @@ pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> Result<(), Fail
     arguments.check(&format)?;
     let get = Get { arguments, connection: Connection::open(flags)?, format, sort_by };
     let selection = Selection::of(&arguments.resources, &arguments.selectors, &get.connection).await?;
-    match is_watch {
-        true => get.watch(&selection).await,
-        false => get.once(&selection).await,
-    }
+    if is_watch { get.watch(&selection).await } else { get.once(&selection).await }
 }
 
 impl Arguments {
-    /// Flags that exclude each other.
+    /// Rejects combinations of flags that exclude each other.
     fn check(&self, format: &Format) -> Result<(), Failure> {
         let OutputFlags { output, show_labels, label_columns, .. } = &self.output;
         if *show_labels && !format.is_table() {
@@ -106,9 +103,10 @@ impl Get<'_> {
         if self.arguments.ignore_not_found {
             failures.retain(|failure| !failure.is_not_found());
         }
-        match self.format.is_table() {
-            true => self.print_rows(fetched, failures),
-            false => self.print_objects(selection, fetched, failures),
+        if self.format.is_table() {
+            self.print_rows(fetched, failures)
+        } else {
+            self.print_objects(selection, fetched, failures)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Printing what was fetched.
+//! Printing of fetched objects.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::selection::Selection;
 use crate::stdout::print;
 
 impl Get<'_> {
-    /// Tables of one resource after the other, with an empty line in between.
+    /// Prints one table per resource, separated by empty lines.
     pub(super) fn print_rows(
         &self,
         fetched: Vec<Fetched>,
@@ -25,7 +25,7 @@ impl Get<'_> {
             !self.arguments.selectors.all_namespaces && fetched.iter().all(|one| one.mapping.namespaced);
         let (mut sections, mut out) = (Vec::new(), TabWriter::default());
         let mut last: Option<(String, RowPrinter)> = None;
-        // From the first that are in namespaces on, all have the column.
+        // Once a resource is namespaced, all following tables have the column.
         let mut with_namespace = false;
         for Fetched { mapping, body } in fetched {
             let resource = mapping.resource.to_string();
@@ -49,15 +49,16 @@ impl Get<'_> {
         let text = sections.join(if self.arguments.output.no_headers { "" } else { "\n" });
         print(text.as_bytes())?;
         if text.is_empty() && !self.arguments.ignore_not_found && failures.is_empty() {
-            match is_all_namespaced {
-                true => eprintln!("No resources found in {} namespace.", self.connection.namespace),
-                false => eprintln!("No resources found"),
+            if is_all_namespaced {
+                eprintln!("No resources found in {} namespace.", self.connection.namespace);
+            } else {
+                eprintln!("No resources found");
             }
         }
         Failure::all(failures)
     }
 
-    /// Rows of a table; of objects, where the server has made no table of them.
+    /// Prints the rows of a table, or of objects if the server sent no table.
     pub(super) fn print_body(
         &self,
         body: &Value,
@@ -68,7 +69,7 @@ impl Get<'_> {
         match Table::of(body) {
             Some(table) => {
                 let mut table =
-                    table.map_err(|error| Failure::error(format!("the table is broken: {error}")))?;
+                    table.map_err(|error| Failure::error(format!("invalid table: {error}")))?;
                 if let Some(path) = &self.sort_by
                     && event.is_none()
                 {
@@ -91,7 +92,7 @@ impl Get<'_> {
         self.arguments.output.row_options(self.format == Format::Table { wide: true })
     }
 
-    /// The one object, or all of them as a list.
+    /// Prints the single object, or all objects as a list.
     pub(super) fn print_objects(
         &self,
         selection: &Selection,
@@ -106,9 +107,9 @@ impl Get<'_> {
             return Failure::all(failures);
         }
         let mut printer = self.object_printer();
-        let object = match selection.is_single() && objects.len() == 1 {
-            true => objects.remove(0),
-            false => {
+        let object = if selection.is_single() && objects.len() == 1 {
+            objects.remove(0)
+        } else {
                 if let Some(path) = &self.sort_by
                     && let Err(failure) = sort_by(&mut objects, path, |object| object)
                 {
@@ -116,7 +117,6 @@ impl Get<'_> {
                     return Failure::all(failures);
                 }
                 list(objects)
-            }
         };
         match printer.print(object) {
             Ok(text) => print(text.as_bytes())?,
@@ -131,7 +131,7 @@ impl Get<'_> {
     }
 }
 
-/// What was laid out; what follows is another table.
+/// Returns the finished table and starts another.
 fn section(out: &mut TabWriter) -> String {
     out.flush();
     out.forget_widths();

@@ -1,4 +1,4 @@
-//! `get --watch`: what there is, and then what becomes of it, event by event.
+//! `get --watch`: prints the list, then every watch event.
 
 use std::ops::ControlFlow;
 
@@ -17,10 +17,10 @@ use crate::output::{ObjectPrinter, RowOptions, RowPrinter, TabWriter, kind_prefi
 use crate::selection::{Asked, Selection};
 use crate::stdout::print_more;
 
-/// How long an event may be: what is longer is no event.
+/// Longest accepted watch event, in bytes.
 const LONGEST: usize = 64 << 20;
 
-/// What a watch says.
+/// A watch event.
 #[derive(Debug, Deserialize)]
 struct Event {
     #[serde(rename = "type")]
@@ -28,14 +28,14 @@ struct Event {
     object: Value,
 }
 
-/// Prints what comes, in one way.
+/// The printer of one watch.
 enum Printer {
     Rows(Box<RowPrinter>, TabWriter),
     Objects(ObjectPrinter),
 }
 
 impl Get<'_> {
-    /// Runs until the server ends the watch, or nobody reads any more.
+    /// Runs until the server ends the watch, or standard output is closed.
     pub(super) async fn watch(&self, selection: &Selection) -> Result<(), Failure> {
         let mapping = selection.single_resource()?;
         let (fetched, mut failures) = self.fetch(selection).await;
@@ -61,7 +61,7 @@ impl Get<'_> {
         self.follow(Events::of(body), printer, selection.is_single()).await
     }
 
-    /// From the version of the list; for a single object from any, since it says first how the object is.
+    /// Watches from the list's resource version; a single object from "0", where the first event is its current state.
     fn watch_request(
         &self,
         selection: &Selection,
@@ -132,10 +132,11 @@ impl Get<'_> {
     }
 
     async fn follow(&self, mut events: Events, mut printer: Printer, is_single: bool) -> Result<(), Failure> {
-        let mut is_known = is_single; // the first event repeats what was printed
+        let mut is_known = is_single; // the first event repeats the object that was printed
         while let Some(Event { kind, object }) = events.next().await? {
             if kind == "ERROR" {
-                let status: Status = serde_json::from_value(object).unwrap_or_default();
+                let status: Status = serde_json::from_value(object)
+                    .map_err(|error| Failure::error(format!("invalid error event: {error}")))?;
                 return Err(Failure::from(&status));
             }
             if std::mem::take(&mut is_known) {
@@ -150,7 +151,7 @@ impl Get<'_> {
     }
 }
 
-/// The events of a body, one a line.
+/// The watch events of a response body, one per line.
 struct Events {
     body: Body,
     read: BytesMut,
@@ -161,7 +162,7 @@ impl Events {
         Self { body, read: BytesMut::new() }
     }
 
-    /// The next event; `None` when the server has ended the watch.
+    /// Returns the next event, or `None` once the server has ended the watch.
     async fn next(&mut self) -> Result<Option<Event>, Failure> {
         let mut searched = 0;
         loop {
@@ -174,15 +175,15 @@ impl Events {
                 let event = serde_json::from_slice(&line);
                 return event
                     .map(Some)
-                    .map_err(|error| Failure::error(format!("an event is broken: {error}")));
+                    .map_err(|error| Failure::error(format!("invalid watch event: {error}")));
             }
             searched = self.read.len();
             if searched > LONGEST {
-                return Err(Failure::error(format!("an event is longer than {LONGEST} bytes")));
+                return Err(Failure::error(format!("watch event exceeds {LONGEST} bytes")));
             }
             match self.body.chunk().await {
                 Ok(Some(chunk)) => self.read.extend_from_slice(&chunk),
-                Ok(None) | Err(_) => return Ok(None), // a watch ends when it ends
+                Ok(None) | Err(_) => return Ok(None), // kubectl ends without an error too
             }
         }
     }

@@ -1,10 +1,10 @@
-//! Colours: how states stand out on a terminal, and nowhere else.
+//! Terminal colours for states and headers.
 
 use std::io::IsTerminal;
 
 use watchkeeper_web::tree::Health;
 
-/// A colour of a terminal.
+/// A terminal colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Colour {
     Green,
@@ -13,7 +13,7 @@ pub(crate) enum Colour {
     Bold,
 }
 
-/// Whether to use colours.
+/// Whether output is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Colours {
     #[default]
@@ -22,17 +22,14 @@ pub(crate) enum Colours {
 }
 
 impl Colours {
-    /// Shown if standard output is a terminal that can, and nobody objects by `NO_COLOR`.
+    /// Returns `Shown` if standard output is a terminal that supports colours and `NO_COLOR` is not set.
     pub(crate) fn of_stdout() -> Self {
-        let objected = std::env::var_os("NO_COLOR").is_some();
+        let is_disabled = std::env::var_os("NO_COLOR").is_some();
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        match std::io::stdout().is_terminal() && !objected && !is_dumb {
-            true => Self::Shown,
-            false => Self::Never,
-        }
+        if std::io::stdout().is_terminal() && !is_disabled && !is_dumb { Self::Shown } else { Self::Never }
     }
 
-    /// The colour of a verdict: the one that the page and the tree show.
+    /// Returns the colour of a health verdict, as on the web page and in `tree`.
     pub(crate) fn of_health(self, health: Health) -> Option<Colour> {
         match (self, health) {
             (Self::Never, _) | (_, Health::Unknown) => None,
@@ -42,8 +39,8 @@ impl Colours {
         }
     }
 
-    /// The colour of a state, where only the word is known: of a node, a claim, a condition. A pod that is running may
-    /// be ready or not, so the word alone has no colour.
+    /// Returns the colour of a state if only its name is known: of a node, a claim or a condition. A pod that is `Running`
+    /// may be ready or not, so that state has no colour.
     pub(crate) fn of_state(self, state: &str) -> Option<Colour> {
         if self == Self::Never {
             return None;
@@ -65,7 +62,7 @@ impl Colours {
         }
     }
 
-    /// The colour of headers.
+    /// Returns the colour of headers.
     pub(crate) fn of_header(self) -> Option<Colour> {
         (self == Self::Shown).then_some(Colour::Bold)
     }
@@ -88,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_has_its_colour_where_there_are_colours() {
+    fn states_are_coloured_unless_colours_are_off() {
         let colour = |state: &str| Colours::Shown.of_state(state);
         assert_eq!(colour("Bound"), Some(Colour::Green));
         assert_eq!(colour("Running"), None);

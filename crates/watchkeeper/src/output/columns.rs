@@ -1,4 +1,4 @@
-//! Columns of the user's own: `-o custom-columns=NAME:.metadata.name,NODE:.spec.nodeName`.
+//! Custom columns: `-o custom-columns=NAME:.metadata.name,NODE:.spec.nodeName`.
 
 use serde_json::Value;
 use watchkeeper_wire::json_path::go_value;
@@ -7,17 +7,17 @@ use super::path::RelaxedPath;
 use super::tab_writer::TabWriter;
 use crate::failure::Failure;
 
-/// Columns, each with its header.
+/// Columns with their headers and paths.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CustomColumns {
     columns: Vec<(String, RelaxedPath)>,
 }
 
 impl CustomColumns {
-    /// `NAME:.metadata.name,NODE:.spec.nodeName`.
+    /// Parses `NAME:.metadata.name,NODE:.spec.nodeName`.
     ///
     /// # Errors
-    /// If it is not of this form.
+    /// If the text is invalid.
     pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
         if text.is_empty() {
             return Err(Failure::error("custom-columns format specified but no custom columns given"));
@@ -33,10 +33,10 @@ impl CustomColumns {
         Ok(Self { columns: text.split(',').map(column).collect::<Result<_, Failure>>()? })
     }
 
-    /// A file of two lines: headers, and below each its path.
+    /// Parses a template file of two lines: headers, and the path of each column.
     ///
     /// # Errors
-    /// If it is not of this form.
+    /// If the file is invalid.
     pub(crate) fn parse_file(text: &str) -> Result<Self, Failure> {
         let mut lines = text.lines();
         let mut line = |which: &str| {
@@ -67,7 +67,7 @@ impl CustomColumns {
     }
 
     /// # Errors
-    /// If a path cannot be followed.
+    /// If a path cannot be evaluated.
     pub(crate) fn write(&self, object: &Value, out: &mut TabWriter) -> Result<(), Failure> {
         let mut cells = Vec::with_capacity(self.columns.len());
         for (_, path) in &self.columns {
@@ -80,7 +80,7 @@ impl CustomColumns {
     }
 }
 
-/// Without anything that a terminal would take for an order.
+/// Formats a value, and escapes characters that would control the terminal.
 fn shown(value: &Value) -> String {
     go_value(value).to_string().replace('\u{1b}', "^[").replace('\r', "\\r")
 }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_have_the_values_at_their_paths() {
+    fn columns_show_the_values_at_their_paths() {
         let columns = "NAME:.metadata.name,L:metadata.labels,PORTS:{.spec.ports[*]},NODE:.spec.node,NO:.none";
         assert_eq!(
             printed(&CustomColumns::parse(columns).unwrap()),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_make_no_sense_are_refused() {
+    fn invalid_columns_are_rejected() {
         let refused = |text: &str| CustomColumns::parse(text).unwrap_err().to_string();
         assert_eq!(refused(""), "error: custom-columns format specified but no custom columns given");
         assert_eq!(

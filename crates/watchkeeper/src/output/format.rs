@@ -1,4 +1,4 @@
-//! Format: what `-o` asks for.
+//! Output format: the value of `-o`.
 
 use std::{fs, io};
 
@@ -7,10 +7,10 @@ use watchkeeper_wire::json_path::Template;
 use super::columns::CustomColumns;
 use crate::failure::Failure;
 
-/// How objects are printed.
+/// An output format.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Format {
-    /// Rows; with all columns if it is wide.
+    /// A table; `wide` includes all columns.
     Table {
         wide: bool,
     },
@@ -18,31 +18,31 @@ pub(crate) enum Format {
     Yaml,
     /// `deployment.apps/web`.
     Name,
-    /// A text made of values.
+    /// A template with values of the object.
     JsonPath(Template),
-    /// The values themselves.
+    /// The values as JSON.
     JsonPathAsJson(Template),
     CustomColumns(CustomColumns),
 }
 
-/// What there is, as it is said where something else was asked for.
+/// The allowed formats, as kubectl lists them in its error message.
 const KNOWN: &str =
     "custom-columns,custom-columns-file,json,jsonpath,jsonpath-as-json,jsonpath-file,name,wide,yaml";
 const OBJECTS: &str = "json,jsonpath,jsonpath-as-json,jsonpath-file,name,yaml";
 
 impl Format {
-    /// What the value of `-o` stands for.
+    /// Parses the value of `-o`.
     ///
     /// # Errors
-    /// If it stands for nothing, or a file cannot be read, or what is in it makes no sense.
+    /// If the format is unknown, or its file or template is invalid.
     pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
         Self::find(text)?.ok_or_else(|| unmatched(text, KNOWN))
     }
 
-    /// As [`parse`](Self::parse), for a command that has no columns but its own.
+    /// Parses the value of `-o` for a command without column formats.
     ///
     /// # Errors
-    /// As there, and where columns are asked for.
+    /// As [`parse`](Self::parse), and for column formats.
     pub(crate) fn parse_objects(text: &str) -> Result<Self, Failure> {
         let columns = text.starts_with("custom-columns") || text == "wide";
         let format = if columns { None } else { Self::find(text)? };
@@ -81,7 +81,7 @@ impl Format {
         format.map(Some)
     }
 
-    /// Whether rows are what is asked of the server, rather than objects.
+    /// Returns whether tables are requested from the server instead of objects.
     pub(crate) fn is_table(&self) -> bool {
         matches!(self, Self::Table { .. })
     }
@@ -93,7 +93,7 @@ fn unmatched(text: &str, known: &str) -> Failure {
     ))
 }
 
-/// What is in a file, or why it cannot be read, in Go's words.
+/// Reads a file; an error has Go's wording.
 fn read(file: &str) -> Result<String, String> {
     fs::read_to_string(file).map_err(|error| {
         let call = if error.kind() == io::ErrorKind::IsADirectory { "read" } else { "open" };
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_are_known_by_their_names() {
+    fn formats_are_parsed() {
         assert_eq!(Format::parse("").unwrap(), Format::Table { wide: false });
         assert_eq!(Format::parse("wide").unwrap(), Format::Table { wide: true });
         assert_eq!(

@@ -1,25 +1,25 @@
-//! JSON as Go writes it: names in order, and nothing in texts that would mean something in HTML.
+//! JSON in Go's format: sorted names, and HTML characters escaped.
 //!
-//! The order is that of the alphabet, as in a map; or that of the fields of a type, as in a struct.
+//! Names are sorted alphabetically, as in a Go map, or in the order of a type's fields, as in a Go struct.
 
 use serde_json::{Number, Value};
 use watchkeeper_wire::schema::{self, Form, Message, Shape};
 
-/// On several lines, indented by four spaces, as kubectl prints it; without a line break at the end.
+/// Formats with an indentation of four spaces, as kubectl does, without a line break at the end.
 pub(crate) fn indented(value: &Value) -> String {
     let mut text = String::new();
     write(value, None, Some(0), &mut text);
     text
 }
 
-/// As [`indented`], with the fields of an object of this type in its order.
+/// Formats as [`indented`], with fields in the order of their type.
 pub(crate) fn indented_as(value: &Value, of: &Message) -> String {
     let mut text = String::new();
     write(value, Some(of), Some(0), &mut text);
     text
 }
 
-/// On one line.
+/// Formats on one line.
 pub(crate) fn compact(value: &Value) -> String {
     let mut text = String::new();
     write(value, None, None, &mut text);
@@ -61,10 +61,10 @@ fn write(value: &Value, of: Option<&Message>, indent: Option<usize>, text: &mut 
     }
 }
 
-/// The place of a field in its struct, before which every object has its type.
+/// Returns the position of a field in its Go struct; `kind` and `apiVersion` come first.
 fn rank(of: &Message, name: &str) -> u32 {
     match (of.name(), name, of.field(name)) {
-        ("meta.v1.OwnerReference", "apiVersion", _) => 0, // protobuf has it behind others
+        ("meta.v1.OwnerReference", "apiVersion", _) => 0, // its protobuf field number is higher
         (_, _, Some(field)) => field.number() + 1,
         (_, "kind", None) => 0,
         (_, "apiVersion", None) => 1,
@@ -72,7 +72,7 @@ fn rank(of: &Message, name: &str) -> u32 {
     }
 }
 
-/// The type of what is in a field, if that is a struct, or of each in a list of them.
+/// Returns the message type of a field, or of its list items.
 fn type_of(of: &Message, name: &str) -> Option<&'static Message> {
     let field = of.field(name).filter(|field| field.shape() != Shape::Map)?;
     match field.form() {
@@ -95,7 +95,7 @@ fn line_break(indent: Option<usize>, text: &mut String) {
     }
 }
 
-/// Go has no point in a number that is whole, and an exponent where it is very large or very small.
+/// Formats a number as Go does: whole numbers without a decimal point, very large and small ones with an exponent.
 fn number_text(number: &Number) -> String {
     let Some(float) = number.as_f64().filter(|_| number.is_f64()) else { return number.to_string() };
     if float == 0.0 || (1e-6..1e21).contains(&float.abs()) {
@@ -125,7 +125,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn it_is_indented_as_kubectl_indents_it() {
+    fn indentation_is_kubectls() {
         let value = json!({"b": [], "a": {"x": [1, {"y": null}], "e": {}}});
         let expected = "{\n    \"a\": {\n        \"e\": {},\n        \"x\": [\n            1,\n            {\n\
                         \x20               \"y\": null\n            }\n        ]\n    },\n    \"b\": []\n}";
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fields_of_a_type_are_in_its_order() {
+    fn typed_fields_are_in_struct_order() {
         let metadata = json!({"namespace": "b", "name": "a", "labels": {"name": "x", "kind": "y"},
             "ownerReferences": [{"name": "c", "kind": "Pod", "apiVersion": "v1"}]});
         let about = json!({"name": "c", "namespace": "b", "kind": "Pod", "apiVersion": "v1"});
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_and_numbers_are_gos() {
+    fn strings_and_numbers_are_formatted_as_in_go() {
         assert_eq!(
             compact(&json!("<a> & \"b\"\u{2028}\n\u{1}")),
             r#""\u003ca\u003e \u0026 \"b\"\u2028\n\u0001""#

@@ -1,12 +1,12 @@
-//! Output: what was read, as the user wants to see it, and byte for byte as kubectl prints it.
+//! Output: printers for objects and tables, byte for byte as kubectl's.
 //!
-//! | to print | there is |
+//! | task | type |
 //! |---|---|
-//! | what `-o` says | [`Format`] |
-//! | the server's tables | [`Table`], [`RowPrinter`] onto a [`TabWriter`] |
-//! | objects as JSON, YAML, names, paths, columns | [`ObjectPrinter`] |
-//! | in another order | [`sort_by`] |
-//! | states that stand out, on a terminal only | [`Colours`] |
+//! | parse `-o` | [`Format`] |
+//! | print the server's tables | [`Table`], [`RowPrinter`] onto a [`TabWriter`] |
+//! | print objects as JSON, YAML, names, paths or columns | [`ObjectPrinter`] |
+//! | sort | [`sort_by`] |
+//! | colour states on a terminal | [`Colours`] |
 
 mod colour;
 mod columns;
@@ -30,33 +30,33 @@ pub(crate) use sort::sort_by;
 pub(crate) use tab_writer::TabWriter;
 pub(crate) use table::{ACCEPT, Table};
 
-/// The flags of a command that prints objects.
+/// Flags of commands that print objects.
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputFlags {
-    /// How to print: wide, json, yaml, name, jsonpath=..., jsonpath-file=..., jsonpath-as-json=...,
+    /// Output format: wide, json, yaml, name, jsonpath=..., jsonpath-file=..., jsonpath-as-json=...,
     /// custom-columns=..., custom-columns-file=... [default: a table]
     #[arg(short, long, value_name = "FORMAT", default_value = "", hide_default_value = true)]
     pub(crate) output: String,
-    /// Print no headers
+    /// Do not print headers
     #[arg(long)]
     pub(crate) no_headers: bool,
     /// Print all labels as the last column
     #[arg(long)]
     pub(crate) show_labels: bool,
-    /// Print these labels as columns; may be given several times
+    /// Print these labels as columns; can be repeated
     #[arg(short = 'L', long, value_name = "KEYS", value_delimiter = ',')]
     pub(crate) label_columns: Vec<String>,
-    /// Print the kind before names
+    /// Prefix names with their kind
     #[arg(long)]
     pub(crate) show_kind: bool,
-    /// Print who has written what, in JSON and YAML
+    /// Keep managedFields in JSON and YAML output
     #[arg(long)]
     pub(crate) show_managed_fields: bool,
 }
 
 impl OutputFlags {
-    /// What the rows of a table show.
+    /// Returns the options of a row printer.
     pub(crate) fn row_options(&self, wide: bool) -> RowOptions {
         RowOptions {
             no_headers: self.no_headers,

@@ -1,4 +1,4 @@
-//! Objects, printed one by one or as lists: JSON, YAML, names, paths and columns.
+//! Object printer: JSON, YAML, names, paths and columns, of single objects or lists.
 
 use serde_json::{Value, json};
 use watchkeeper_core::GroupVersion;
@@ -9,7 +9,7 @@ use super::json;
 use super::tab_writer::TabWriter;
 use crate::failure::Failure;
 
-/// Prints objects, and remembers what it has printed.
+/// Prints objects; separators and headers depend on what was printed before.
 #[derive(Debug)]
 pub(crate) struct ObjectPrinter {
     format: Format,
@@ -21,22 +21,21 @@ pub(crate) struct ObjectPrinter {
 }
 
 impl ObjectPrinter {
-    /// For any format but tables.
+    /// Creates a printer for any format except tables.
     pub(crate) fn new(format: Format, no_headers: bool, managed_fields: bool) -> Self {
         Self { format, no_headers, managed_fields, by_type: false, printed: 0, out: TabWriter::default() }
     }
 
-    /// JSON has the fields of events in the order of their type, as kubectl prints what it does not have from the
-    /// server as it is.
+    /// Orders JSON fields by type instead of alphabetically, as kubectl does for objects that it has decoded.
     pub(crate) fn by_type(mut self) -> Self {
         self.by_type = true;
         self
     }
 
-    /// The text for an object, or for a list, whose items are objects.
+    /// Formats an object, or a list of objects.
     ///
     /// # Errors
-    /// If a path cannot be followed.
+    /// If a path cannot be evaluated.
     pub(crate) fn print(&mut self, mut object: Value) -> Result<String, Failure> {
         self.hide(&mut object);
         self.printed += 1;
@@ -64,11 +63,11 @@ impl ObjectPrinter {
                 self.out.flush();
                 self.out.take()
             }
-            Format::Table { .. } => String::new(), // those are not of objects
+            Format::Table { .. } => String::new(), // tables are printed by `RowPrinter`
         })
     }
 
-    /// The text for what a watch says of an object.
+    /// Formats a watch event.
     ///
     /// # Errors
     /// As [`print`](Self::print).
@@ -91,7 +90,7 @@ impl ObjectPrinter {
         if self.printed > 1 { "---\n".to_owned() } else { String::new() }
     }
 
-    /// Who has written what is seldom asked for, and long. Texts made of paths can have it.
+    /// Removes managedFields from JSON and YAML unless requested. Paths can still select them.
     fn hide(&self, object: &mut Value) {
         if self.managed_fields || !matches!(self.format, Format::Json | Format::Yaml) {
             return;
@@ -108,10 +107,10 @@ impl ObjectPrinter {
     }
 }
 
-/// Several objects as one.
+/// Wraps objects in a `List`.
 pub(crate) fn list(items: Vec<Value>) -> Value {
     let mut list = json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}});
-    list["items"] = Value::Array(items); // as they are: they may be many
+    list["items"] = Value::Array(items); // moved, since there may be many
     list
 }
 
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_printed_in_every_format() {
+    fn objects_are_printed_in_every_format() {
         assert_eq!(
             printed("json", vec![pod("a")]),
             "{\n    \"apiVersion\": \"v1\",\n    \"kind\": \"Pod\",\n    \"metadata\": {\n        \"name\": \"a\"\n    }\n}\n"
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn events_have_the_object_in_them() {
+    fn watch_events_contain_the_object() {
         let mut printer = ObjectPrinter::new(Format::Json, false, false);
         assert_eq!(
             printer.print_event("ADDED", json!({"kind": "Pod"})).unwrap(),

@@ -1,11 +1,11 @@
-//! Paths as users write them for columns and for sorting: `metadata.name`, `.metadata.name`, `{.metadata.name}`.
+//! Relaxed JSONPath of columns and sorting: `metadata.name`, `.metadata.name`, `{.metadata.name}`.
 
 use serde_json::Value;
 use watchkeeper_wire::json_path::JsonPath;
 
 use crate::failure::Failure;
 
-/// A path, and how kubectl writes it in errors.
+/// A path, and its canonical form for error messages.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RelaxedPath {
     path: JsonPath,
@@ -14,7 +14,7 @@ pub(crate) struct RelaxedPath {
 
 impl RelaxedPath {
     /// # Errors
-    /// If it is no path.
+    /// If the path is invalid.
     pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
         let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text);
         let inner = inner.strip_prefix('.').unwrap_or(inner);
@@ -29,15 +29,15 @@ impl RelaxedPath {
         Ok(Self { path, written })
     }
 
-    /// The values there.
+    /// Returns the values at the path.
     ///
     /// # Errors
-    /// Where something is not what the path takes it for.
+    /// If a value does not have the type that the path expects.
     pub(crate) fn find(&self, object: &Value) -> Result<Vec<Value>, Failure> {
         self.path.find(object).map_err(|error| Failure::of(&error))
     }
 
-    /// `{.metadata.name}`.
+    /// Returns the canonical form, such as `{.metadata.name}`.
     pub(crate) fn as_str(&self) -> &str {
         &self.written
     }
@@ -49,7 +49,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_path_may_be_written_in_four_ways() {
+    fn dot_and_braces_are_optional() {
         for text in ["a.b", ".a.b", "{a.b}", "{.a.b}"] {
             let path = RelaxedPath::parse(text).unwrap();
             assert_eq!(path.as_str(), "{.a.b}");

@@ -1,7 +1,7 @@
-//! Rows: tables as kubectl prints them, one below the other.
+//! Row printer: prints tables as kubectl does.
 //!
-//! From: [`Table`]s of one resource: the pages of a list, or the events of a watch.
-//! To:   a [`TabWriter`]. Headers are written once, and again where the columns change.
+//! Input: [`Table`]s of one resource: the pages of a list, or the events of a watch.
+//! Output: a [`TabWriter`]. Headers are written once, and again when the columns change.
 
 use serde_json::Value;
 use watchkeeper_core::{GroupVersionKind, Timestamp, elapsed};
@@ -11,17 +11,17 @@ use super::colour::{Colour, Colours};
 use super::tab_writer::TabWriter;
 use super::table::{Column, Row, Table, format_labels};
 
-/// After how many rows they are laid out, so that a long table does not wait in memory.
+/// Rows between two flushes, so that a long table is not kept in memory.
 const FLUSH_EVERY: usize = 100;
 
-/// What is shown of a table.
+/// Options of a row printer.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RowOptions {
     pub(crate) no_headers: bool,
-    /// All columns, not only those of priority 0.
+    /// Whether columns with a priority above 0 are shown.
     pub(crate) wide: bool,
     pub(crate) with_namespace: bool,
-    /// Stands before names: `deployment.apps`.
+    /// Prefix of names, such as `deployment.apps`.
     pub(crate) kind: Option<String>,
     pub(crate) label_columns: Vec<String>,
     pub(crate) show_labels: bool,
@@ -36,7 +36,7 @@ pub(crate) struct RowPrinter {
     has_headers: bool,
 }
 
-/// What stands before the names of a kind.
+/// Returns the prefix of names of a kind.
 pub(crate) fn kind_prefix(kind: &GroupVersionKind) -> String {
     kind.group_kind().to_string().to_lowercase()
 }
@@ -46,7 +46,7 @@ impl RowPrinter {
         Self { options, ..Self::default() }
     }
 
-    /// Prints a table, or what a watch says of its objects.
+    /// Prints a table; `event` is the type of a watch event.
     pub(crate) fn print(&mut self, mut table: Table, event: Option<&str>, out: &mut TabWriter) {
         let mut no_headers = self.options.no_headers;
         if self.has_headers
@@ -70,7 +70,7 @@ impl RowPrinter {
         self.write(&table, no_headers, out);
     }
 
-    /// Prints an object of which the server has made no table: its name and age.
+    /// Prints the name and age of an object that the server did not render as a table.
     pub(crate) fn print_object(&mut self, object: &Value, event: Option<&str>, out: &mut TabWriter) {
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
         let age = match text("creationTimestamp").parse::<Timestamp>() {
@@ -83,7 +83,7 @@ impl RowPrinter {
         self.print(table, event, out);
     }
 
-    /// Adds namespaces, kinds and labels.
+    /// Adds namespace, kind and labels.
     fn decorate(&self, table: &mut Table) {
         let options = &self.options;
         let is_name = |column: &Column| column.format == "name" && column.data_type == "string";
@@ -126,7 +126,7 @@ impl RowPrinter {
         }
     }
 
-    /// The colour of a state: by the verdict where the whole object is there, by the word where it is not.
+    /// Returns the colour of a state: by health if the whole object is known, otherwise by name.
     fn colour(&self, row: &Row, state: &str) -> Option<Colour> {
         let colours = self.options.colours;
         match row.verdict() {
@@ -143,8 +143,7 @@ impl RowPrinter {
         let shown: Vec<usize> = (0..table.column_definitions.len())
             .filter(|at| is_shown(&table.column_definitions[*at]))
             .collect();
-        // The widest cell of all rows, in bytes: the first line is that wide, so that those that are flushed
-        // before the others are below each other all the same.
+        // The first line is padded to the widest cell of all rows, in bytes, so that rows align across flushes.
         let widest: Vec<usize> = shown
             .iter()
             .map(|at| {
@@ -189,7 +188,7 @@ impl RowPrinter {
     }
 }
 
-/// Whether the cells of a column say how an object is.
+/// Returns whether a column shows the state of an object.
 fn is_state(column: &Column) -> bool {
     ["status", "phase", "type"].contains(&column.name.to_lowercase().as_str())
 }
@@ -201,7 +200,7 @@ fn text(cell: &Value) -> String {
     }
 }
 
-/// The first line, and nothing that a terminal would take for an order.
+/// Returns the first line, with characters that would control the terminal escaped.
 fn escaped(cell: &str) -> String {
     match cell.find(['\n', '\r', '\x0c']) {
         Some(end) => format!("{}...", cell[..end].replace('\u{1b}', "^[")),
@@ -237,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_shown_as_they_are_asked_for() {
+    fn options_select_the_columns() {
         let rows = || vec![(table(&[("a", "x"), ("long-name", "y\nz")]), None)];
         let options = RowOptions::default();
         assert_eq!(printed(options.clone(), rows()), "NAME        COUNT\na           3\nlong-name   3\n");
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_come_once_and_events_before_all_else() {
+    fn headers_are_printed_once_and_the_event_type_comes_first() {
         let follow = Table { column_definitions: Vec::new(), ..table(&[("b", "")]) };
         let printed = printed(
             RowOptions::default(),
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_too_short_or_too_long_are_no_harm() {
+    fn rows_with_too_few_or_too_many_cells_are_printed() {
         let mut odd = table(&[("a", ""), ("b", ""), ("c", "")]);
         odd.rows[0].cells.truncate(1);
         odd.rows[1].cells.extend([json!(1), json!(2)]);

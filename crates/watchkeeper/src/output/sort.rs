@@ -1,4 +1,4 @@
-//! Sorting by a field, as `--sort-by` asks for it.
+//! Sorting by a field: `--sort-by`.
 
 use std::cmp::Ordering;
 
@@ -8,10 +8,10 @@ use watchkeeper_wire::quantity;
 use super::path::RelaxedPath;
 use crate::failure::Failure;
 
-/// Sorts by the first value at a path: what has none comes first, and what is equal stays as it was.
+/// Sorts by the first value at a path. Objects without a value come first; the sort is stable.
 ///
 /// # Errors
-/// If nothing has such a field, or what is there has no order.
+/// If no object has the field, or its values cannot be ordered.
 pub(crate) fn sort_by<T>(
     items: &mut Vec<T>,
     path: &RelaxedPath,
@@ -38,10 +38,10 @@ fn check<T>(keyed: &[(Option<Value>, T)], path: &RelaxedPath) -> Result<(), Fail
             "couldn't find any field with path {path:?} in the list of objects"
         )));
     }
-    match keyed.len() > 1 && found.any(|key| key.is_object() || key.is_array() || key.is_boolean()) {
-        true => Err(Failure::error(format!("field {} cannot be sorted by", path.as_str()))),
-        false => Ok(()),
+    if keyed.len() > 1 && found.any(|key| key.is_object() || key.is_array() || key.is_boolean()) {
+        return Err(Failure::error(format!("field {} cannot be sorted by", path.as_str())));
     }
+    Ok(())
 }
 
 fn compare(one: Option<&Value>, other: Option<&Value>) -> Ordering {
@@ -51,7 +51,7 @@ fn compare(one: Option<&Value>, other: Option<&Value>) -> Ordering {
     }
 }
 
-/// Nothing before numbers before amounts before other texts, so that there is an order whatever there is.
+/// Orders values: null, numbers, quantities, other strings.
 fn compare_values(one: &Value, other: &Value) -> Ordering {
     match (Key::of(one), Key::of(other)) {
         (Key::Whole(a), Key::Whole(b)) => a.cmp(&b),
@@ -63,12 +63,12 @@ fn compare_values(one: &Value, other: &Value) -> Ordering {
     }
 }
 
-/// What a value is sorted by.
+/// The sort key of a value.
 enum Key<'a> {
     Nothing,
     Whole(i64),
     Number(f64),
-    /// A text that is a quantity: `500m` comes before `2`, and `900Mi` before `1Gi`.
+    /// A quantity: `500m` sorts before `2`, and `900Mi` before `1Gi`.
     Amount(f64),
     Text(&'a str),
 }
@@ -95,7 +95,7 @@ impl<'a> Key<'a> {
     }
 }
 
-/// How much a quantity is.
+/// Returns the numeric value of a quantity.
 fn amount(text: &str) -> Option<f64> {
     let canonical = quantity::canonical(text)?;
     let end = canonical.rfind(|c: char| c.is_ascii_digit())? + 1;
@@ -138,20 +138,20 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_such_field_comes_first() {
+    fn objects_without_the_field_come_first() {
         let sorted = sorted(&[json!("b"), Value::Null, json!("a")]).unwrap();
         assert_eq!(sorted, [Value::Null, json!("a"), json!("b")]);
     }
 
     #[test]
-    fn numbers_and_amounts_are_sorted_by_how_much_they_are() {
+    fn numbers_and_quantities_are_sorted_by_value() {
         assert_eq!(sorted(&[json!(10), json!(9), json!(9.5)]).unwrap(), [json!(9), json!(9.5), json!(10)]);
         let amounts = ["1Gi", "900Mi", "1e3", "2", "500m", "10"].map(Value::from);
         assert_eq!(sorted(&amounts).unwrap(), ["500m", "2", "10", "1e3", "900Mi", "1Gi"].map(Value::from));
     }
 
     #[test]
-    fn what_nobody_has_or_what_has_no_order_is_refused() {
+    fn missing_and_unorderable_fields_are_rejected() {
         assert_eq!(
             sorted(&[Value::Null]).unwrap_err(),
             "error: couldn't find any field with path \"{.a}\" in the list of objects"

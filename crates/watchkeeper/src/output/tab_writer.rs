@@ -1,24 +1,25 @@
-//! Tab writer: cells that end in tabs, as columns, where kubectl puts them.
+//! Tab writer: aligns tab-separated cells in columns, with kubectl's widths.
 //!
-//! From: texts with tabs and line breaks.
-//! To:   lines in which each column is as wide as its widest cell and three spaces, and at least six wide.
+//! Input: text with tabs and line breaks.
+//! Output: lines whose columns are as wide as their widest cell plus three spaces, at least six.
 //!
-//! - W1: only lines that follow one another and all have a column share its width; the last cell of a line is
-//!   in no column, and nothing stands behind it.
-//! - W2: a column never gets narrower: what comes after a [`flush`](TabWriter::flush) keeps the widths that were,
-//!   so that the rows of a watch stay below each other.
+//! Invariants:
+//! - `tab_writer.W1`: only consecutive lines that have a column share its width; the last cell of a line is not part of
+//!   a column and is not padded.
+//! - `tab_writer.W2`: a column never gets narrower: text after a [`flush`](TabWriter::flush) keeps the widths, so that
+//!   the rows of a watch stay aligned.
 
 use super::colour::Colour;
 
 const LEAST: usize = 6;
 const BETWEEN: usize = 3;
 
-/// Collects lines until they are flushed.
+/// Buffers lines until they are flushed.
 #[derive(Debug, Default)]
 pub(crate) struct TabWriter {
-    /// The last one is being written, and so is its last cell.
+    /// The last cell of the last line is being written.
     lines: Vec<Vec<Cell>>,
-    /// W2.
+    /// Widths so far (`tab_writer.W2`).
     widths: Vec<usize>,
     flushed: String,
 }
@@ -30,7 +31,7 @@ struct Cell {
 }
 
 impl TabWriter {
-    /// Adds text: a tab ends a cell, a line break ends a line.
+    /// Appends text: a tab ends a cell, a line break ends a line.
     pub(crate) fn write(&mut self, text: &str) {
         let mut rest = text;
         while let Some(at) = rest.find(['\t', '\x0b', '\n', '\x0c']) {
@@ -45,12 +46,12 @@ impl TabWriter {
         self.cell().text.push_str(rest);
     }
 
-    /// The cell that is being written is shown in this colour.
+    /// Sets the colour of the current cell.
     pub(crate) fn colour(&mut self, colour: Option<Colour>) {
         self.cell().colour = colour;
     }
 
-    /// Lays out what was written.
+    /// Lays out the buffered lines.
     pub(crate) fn flush(&mut self) {
         let mut lines = std::mem::take(&mut self.lines);
         if let Some(line) = lines.last_mut()
@@ -77,17 +78,17 @@ impl TabWriter {
         }
     }
 
-    /// What comes next is another table: its columns are as wide as they need be.
+    /// Resets the widths, for another table.
     pub(crate) fn forget_widths(&mut self) {
         self.widths.clear();
     }
 
-    /// What was flushed since this was asked last.
+    /// Returns the text flushed since the last call.
     pub(crate) fn take(&mut self) -> String {
         std::mem::take(&mut self.flushed)
     }
 
-    /// The widths of the columns of each line (W1).
+    /// Returns the column widths of each line (`tab_writer.W1`).
     fn layout(&mut self, lines: &[Vec<Cell>]) -> Vec<Vec<usize>> {
         let columns = |line: &Vec<Cell>| line.len().saturating_sub(1);
         let mut widths: Vec<Vec<usize>> = lines.iter().map(|_| Vec::new()).collect();
@@ -136,7 +137,7 @@ impl TabWriter {
         &mut line[last]
     }
 
-    /// A line of one cell has no columns: what is before it can be laid out.
+    /// Ends a line. A line with a single cell ends all columns, so everything before it is flushed.
     fn end_line(&mut self, is_end: bool) {
         let is_single = self.line().len() == 1;
         self.lines.push(vec![Cell::default()]);
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_as_wide_as_they_need_be_and_nothing_trails() {
+    fn columns_are_padded_and_lines_are_not() {
         assert_eq!(laid_out("NAME\tAGE\na\t5s\n"), "NAME   AGE\na      5s\n");
         assert_eq!(laid_out("A\tB\tC\n1\t\t3\n"), "A     B     C\n1           3\n");
         assert_eq!(laid_out("ä\tb\n"), "ä     b\n", "characters count, and not bytes");
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_other_lengths_divide_columns() {
+    fn shorter_lines_end_a_column_and_widths_never_shrink() {
         assert_eq!(laid_out("long name\tb\nx\ny\tz\n"), "long name   b\nx\ny           z\n", "W2");
         let mut writer = TabWriter::default();
         writer.write("a\tb\n");
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_have_no_width() {
+    fn colours_do_not_count_as_width() {
         let mut writer = TabWriter::default();
         writer.write("a\t");
         writer.colour(Some(Colour::Green));

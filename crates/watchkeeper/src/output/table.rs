@@ -1,4 +1,4 @@
-//! Table: objects as the server makes rows of them, one cell for each column.
+//! Table: the server's `Table` format, one cell per column.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use watchkeeper_web::tree::{Condition, Health, assess};
 
-/// What a client accepts that wants tables: a server that makes none sends the objects.
+/// `Accept` header that prefers tables; a server without them sends objects.
 pub(crate) const ACCEPT: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,\
                                  application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
 
@@ -14,34 +14,34 @@ pub(crate) const ACCEPT: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,\
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Table {
-    /// None where they are those of the table before: so in a watch.
+    /// Empty if unchanged since the previous table, as in a watch.
     #[serde(deserialize_with = "nothing_is_empty")]
     pub(crate) column_definitions: Vec<Column>,
     #[serde(deserialize_with = "nothing_is_empty")]
     pub(crate) rows: Vec<Row>,
 }
 
-/// A column.
+/// A column definition.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(crate) struct Column {
     pub(crate) name: String,
     #[serde(rename = "type")]
     pub(crate) data_type: String,
-    /// `name` for that with the names.
+    /// `name` for the column with the object's name.
     pub(crate) format: String,
     pub(crate) description: String,
-    /// 0 for those that are always shown.
+    /// 0 for columns that are always shown.
     pub(crate) priority: i32,
 }
 
-/// An object.
+/// A row.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(crate) struct Row {
     #[serde(deserialize_with = "nothing_is_empty")]
     pub(crate) cells: Vec<Value>,
-    /// Its metadata, or all of it if that was asked for.
+    /// The object's metadata, or the whole object if requested.
     pub(crate) object: Value,
 }
 
@@ -52,10 +52,10 @@ fn nothing_is_empty<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(
 }
 
 impl Table {
-    /// The table that a value is, if it is one.
+    /// Parses a value of kind `Table`; returns `None` for any other kind.
     ///
     /// # Errors
-    /// If it says that it is, and is not.
+    /// If the table is invalid.
     pub(crate) fn of(value: &Value) -> Option<Result<Self, serde_json::Error>> {
         let is = |name: &str, words: &[&str]| value[name].as_str().is_some_and(|word| words.contains(&word));
         let is_table = is("kind", &["Table"]) && is("apiVersion", &["meta.k8s.io/v1", "meta.k8s.io/v1beta1"]);
@@ -79,7 +79,7 @@ impl Row {
         Some(labels(self.metadata()?.get("labels")))
     }
 
-    /// How the object is, if all of it is there and it says so.
+    /// Returns the health of the object, if the whole object is known and has one.
     pub(crate) fn verdict(&self) -> Option<Health> {
         let text = |field: &str| self.object.get(field).and_then(Value::as_str);
         let (version, kind) = (text("apiVersion")?, text("kind")?);
@@ -103,15 +103,12 @@ fn labels(labels: Option<&Value>) -> BTreeMap<&str, &str> {
 
 /// `app=web,tier=front`, or `<none>`.
 pub(crate) fn format_labels(labels: &BTreeMap<&str, &str>) -> String {
-    match labels.is_empty() {
-        true => "<none>".to_owned(),
-        false => {
-            let mut labels: Vec<String> =
-                labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
-            labels.sort(); // `app.io/name=x` comes before `app=x`
-            labels.join(",")
-        }
+    if labels.is_empty() {
+        return "<none>".to_owned();
     }
+    let mut labels: Vec<String> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    labels.sort(); // by the whole text: `app.io/name=x` comes before `app=x`
+    labels.join(",")
 }
 
 #[cfg(test)]
@@ -120,7 +117,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_table_is_known_by_what_it_says_it_is() {
+    fn tables_are_recognized_by_kind_and_api_version() {
         let table = json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "columnDefinitions": null,
             "rows": [{"cells": ["a", 1], "object": {"metadata": {"namespace": "n", "labels": {"b": "c"}}}}]});
         let table = Table::of(&table).unwrap().unwrap();
@@ -136,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_with_its_object_has_the_verdict_of_the_tree() {
+    fn rows_with_their_object_have_a_health() {
         let row = |object: Value| Row { cells: Vec::new(), object };
         let status = json!({"phase": "Running", "containerStatuses": [{"state": {"waiting": {"reason": "CrashLoopBackOff"}}}]});
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}, "status": status});

@@ -1,21 +1,21 @@
-//! Draw: a forest on lines, with what is below what.
+//! Draws trees as indented lines.
 
 use watchkeeper_core::{Timestamp, elapsed};
 use watchkeeper_web::tree::{Health, Node};
 
 use crate::output::{Colours, TabWriter};
 
-/// What lines are drawn with.
+/// Characters to draw branches with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lines {
-    /// Box characters.
+    /// Box-drawing characters.
     Boxes,
-    /// For terminals that have no others.
+    /// ASCII, for terminals without box-drawing characters.
     Ascii,
 }
 
 impl Lines {
-    /// Boxes if the user's locale says that they can be shown.
+    /// Returns `Boxes` if the locale is UTF-8.
     pub(super) fn of_locale() -> Self {
         let variables = ["LC_ALL", "LC_CTYPE", "LANG"].map(|name| std::env::var(name).unwrap_or_default());
         Self::of(variables.iter().find(|value| !value.is_empty()).map_or("", String::as_str))
@@ -23,13 +23,10 @@ impl Lines {
 
     fn of(locale: &str) -> Self {
         let locale = locale.to_ascii_lowercase();
-        match locale.ends_with("utf-8") || locale.ends_with("utf8") {
-            true => Self::Boxes,
-            false => Self::Ascii,
-        }
+        if locale.ends_with("utf-8") || locale.ends_with("utf8") { Self::Boxes } else { Self::Ascii }
     }
 
-    /// Before a child, and before what is below it.
+    /// Returns the prefix of a child, and of the lines below it.
     fn branch(self, is_last: bool) -> (&'static str, &'static str) {
         match (self, is_last) {
             (Self::Boxes, false) => ("├─", "│ "),
@@ -40,7 +37,7 @@ impl Lines {
     }
 }
 
-/// The trees, one below the other. Namespaces are shown where there are several.
+/// Draws the trees one below the other, with a namespace column if they are in more than one.
 pub(super) fn draw(nodes: &[Node], lines: Lines, colours: Colours, now: Timestamp) -> String {
     let mut out = TabWriter::default();
     let with_namespace =
@@ -93,7 +90,7 @@ impl Pen {
     }
 }
 
-/// Without anything that a terminal, or the layout, would take for an order.
+/// Replaces control characters, which would affect the terminal or the layout.
 fn escaped(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
@@ -138,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn children_hang_on_their_parents() {
+    fn children_are_drawn_below_their_owners() {
         let expected = [
             "NAME                 HEALTH        STATUS                      AGE",
             "Deployment/web       degraded      1/2 ready                   5m",
@@ -152,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_locale_without_boxes_gets_lines_of_letters() {
+    fn locales_without_utf8_get_ascii() {
         assert!(drawn(&[web()], Lines::Ascii).iter().all(|line| line.is_ascii()));
         assert_eq!(Lines::of("de_DE.UTF-8"), Lines::Boxes);
         assert_eq!(Lines::of("C.utf8"), Lines::Boxes);
@@ -161,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn namespaces_are_shown_where_there_are_several() {
+    fn namespaces_are_shown_if_they_differ() {
         let mut other = node("Lease", "n1", Health::Unknown, "", vec![]);
         other.namespace = "kube-node-lease".to_owned();
         let mut root = node("Node", "n1", Health::Healthy, "Ready", vec![other]);
@@ -171,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_would_obey_is_not_printed() {
+    fn control_characters_are_replaced() {
         let bad = node("Pod", "a", Health::Degraded, "\u{1b}[2J\tx", vec![]);
         assert!(drawn(&[bad], Lines::Boxes)[1].contains("?[2J?x"));
     }

@@ -1,4 +1,4 @@
-//! Gather: the objects that may be in a tree, and those that are.
+//! Gathers the objects of a tree.
 
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
@@ -22,15 +22,15 @@ use crate::connect::Connection;
 use crate::failure::Failure;
 use crate::progress::Progress;
 
-/// How many requests are under way at any time.
+/// Concurrent requests.
 const AT_ONCE: usize = 8;
-/// How many items a page of a list has at most.
-const PAGE: NonZeroU32 = NonZeroU32::new(500).expect("it is not zero");
-/// If more objects of a resource are in a tree, they are listed rather than read one by one.
+/// Items per page of a list.
+const PAGE: NonZeroU32 = NonZeroU32::new(500).expect("500 is not zero");
+/// If a tree has more objects of a resource than this, they are listed instead of read one by one.
 const ONE_BY_ONE: usize = 16;
-/// What owns nothing and is owned by nobody, of which there are many.
+/// Skipped: there are many events, and they neither own objects nor have owners.
 const EVENTS: [(&str, &str); 2] = [("", "events"), ("events.k8s.io", "events")];
-/// Kinds that do not say how they are (E2).
+/// Resources without a health status (`tree.T2`).
 const SILENT: [(&str, &str); 12] = [
     ("", "secrets"),
     ("", "configmaps"),
@@ -46,15 +46,15 @@ const SILENT: [(&str, &str); 12] = [
     ("rbac.authorization.k8s.io", "roles"),
 ];
 
-/// Whether objects of a resource do not say how they are (E2).
+/// Returns whether objects of a resource have no health status (`tree.T2`).
 pub(crate) fn is_silent(resource: &GroupVersionResource) -> bool {
     is_among(&SILENT, resource)
 }
 
-/// One object, as the server has it.
+/// Reads one object.
 ///
 /// # Errors
-/// If there is none, or it cannot be read.
+/// If it does not exist or cannot be read.
 pub(super) async fn read(
     connection: &Connection,
     mapping: &Mapping,
@@ -70,11 +70,11 @@ pub(super) async fn read(
     Ok(member(&Arc::new(mapping.clone()), object))
 }
 
-/// The metadata of all objects of a namespace, or of everything where it is empty. What cannot be listed is left out
-/// (E1).
+/// Lists the metadata of all objects of a namespace, or of all namespaces if it is empty. Resources that cannot be
+/// listed are skipped (`tree.T1`).
 ///
 /// # Errors
-/// If nobody knows what there is.
+/// If discovery fails.
 pub(super) async fn all(connection: &Connection, namespace: &str) -> Result<Vec<Member>, Failure> {
     let found = connection.discovery.discover().await?;
     let is_wanted = |mapping: &Mapping| {
@@ -117,12 +117,13 @@ pub(super) async fn all(connection: &Connection, namespace: &str) -> Result<Vec<
         }
     }
     for (why, resources) in left_out {
-        eprintln!("watchkeeper: left out, since they cannot be listed ({why}): {}", resources.join(", "));
+        eprintln!("watchkeeper: skipped resources that cannot be listed ({why}): {}", resources.join(", "));
     }
     Ok(members)
 }
 
-/// The JSON of these objects, by uid, as far as it is to be had and says something (E2).
+/// Reads the JSON of these objects, by UID. Omits objects that cannot be read and those without a health status
+/// (`tree.T2`).
 pub(super) async fn bodies(connection: &Connection, members: &[&Member]) -> HashMap<String, Value> {
     let mut groups: BTreeMap<(&GroupVersionResource, &str), Vec<&Member>> = BTreeMap::new();
     for member in members.iter().filter(|member| !is_silent(&member.mapping.resource)) {
@@ -143,7 +144,7 @@ pub(super) async fn bodies(connection: &Connection, members: &[&Member]) -> Hash
             Some(namespace) => list(connection, mapping, namespace, false).await.unwrap_or_default(),
             None => {
                 let read = read(connection, mapping, key.namespace().unwrap_or_default(), key.name()).await;
-                read.map(|member| vec![Object::clone(&member.object)]).unwrap_or_default() // it has gone since
+                read.map(|member| vec![Object::clone(&member.object)]).unwrap_or_default() // deleted in the meantime
             }
         };
         let kind = Kind::new(&mapping.kind.group, &mapping.kind.version, &mapping.kind.kind);
@@ -154,7 +155,7 @@ pub(super) async fn bodies(connection: &Connection, members: &[&Member]) -> Hash
     read.buffered(AT_ONCE).map(stream::iter).flatten().collect().await
 }
 
-/// All objects of a resource.
+/// Lists all objects of a resource.
 async fn list(
     connection: &Connection,
     mapping: &Mapping,
@@ -162,7 +163,7 @@ async fn list(
     metadata_only: bool,
 ) -> Result<Vec<Object>, ListError> {
     let (resource, kind) = (&mapping.resource, &mapping.kind);
-    // Without what the server warns of: nobody has asked for this resource.
+    // Warnings are suppressed: the user did not ask for this resource.
     let rest =
         connection.client.rest(&resource.group_version(), Content::json()).warnings(Arc::new(NoWarnings));
     let kind = Kind::new(&kind.group, &kind.version, &kind.kind);
@@ -189,7 +190,7 @@ async fn list(
         match next {
             Some(token) => {
                 let advanced = paging.advance(objects.len() - before, &token);
-                advanced.map_err(|endless| ListError::Malformed(endless.into()))?;
+                advanced.map_err(|error| ListError::Malformed(error.into()))?;
                 at = ListAt::Page(token);
             }
             None => return Ok(objects),

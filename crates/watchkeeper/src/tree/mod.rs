@@ -1,11 +1,12 @@
-//! `watchkeeper tree`: what belongs to an object, and how each part of it is.
+//! `watchkeeper tree`: prints an object, the objects it owns, and the health of each.
 //!
-//! From: the metadata of all objects that may belong to it, and then those that do as a whole.
-//! To:   standard output: a tree, or its nodes as JSON or YAML.
+//! Input: the metadata of all objects that may belong to the tree, then the bodies of those that do.
+//! Output: a tree on standard output, or its nodes as JSON or YAML.
 //!
-//! - E1: what may not be listed is left out, and standard error says so.
-//! - E2: whole objects are read of those in the tree alone, and never of kinds that do not say how they are, which
-//!   Secrets are among.
+//! Invariants:
+//! - `tree.T1`: resources that may not be listed are skipped and reported on standard error.
+//! - `tree.T2`: bodies are read only of objects in the tree, and never of kinds without a health status, such as
+//!   Secrets.
 
 mod draw;
 mod gather;
@@ -29,13 +30,13 @@ pub(crate) use gather::is_silent;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Whose tree: deployment/web, or a resource and a name [default: all of the namespace]
+    /// Root of the tree: deployment/web, or a resource and a name [default: all objects of the namespace]
     #[arg(value_name = "RESOURCE")]
     object: Vec<String>,
-    /// Begin with its topmost owner
+    /// Start at the topmost owner of the object
     #[arg(long)]
     up: bool,
-    /// How to print: json or yaml [default: a tree]
+    /// Output format: json, yaml [default: a tree]
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<String>,
 }
@@ -57,10 +58,10 @@ pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> Result<(), Fail
     }
     let selection = Selection::of(&arguments.object, &Selectors::default(), &connection).await?;
     let Asked::Named(named) = &selection.asked else {
-        return Err(Failure::error("a tree has one root: say which, as in deployment/web"));
+        return Err(Failure::error("web/web"));
     };
     let [(mapping, name)] = named.as_slice() else {
-        return Err(Failure::error("a tree has one root, and these are several"));
+        return Err(Failure::error("only one object can be specified"));
     };
     let mut root = gather::read(&connection, mapping, selection.namespace_of(mapping), name).await?;
     if arguments.up {
@@ -71,12 +72,12 @@ pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> Result<(), Fail
     let uid = root.object.head.uid().to_owned();
     let family = Family::new(std::iter::once(root).chain(members));
     let place =
-        family.find(&uid).ok_or_else(|| Failure::error("the object has no uid, and so owns nothing"))?;
+        family.find(&uid).ok_or_else(|| Failure::error("the object has no uid and cannot own objects"))?;
     let nodes = assessed(&connection, &family, vec![place]).await;
     show(&nodes, format)
 }
 
-/// All that is in a namespace, as a forest.
+/// Prints all objects of a namespace as trees.
 async fn whole_namespace(connection: &Connection, format: Option<Format>) -> Result<(), Failure> {
     let members = gather::all(connection, &connection.namespace).await?;
     let family = Family::new(members);
@@ -88,14 +89,14 @@ async fn whole_namespace(connection: &Connection, format: Option<Format>) -> Res
     show(&assessed(connection, &family, roots).await, format)
 }
 
-/// The topmost owner that there is.
+/// Follows owner references up to the topmost existing owner.
 async fn climb(connection: &Connection, from: Member) -> Result<Member, Failure> {
     let mut at = from;
     let mut passed = vec![at.object.head.uid().to_owned()];
     while passed.len() < MAX_DEPTH {
         let Some(owner) = owner_of(connection, &at.object).await? else { break };
         if passed.iter().any(|uid| uid == owner.object.head.uid()) {
-            break; // they own each other
+            break; // a cycle of owner references
         }
         passed.push(owner.object.head.uid().to_owned());
         at = owner;
@@ -103,7 +104,7 @@ async fn climb(connection: &Connection, from: Member) -> Result<Member, Failure>
     Ok(at)
 }
 
-/// Its controller, or else the first owner that is there.
+/// Returns the controller of an object, or else its first existing owner.
 async fn owner_of(connection: &Connection, object: &Object) -> Result<Option<Member>, Failure> {
     let head = &object.head;
     for owner in head.controller().into_iter().chain(head.owners()) {
@@ -121,7 +122,7 @@ async fn owner_of(connection: &Connection, object: &Object) -> Result<Option<Mem
     Ok(None)
 }
 
-/// The trees, with how everything in them is.
+/// Builds the trees with the health of every node.
 async fn assessed(connection: &Connection, family: &Family, roots: Vec<Place>) -> Vec<Node> {
     let places = roots.iter().flat_map(|root| family.descendants(*root));
     let members: Vec<&Member> = places.map(|place| family.member(place)).collect();

@@ -1,14 +1,16 @@
-//! `watchkeeper watch`: every event of a resource, as it comes.
+//! `watchkeeper watch`: prints every watch event of a resource as it arrives.
 //!
-//! From: a server's watch, through the reflector, which survives what happens to watches.
-//! To:   standard output, an event at a time; what goes wrong, and what is done about it, to standard error.
+//! Input: a watch, through the reflector, which relists and rewatches as needed.
+//! Output: one event at a time on standard output; problems, and what is done about them, on standard error.
 //!
-//! - V1: no event that the server tells is left out or merged with another, and none is told twice.
-//! - V2: where the server has forgotten what happened, what a new list shows to have changed is told instead, and
-//!   standard error says so.
-//! - V3: no event is read from the server before the one before it has been written. A reader of standard output
-//!   that is slow holds up the watch, not memory; if the server then ends the watch, it goes on where it was (V2).
-//! - V4: before the first list any failure is the end; after it none is.
+//! Invariants:
+//! - `watch.W1`: no event that the server sends is omitted, merged with another or printed twice.
+//! - `watch.W2`: if the server has compacted past the watch, the differences to a new list are printed instead, and
+//!   standard error reports it.
+//! - `watch.W3`: an event is read from the server only after the previous one has been written. A slow reader of
+//!   standard output delays the watch and does not use memory; if the server then ends the watch, it resumes
+//!   (`watch.W2`).
+//! - `watch.W4`: before the first list is complete any failure ends the command; after it none does.
 
 mod rows;
 mod story;
@@ -41,24 +43,24 @@ use weather::{Heard, Weather};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// What to watch: pods, deployments.apps, pod/web-0, or a resource and a name
+    /// Resource to watch: pods, deployments.apps, pod/web-0, or a resource and a name
     #[arg(value_name = "RESOURCE", required = true)]
     resources: Vec<String>,
     #[command(flatten)]
     selectors: Selectors,
     #[command(flatten)]
     output: OutputFlags,
-    /// How long to watch: 30s, 5m [default: until it is interrupted]
+    /// How long to watch: 30s, 5m [default: until interrupted]
     #[arg(long, value_name = "TIME", value_parser = parse_ttl)]
     timeout: Option<Duration>,
 }
 
-/// Watches until it is interrupted, its time is up, or nobody reads any more: none of these is a failure.
+/// Watches until interrupted, the timeout has passed, or standard output is closed; none of these is a failure.
 pub(crate) fn run(arguments: &Arguments, flags: &Flags) -> Result<(), Failure> {
     on_two_threads(watch_selected(arguments, flags))
 }
 
-/// Runs a command of which one thread may be held up by standard output (V3): Ctrl-C is for the other.
+/// Runs a command whose writes may block one thread (`watch.W3`); the other thread handles Ctrl-C.
 pub(crate) fn on_two_threads(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| Failure::of(&error))?;
@@ -77,7 +79,7 @@ async fn watch_selected(arguments: &Arguments, flags: &Flags) -> Result<(), Fail
     follow(source, &mapping.resource.resource, telling, arguments.timeout).await
 }
 
-/// Tells every event of a source, until it is interrupted or the time is up.
+/// Prints every event of a source until interrupted or the timeout has passed.
 pub(crate) async fn follow(
     source: Box<dyn ListWatch>,
     what: &str,
@@ -104,7 +106,7 @@ pub(crate) async fn follow(
     }
 }
 
-/// Shows how far the first list has come, and never ends.
+/// Shows the progress of the first list. Never completes.
 async fn show(what: &str, mut progress: watch::Receiver<reflector::Progress>) -> Result<(), Failure> {
     let mut bar = Progress::of(what);
     loop {
@@ -122,7 +124,7 @@ async fn show(what: &str, mut progress: watch::Receiver<reflector::Progress>) ->
     std::future::pending().await
 }
 
-/// The one resource that is meant, and the one object, if only one is.
+/// Returns the only selected resource, and the object's name if a single object is selected.
 fn one_of(selection: &Selection) -> Result<(&Mapping, Option<&str>), Failure> {
     match &selection.asked {
         Asked::Lists(mappings) if mappings.len() == 1 => Ok((&mappings[0], None)),
@@ -131,7 +133,7 @@ fn one_of(selection: &Selection) -> Result<(&Mapping, Option<&str>), Failure> {
     }
 }
 
-/// Where events come from: rows, objects, or their metadata, by what is told of them.
+/// Creates the source of events: table rows, objects or metadata, depending on what is printed.
 fn source(
     connection: &Connection,
     selection: &Selection,
@@ -161,9 +163,10 @@ fn source(
     let source = RestSource::new(rest, &resource.resource, kind).labels(labels).fields(fields);
     let source = if namespace.is_empty() { source } else { source.namespace(&namespace) };
     let source = if telling.needs_bodies() { source } else { source.metadata_only() };
-    Ok(Box::new(match managed_fields {
-        true => source.intake(Intake { cut: Paths::none(), ..Intake::default() }),
-        false => source,
+    Ok(Box::new(if managed_fields {
+        source.intake(Intake { cut: Paths::none(), ..Intake::default() })
+    } else {
+        source
     }))
 }
 

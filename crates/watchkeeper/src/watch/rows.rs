@@ -1,7 +1,7 @@
-//! Rows: a collection as the server's tables show it.
+//! Rows: a collection in the server's table format.
 //!
-//! From: lists and watches of which each answer is a table; or of objects, where the server makes no tables.
-//! To:   the reflector, as objects whose body is the row, and what prints them.
+//! Input: lists and watches whose responses are tables, or objects if the server has no table for them.
+//! Output: objects whose body is a table row, for the reflector; and their printer.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use watchkeeper_wire::{Annotations, Limits, WatchFrames, json};
 
 use crate::output::{ACCEPT, RowPrinter, TabWriter, Table};
 
-/// The columns that the server has last said there are.
+/// The most recent column definitions of the server.
 pub(super) type Columns = Arc<Mutex<Value>>;
 
-/// The rows of a collection. `request` makes a request for it with parameters.
+/// Creates a source for the rows of a collection. `request` builds a request with the given parameters.
 pub(super) fn source(
     request: impl Fn(Vec<(&'static str, String)>) -> Request + Clone + Send + Sync + 'static,
     columns: Columns,
@@ -82,7 +82,7 @@ async fn next(
                 return Ok(Some(WatchEvent::Bookmark(Bookmark { version, initial_events_end: false })));
             }
             let object = objects(&value, columns).map_err(malformed)?.pop();
-            let object = object.ok_or_else(|| malformed("a table without a row".into()))?;
+            let object = object.ok_or_else(|| malformed("table has no rows".into()))?;
             return Ok(Some(match frame.kind {
                 EventKind::Added => WatchEvent::Added(object),
                 EventKind::Deleted => WatchEvent::Deleted(object),
@@ -100,7 +100,7 @@ async fn next(
     }
 }
 
-/// The rows of a table, the items of a list, or an object.
+/// Returns the rows of a table, the items of a list, or a single object.
 fn objects(answer: &Value, columns: &Columns) -> Result<Vec<Object>, BoxError> {
     if answer["kind"] == "Table" {
         if answer["columnDefinitions"].as_array().is_some_and(|columns| !columns.is_empty()) {
@@ -121,7 +121,7 @@ fn object(of: &Value, body: &Value) -> Result<Object, BoxError> {
     Ok(Object { head, encoded: Encoded::json(body.to_string().into_bytes()) })
 }
 
-/// Prints an object whose body is a row, or has none.
+/// Prints an object made by [`source`].
 pub(super) fn print(
     object: &Object,
     event: EventKind,

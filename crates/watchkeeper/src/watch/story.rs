@@ -1,4 +1,4 @@
-//! Story: what has happened, told event by event.
+//! Change printer: compares what the reflector delivers with what was printed, and prints the differences.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,37 +11,37 @@ use watchkeeper_core::{Bookmark, EventKind, Head, Object, ObjectKey, ResourceVer
 
 use crate::stdout::WriteError;
 
-/// Writes an event.
+/// Writes watch events.
 pub(crate) trait Tell: Send {
-    /// Whether more than the head of an object is written.
+    /// Returns whether more than the metadata of an object is written.
     fn needs_bodies(&self) -> bool;
 
-    /// Writes one event, which may stay in a buffer.
+    /// Writes one event, possibly to a buffer.
     fn tell(&mut self, kind: EventKind, object: &Object) -> io::Result<()>;
 
-    /// Writes what is in the buffer.
+    /// Flushes the buffer.
     fn flush(&mut self) -> io::Result<()>;
 }
 
-/// Tells of changes as they come, and of what a list shows to have changed (V1, V2).
+/// Prints watch events as they arrive, and the differences that a relist shows (`watch.W1`, `watch.W2`).
 pub(crate) struct Story<T> {
     tell: T,
-    /// What has been told of each object: its last state, or its head alone.
+    /// The last printed state of each object: whole, or metadata only.
     known: BTreeMap<ObjectKey, Object>,
-    /// `None` for what stays as it is known.
+    /// Objects of the list in progress; `None` for an object that is unchanged.
     staged: BTreeMap<ObjectKey, Option<Object>>,
-    /// Why nothing more can be told.
+    /// The write error that ended the output.
     failed: Option<io::Error>,
     is_enough: Arc<Notify>,
 }
 
 impl<T: Tell> Story<T> {
-    /// A story that says when it is enough: nobody reads it any more.
+    /// Creates a printer that notifies `is_enough` when standard output can no longer be written to.
     pub(crate) fn new(tell: T, is_enough: Arc<Notify>) -> Self {
         Self { tell, known: BTreeMap::new(), staged: BTreeMap::new(), failed: None, is_enough }
     }
 
-    /// Whether all could be told. A reader that has gone away wanted no more, which is no error.
+    /// Returns the write error, if any. A closed pipe is not an error.
     pub(crate) fn outcome(self) -> Result<(), WriteError> {
         match self.failed {
             Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
@@ -51,8 +51,8 @@ impl<T: Tell> Story<T> {
 
     fn tell(&mut self, kind: EventKind, object: &Object) {
         if self.failed.is_none() {
-            let told = self.tell.tell(kind, object);
-            self.check(told);
+            let written = self.tell.tell(kind, object);
+            self.check(written);
         }
     }
 
@@ -63,14 +63,14 @@ impl<T: Tell> Story<T> {
         }
     }
 
-    fn check(&mut self, told: io::Result<()>) {
-        if let Err(error) = told {
+    fn check(&mut self, written: io::Result<()>) {
+        if let Err(error) = written {
             self.failed = Some(error);
             self.is_enough.notify_one();
         }
     }
 
-    /// Tells how an object differs from what is known of it, and knows it now.
+    /// Prints the difference to the known state of an object, and records the new state.
     fn learn(&mut self, mut object: Object) {
         match self.known.remove(object.head.key()) {
             None => self.tell(EventKind::Added, &object),
@@ -87,14 +87,15 @@ impl<T: Tell> Story<T> {
         self.known.insert(object.head.key().clone(), object);
     }
 
-    /// Tells how what was staged differs from what is known, and knows it now.
+    /// Prints the differences between the staged list and the known objects, and records the list.
     fn tell_list(&mut self) {
         let staged = std::mem::take(&mut self.staged);
         let known = std::mem::take(&mut self.known);
         for (key, last) in known {
-            match staged.contains_key(&key) {
-                true => drop(self.known.insert(key, last)),
-                false => self.tell(EventKind::Deleted, &last),
+            if staged.contains_key(&key) {
+                self.known.insert(key, last);
+            } else {
+                self.tell(EventKind::Deleted, &last);
             }
         }
         for object in staged.into_values().flatten() {
@@ -104,7 +105,7 @@ impl<T: Tell> Story<T> {
     }
 }
 
-/// Who writes may be held up, and then does not hold up whoever else is of this runtime.
+/// Writes inside `block_in_place`, so that a slow reader does not block other tasks of the runtime.
 impl<T: Tell> Sink for Story<T> {
     fn begin(&mut self) {
         self.staged.clear();
@@ -156,7 +157,7 @@ mod tests {
     use super::*;
     use watchkeeper_core::{Encoded, HeadBuilder};
 
-    /// Remembers what it was told, until it has been told so often.
+    /// Records events; optionally fails after a number of them.
     #[derive(Default)]
     struct Memory {
         lines: Vec<String>,
@@ -181,7 +182,7 @@ mod tests {
         }
     }
 
-    /// An object called `name`, or `name#uid`.
+    /// Creates an object called `name`, or `name#uid`.
     fn object(name: &str, version: u64) -> Object {
         let (name, uid) = name.split_once('#').unwrap_or((name, "u"));
         let head = HeadBuilder::default().name(name).version(&version.to_string()).uid(uid).finish();
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_comes_again_tells_what_has_changed() {
+    fn relist_prints_the_differences() {
         let mut story = story();
         list(&mut story, 10, &[("a", 1), ("b", 2), ("c#1", 3)]);
         story.put(object("b", 11));
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_twice() {
+    fn no_event_is_printed_twice() {
         let mut story = story();
         list(&mut story, 10, &[("a", 1)]);
         story.put(object("a", 1));
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_does_not_end_is_not_told() {
+    fn unfinished_list_prints_nothing() {
         let mut story = story();
         list(&mut story, 10, &[("a", 1)]);
         story.begin();
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_goes_away_ends_the_story_without_an_error() {
+    fn closed_pipe_ends_the_output_without_an_error() {
         let is_enough = Arc::new(Notify::new());
         let memory = Memory { broken_after: Some(1), ..Memory::default() };
         let mut story = Story::new(memory, is_enough.clone());

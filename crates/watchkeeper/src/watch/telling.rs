@@ -1,4 +1,4 @@
-//! Telling: how an event is written.
+//! Event printer: writes watch events in the requested format.
 
 use std::io::{self, BufWriter, Stdout, Write};
 
@@ -16,7 +16,7 @@ use crate::output::{Format, ObjectPrinter, OutputFlags, RowPrinter, TabWriter};
 pub(super) struct Telling {
     way: Way,
     kind: GroupVersionKind,
-    /// Whether objects of several namespaces come.
+    /// Whether objects of more than one namespace are printed.
     in_all_namespaces: bool,
     out: BufWriter<Stdout>,
 }
@@ -24,17 +24,17 @@ pub(super) struct Telling {
 enum Way {
     /// `ADDED : web-0`
     Line,
-    /// Rows, of which the first cell is the type of the event.
+    /// Rows whose first cell is the type of the event.
     Rows { printer: RowPrinter, out: TabWriter, columns: Columns },
-    /// JSON and YAML of events; names, paths and columns of their objects.
+    /// JSON or YAML of events; names, paths or columns of their objects.
     Objects { format: Format, printer: ObjectPrinter },
 }
 
 impl Telling {
-    /// By what the user wants.
+    /// Creates a printer from the output flags.
     ///
     /// # Errors
-    /// If there is no such format.
+    /// If the format is invalid.
     pub(super) fn of(
         flags: &OutputFlags,
         mapping: &Mapping,
@@ -55,7 +55,7 @@ impl Telling {
         Ok(Self { way, kind: mapping.kind.clone(), in_all_namespaces, out })
     }
 
-    /// The columns of the rows, if rows are what is written.
+    /// Returns the column definitions, if rows are printed.
     pub(super) fn columns(&self) -> Option<Columns> {
         match &self.way {
             Way::Rows { columns, .. } => Some(columns.clone()),
@@ -63,7 +63,7 @@ impl Telling {
         }
     }
 
-    /// The object as the server has it.
+    /// Decodes an object, and sets its apiVersion and kind.
     fn whole(&self, object: &Object) -> io::Result<Value> {
         let of = Kind::new(&self.kind.group, &self.kind.version, &self.kind.kind);
         let mut fields: Map<String, Value> = decode(&object.encoded, &of).map_err(io::Error::other)?;

@@ -1,4 +1,4 @@
-//! Weather: what happens to a watch on its way, told on standard error.
+//! Watch status: reports problems of a watch on standard error.
 
 use std::error::Error;
 use std::time::Duration;
@@ -11,23 +11,23 @@ use watchkeeper_core::{ListRequest, ListStream, ListWatch, Status, WatchError, W
 
 use crate::failure::Failure;
 
-/// Says what went wrong and what is done about it. What goes wrong before the first list has ended is the end (V4).
+/// Reports failures and recoveries. A failure before the end of the first list ends the command (`watch.W4`).
 pub(crate) struct Weather {
     what: String,
     first: Option<oneshot::Sender<Failure>>,
-    /// Whether it was said that something is wrong, and not yet that it is over.
+    /// Whether a problem has been reported and its end has not.
     is_bad: bool,
     is_listing: bool,
 }
 
 impl Weather {
-    /// Of a resource; also where the failure comes that is the end.
+    /// Creates a reporter for a resource; a failure of the first list is sent to the receiver.
     pub(crate) fn new(what: &str) -> (Self, oneshot::Receiver<Failure>) {
         let (first, failed) = oneshot::channel();
         (Self { what: what.to_owned(), first: Some(first), is_bad: false, is_listing: false }, failed)
     }
 
-    fn say(&mut self, text: &str) {
+    fn report(&mut self, text: &str) {
         self.is_bad = true;
         eprintln!("watchkeeper: {}: {text}", self.what);
     }
@@ -42,31 +42,31 @@ impl Weather {
 impl Observer for Weather {
     fn failed(&mut self, _: &str, failure: &reflector::Failure, next: Next, after: Duration) {
         if next == Next::List {
-            return; // initial events are not to be had, and lists are
+            return; // the server does not send initial events; the reflector lists instead
         }
-        let said = said(failure);
+        let failure = command_failure(failure);
         match self.first.take() {
-            Some(first) => drop(first.send(said)), // nobody waits for it any more: all ends
-            None => self.say(&format!("{said}; trying again in {:.1} s", after.as_secs_f64())),
+            Some(first) => drop(// nobody waits for it any more: all ends
+            None => self.report(&format!("{failure}; retrying in {:.1} s", after.as_secs_f64())),
         }
     }
 
     fn gone(&mut self, _: &str, status: &Status) {
-        self.say(&format!("the server has no such resource any more: {status}"));
+        self.report(&format!("the server no longer has this resource: {status}"));
     }
 
     fn stalled(&mut self, _: &str, asked: Duration, _: Option<Duration>) {
-        self.say(&format!("the server has not sent all objects after {} s", asked.as_secs()));
+        self.report(&format!("the server has not sent all initial objects after {} s", asked.as_secs()));
     }
 
     fn relists(&mut self, why: Relist) {
         let why = match why {
             _ if self.first.is_some() => return,
-            Relist::Expired => "the server has forgotten what happened since",
+            Relist::Expired => "the resource version has expired",
             Relist::Gone | Relist::InitialEvents => return,
-            _ => "the watch has failed",
+            _ => "the watch failed",
         };
-        self.say(&format!("{why}: listing again, what has changed is told from the list"));
+        self.report(&format!("{why}; listing again and printing the differences"));
     }
 
     fn list_begins(&mut self) {
@@ -76,7 +76,7 @@ impl Observer for Weather {
     fn list_ends(&mut self, _: Duration, items: u64) {
         self.first = None;
         self.is_listing = false;
-        self.clear_up(&format!("listed again ({items} objects), watching"));
+        self.clear_up(&format!("list complete ({items} objects); watching"));
     }
 
     fn watch_begins(&mut self) {
@@ -86,8 +86,8 @@ impl Observer for Weather {
     }
 }
 
-/// A failure in the words of the command.
-fn said(failure: &reflector::Failure) -> Failure {
+/// Converts a reflector failure to kubectl's wording.
+fn command_failure(failure: &reflector::Failure) -> Failure {
     if let Some(status) = failure.status() {
         return Failure::from(status);
     }
@@ -99,14 +99,14 @@ fn said(failure: &reflector::Failure) -> Failure {
     }
 }
 
-/// A source, and what is said when one of its watches breaks off: nothing is lost then.
+/// A source that reports interrupted watches. No event is lost by an interruption.
 pub(crate) struct Heard<S> {
     source: S,
     what: String,
 }
 
 impl<S> Heard<S> {
-    /// Of a resource.
+    /// Wraps a source of a resource.
     pub(crate) fn new(source: S, what: &str) -> Self {
         Self { source, what: what.to_owned() }
     }
@@ -122,7 +122,7 @@ impl<S: ListWatch> ListWatch for Heard<S> {
         Box::pin(async move {
             let say = move |error: &WatchError| {
                 if let WatchError::Interrupted(_) = error {
-                    eprintln!("watchkeeper: {what}: the connection broke off: watching again from there");
+                    eprintln!("watchkeeper: {what}: connection lost; resuming the watch");
                 }
             };
             Ok(opening.await?.inspect_err(say).boxed())

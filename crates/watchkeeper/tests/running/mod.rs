@@ -1,6 +1,6 @@
-//! A command that runs, and what it prints while it does.
+//! Runs the command and reads its output while it runs.
 
-#![allow(dead_code, reason = "every test takes what it needs")]
+#![allow(dead_code, reason = "not every test uses all of it")]
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -9,10 +9,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// What takes longer does not come.
+/// Time limit for any expected output.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A command that is running, and is killed when this is dropped.
+/// A running command, killed on drop.
 pub(crate) struct Running {
     child: Child,
     out: Receiver<String>,
@@ -54,7 +54,7 @@ impl Running {
         Self { child, out, errors }
     }
 
-    /// Starts it with nobody who reads what it prints; that is the caller's to do, with what is returned.
+    /// Starts the command and returns its unread standard output.
     pub(crate) fn unread(kubeconfig: &Path, arguments: &[&str]) -> (Self, ChildStdout) {
         let mut child = start(kubeconfig, arguments);
         let stdout = child.stdout.take().unwrap();
@@ -62,7 +62,7 @@ impl Running {
         (Self { child, out: channel().1, errors }, stdout)
     }
 
-    /// The next line of standard output.
+    /// Waits for the next line of standard output.
     pub(crate) fn line(&self) -> String {
         match self.out.recv_timeout(PATIENCE) {
             Ok(line) => line,
@@ -72,34 +72,34 @@ impl Running {
         }
     }
 
-    /// So many of them.
+    /// Waits for the next `count` lines of standard output.
     pub(crate) fn lines(&self, count: usize) -> Vec<String> {
         (0..count).map(|_| self.line()).collect()
     }
 
-    /// Waits until standard error has a line with this in it.
-    pub(crate) fn says(&self, text: &str) -> String {
-        let mut said = Vec::new();
+    /// Waits for a line of standard error that contains `text`.
+    pub(crate) fn wait_for_error(&self, text: &str) -> String {
+        let mut seen = Vec::new();
         loop {
             match self.errors.recv_timeout(PATIENCE) {
                 Ok(line) if line.contains(text) => return line,
-                Ok(line) => said.push(line),
+                Ok(line) => seen.push(line),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    panic!("{text:?} was not said, but {said:?}")
+                    panic!("{text:?} not found in {seen:?}")
                 }
             }
         }
     }
 
-    /// Presses Ctrl-C and waits for the end; what was printed until then and not asked for is returned.
+    /// Sends SIGINT and waits for the exit; returns the status and the remaining output.
     pub(crate) fn interrupt(mut self) -> (ExitStatus, Vec<String>) {
-        let told = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
-        assert!(told.success());
+        let killed = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
+        assert!(killed.success());
         let status = self.child.wait().unwrap();
         (status, self.out.iter().collect())
     }
 
-    /// Waits for it to end by itself; what is left of both outputs is returned.
+    /// Waits for the exit; returns the status and what is left of both outputs.
     pub(crate) fn ended(mut self) -> (ExitStatus, Vec<String>, Vec<String>) {
         let status = self.child.wait().unwrap();
         (status, self.out.iter().collect(), self.errors.iter().collect())
