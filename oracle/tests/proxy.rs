@@ -98,7 +98,7 @@ async fn kubectl_reads_and_watches_and_is_told_why_it_may_not_write() {
     watch.kill().await.unwrap();
 
     let (code, _, stderr) = town.kubectl(&["apply", "-f", "-"], &settings("four").to_string()).await;
-    let why = "this proxy lets nothing through that writes: start the service with --proxy-writes";
+    let why = "this proxy does not allow writes; to allow them, start the service with --proxy-writes";
     assert!(code == Some(1) && stderr.contains(why), "{stderr}");
     let (code, _, stderr) = town.kubectl(&["delete", "configmap", "one"], "").await;
     assert_eq!((code, stderr), (Some(1), format!("Error from server (Forbidden): {why}\n")));

@@ -1,7 +1,7 @@
-//! Envelope: how the service's own answers look, whether good or bad.
+//! Response envelope of the HTTP API.
 //!
-//! `{"code":20000,"message":"success","data":...}`, or `{"code":40000,"message":...}` under the HTTP status that says
-//! what kind of failure it is.
+//! `{"code":20000,"message":"success","data":...}`, or `{"code":40000,"message":...}` with an HTTP status that tells the
+//! kind of failure.
 
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -15,7 +15,7 @@ use crate::catalog::CatalogError;
 
 const GOOD: u32 = 20000;
 const BAD: u32 = 40000;
-/// How a good answer begins, up to its data.
+/// Start of a success response, up to its data.
 pub(crate) const OPENING: &[u8] = br#"{"code":20000,"message":"success","data":"#;
 
 #[derive(Serialize)]
@@ -26,7 +26,7 @@ struct Envelope<'a, T> {
     data: Option<T>,
 }
 
-/// An answer that carries data.
+/// Creates a success response with data.
 pub(crate) fn success(data: impl Serialize) -> Response {
     match serde_json::to_vec(&Envelope { code: GOOD, message: "success", data: Some(data) }) {
         Ok(body) => json(StatusCode::OK, body.into()),
@@ -34,12 +34,12 @@ pub(crate) fn success(data: impl Serialize) -> Response {
     }
 }
 
-/// A body that is JSON already.
+/// Creates a response from a JSON body.
 pub(crate) fn json(status: StatusCode, body: Bytes) -> Response {
     (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
 }
 
-/// An answer that says what is wrong, and what happens next.
+/// An error response.
 #[derive(Debug)]
 pub(crate) struct Failure {
     status: StatusCode,
@@ -52,7 +52,7 @@ impl Failure {
         Self { status, message: message.into(), retry_after: None }
     }
 
-    /// Says when to try again.
+    /// Sets the `Retry-After` header.
     pub(crate) fn retry_after(mut self, seconds: u32) -> Self {
         self.retry_after = Some(seconds);
         self
@@ -66,18 +66,18 @@ impl Failure {
         &self.message
     }
 
-    /// The request makes no sense.
+    /// Creates a response for an invalid request.
     pub(crate) fn bad(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
 
-    /// There is no such thing.
+    /// Creates a response for something that does not exist.
     pub(crate) fn absent(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, message)
     }
 
-    /// Something of ours went wrong.
-    #[allow(clippy::needless_pass_by_value, reason = "it is what `map_err` hands over")]
+    /// Creates a response for an internal error.
+    #[allow(clippy::needless_pass_by_value, reason = "signature for `map_err`")]
     pub(crate) fn broken(why: impl ToString) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, why.to_string())
     }
@@ -95,7 +95,7 @@ impl IntoResponse for Failure {
     }
 }
 
-/// What the API server has answered instead of what was asked for.
+/// Maps an error of the API server to a status of this service.
 impl From<RequestError> for Failure {
     fn from(error: RequestError) -> Self {
         let status = match &error {
@@ -105,7 +105,7 @@ impl From<RequestError> for Failure {
             RequestError::TimedOut { .. } => Some(StatusCode::GATEWAY_TIMEOUT),
             _ => None,
         };
-        // That it does not know the service says nothing of who asks the service.
+        // 401 is about this service's credentials, not the caller's.
         let status = status.filter(|status| status.is_client_error() && *status != StatusCode::UNAUTHORIZED);
         Self::new(status.unwrap_or(StatusCode::BAD_GATEWAY), error.to_string())
     }

@@ -1,20 +1,20 @@
-//! Events: what has happened to an object, and when it was last seen.
+//! Events of objects, and when they were last seen.
 
 use serde::{Deserialize, Serialize};
 use watchkeeper_core::Timestamp;
 
-/// Something that has happened.
+/// A Kubernetes event.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Event {
-    /// What, in a sentence.
+    /// Description for humans.
     pub message: String,
-    /// What, in a word.
+    /// Short, machine-readable reason.
     pub reason: String,
     /// `Normal` or `Warning`.
     #[serde(rename = "type")]
     pub sort: String,
-    /// What it has happened to.
+    /// The object the event is about.
     pub involved_object: About,
     metadata: Metadata,
     event_time: Option<String>,
@@ -26,17 +26,17 @@ pub struct Event {
     reporting_component: String,
 }
 
-/// What an event is about.
+/// The object an event is about.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct About {
-    /// Its kind.
+    /// Kind.
     pub kind: String,
-    /// Its namespace; empty where it is in none.
+    /// Namespace; empty for cluster-scoped objects.
     pub namespace: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its uid.
+    /// UID.
     pub uid: String,
 }
 
@@ -62,34 +62,34 @@ struct Source {
     host: String,
 }
 
-/// An event, as people and programs want to read it.
+/// An event in the format of the HTTP API.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Told {
-    /// Where it is.
+    /// Namespace.
     pub namespace: String,
-    /// What it is called.
+    /// Name.
     pub name: String,
     /// `Normal` or `Warning`.
     #[serde(rename = "type")]
     pub sort: String,
-    /// What, in a word.
+    /// Short, machine-readable reason.
     pub reason: String,
-    /// What, in a sentence.
+    /// Description for humans.
     pub message: String,
-    /// How often it was seen.
+    /// Number of occurrences.
     pub count: i64,
-    /// When it was first seen, in RFC 3339.
+    /// Time of the first occurrence, in RFC 3339.
     pub first: Option<String>,
-    /// When it was last seen, in RFC 3339.
+    /// Time of the last occurrence, in RFC 3339.
     pub last: Option<String>,
-    /// Who has seen it: `kubelet, node-1`.
+    /// Reporting component and host: `kubelet, node-1`.
     pub source: String,
-    /// What it has happened to.
+    /// The object the event is about.
     pub about: About,
 }
 
 impl Event {
-    /// When it was last seen: recorders write it into different fields.
+    /// Returns the time of the last occurrence, from whichever field the recorder used.
     pub fn seen(&self) -> Option<Timestamp> {
         let series = self.series.as_ref().and_then(|series| series.last_observed_time.as_ref());
         let seen =
@@ -98,19 +98,19 @@ impl Event {
         newest.or_else(|| self.metadata.creation_timestamp.as_ref()?.parse().ok())
     }
 
-    /// When it was first seen.
+    /// Returns the time of the first occurrence.
     pub fn first_seen(&self) -> Option<Timestamp> {
         let seen = [&self.first_timestamp, &self.event_time, &self.metadata.creation_timestamp];
         seen.into_iter().flatten().find_map(|time| time.parse().ok())
     }
 
-    /// How often it was seen: once, if nobody has counted.
+    /// Returns the number of occurrences; 1 if the recorder did not count.
     pub fn count(&self) -> i64 {
         let series = self.series.as_ref().and_then(|series| series.count);
         series.or(self.count).filter(|count| *count > 0).unwrap_or(1)
     }
 
-    /// All of it that people and programs want to read.
+    /// Converts the event to the format of the HTTP API.
     pub fn told(self) -> Told {
         let (first, last, count) = (self.first_seen(), self.seen(), self.count());
         let reporter = [self.source.component, self.reporting_component];
@@ -141,7 +141,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_event_was_last_seen_when_its_newest_time_says() {
+    fn last_seen_is_the_newest_time_of_an_event() {
         let seen = |event: serde_json::Value| {
             let event: Event = serde_json::from_value(event).unwrap_or_default();
             event.seen().map(|time| time.to_string())
@@ -158,7 +158,7 @@ mod tests {
         );
     }
     #[test]
-    fn both_ways_to_record_an_event_tell_the_same() {
+    fn old_and_new_event_formats_give_the_same_result() {
         let about = json!({"kind": "Pod", "namespace": "shop", "name": "web-0", "uid": "u"});
         let old = json!({"metadata": {"namespace": "shop", "name": "e"}, "type": "Warning", "reason": "BackOff",
             "message": "m", "involvedObject": about, "count": 3, "firstTimestamp": "2026-01-01T00:00:00Z",
@@ -167,13 +167,13 @@ mod tests {
             "message": "m", "involvedObject": about, "firstTimestamp": null, "eventTime": "2026-01-01T00:00:00.000000Z",
             "series": {"count": 3, "lastObservedTime": "2026-01-02T00:00:00.000000Z"},
             "reportingComponent": "kubelet", "source": {"host": "n1"}});
-        let told = |event: serde_json::Value| serde_json::from_value::<Event>(event).map(Event::told).ok();
-        let first = told(old);
-        assert_eq!(first, told(new));
+        let view = |event: serde_json::Value| serde_json::from_value::<Event>(event).map(Event::told).ok();
+        let first = view(old);
+        assert_eq!(first, view(new));
         let expected = json!({"namespace": "shop", "name": "e", "type": "Warning", "reason": "BackOff", "message": "m",
             "count": 3, "first": "2026-01-01T00:00:00Z", "last": "2026-01-02T00:00:00Z", "source": "kubelet, n1",
             "about": about});
         assert_eq!(serde_json::to_value(first).ok(), Some(expected));
-        assert_eq!(Event::default().count(), 1, "what nobody has counted was seen once");
+        assert_eq!(Event::default().count(), 1, "uncounted events occurred once");
     }
 }

@@ -1,8 +1,8 @@
-//! Fields: the objects that have these values at these paths.
+//! Field selectors on any path.
 //!
-//! Unlike the API server's, a selector may name any path that objects of the kind can have. What a custom resource can
-//! have below its metadata is not known here, so any path goes there. Where a path leads to several values, as through a list, one
-//! of them is enough to be equal, and all have to be unequal.
+//! Unlike the API server's, a selector can name any path that objects of the kind can have. The schema of a custom
+//! resource is not known here, so below its metadata any path is accepted. If a path leads to several values, as through a
+//! list, `=` requires one of them to be equal and `!=` requires all of them to differ.
 
 use watchkeeper_core::{FieldOperator, FieldRequirement, FieldSelector, GroupVersionKind, Object};
 use watchkeeper_wire::schema::{Field as SchemaField, Form, Message, Shape, builtin};
@@ -11,7 +11,7 @@ use watchkeeper_wire::{FieldPath, Kind, read_field};
 use crate::envelope::Failure;
 use crate::secret::may_compare;
 
-/// What fields have to be.
+/// Parsed field requirements.
 #[derive(Debug, Default)]
 pub(crate) struct Fields(Vec<(Field, FieldRequirement)>);
 
@@ -23,7 +23,7 @@ enum Field {
 }
 
 impl Fields {
-    /// Reads a selector for objects of a kind.
+    /// Parses a selector for objects of a kind.
     pub(crate) fn read(text: &str, kind: &GroupVersionKind) -> Result<Self, Failure> {
         let selector =
             FieldSelector::parse(text).map_err(|why| Failure::bad(format!("fieldSelector: {why}")))?;
@@ -34,7 +34,7 @@ impl Fields {
                 text => {
                     let path = text.parse().map_err(|why| Failure::bad(format!("fieldSelector: {why}")))?;
                     if !may_compare(kind, &path) {
-                        return Err(Failure::bad(format!("fieldSelector: nobody selects Secrets by {text}")));
+                        return Err(Failure::bad(format!("fieldSelector: Secrets cannot be selected by {text}")));
                     }
                     check(kind, &path).map_err(|why| Failure::bad(format!("fieldSelector: {why}")))?;
                     Field::At(path)
@@ -45,7 +45,7 @@ impl Fields {
         selector.requirements().iter().map(field).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether an object has all of them. One that cannot be read has none.
+    /// Returns whether an object meets all requirements. An object that cannot be decoded does not.
     pub(crate) fn match_object(&self, object: &Object, kind: &Kind) -> bool {
         let key = object.head.key();
         self.0.iter().all(|(field, requirement)| match field {
@@ -56,23 +56,23 @@ impl Fields {
     }
 }
 
-/// A path that objects of a kind never have.
+/// A path that objects of the kind cannot have.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown field {path:?} of {kind}")]
 pub(crate) struct UnknownField {
     kind: String,
-    /// As far as the first segment that does not exist.
+    /// The path up to the first unknown segment.
     path: String,
 }
 
-/// Whether objects of a kind can have a field there, by the schema of the built-in kinds.
+/// Checks whether objects of a kind can have a field, by the schema of the built-in kinds.
 pub(crate) fn check(kind: &GroupVersionKind, path: &FieldPath) -> Result<(), UnknownField> {
     let schema = builtin();
     let segments = path.segments();
     let mut at = match (schema.message_of(kind), segments[0]) {
         (_, "apiVersion" | "kind") if segments.len() == 1 => return Ok(()),
         (Some(message), _) => Some(message),
-        // Of a custom resource only the metadata is known, which is that of every kind.
+        // For custom resources only metadata is known, which is the same for every kind.
         (None, "metadata") => schema.message("", "v1", "ConfigMap"),
         (None, _) => return Ok(()),
     };
@@ -93,7 +93,7 @@ pub(crate) fn check(kind: &GroupVersionKind, path: &FieldPath) -> Result<(), Unk
     Ok(())
 }
 
-/// The field with this JSON name, also of an inlined message.
+/// Returns the field with this JSON name, including fields of inlined messages.
 fn field(message: &'static Message, name: &str) -> Option<&'static SchemaField> {
     let inlined = |field: &'static SchemaField| match (field.shape(), field.form()) {
         (Shape::Inline, Form::Message(id)) => self::field(builtin().get(id), name),
@@ -109,7 +109,7 @@ fn match_path(object: &Object, kind: &Kind, path: &FieldPath, requirement: &Fiel
         is_there = true;
         is_equal |= value == requirement.value();
     });
-    // What is absent is as good as empty.
+    // An absent field equals an empty one.
     is_equal |= !is_there && requirement.value().is_empty();
     read.is_ok() && is_equal == (requirement.operator() == FieldOperator::Equals)
 }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_is_looked_for_wherever_it_is() {
+    fn selectors_match_any_path() {
         let yes = [
             "",
             "metadata.name=web-0",
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_selected() {
+    fn undecodable_objects_do_not_match() {
         let broken = Object { head: HeadBuilder::default().finish(), encoded: Encoded::json(*b"{") };
         let kind = Kind::new("", "v1", "Pod");
         let selector = Fields::read("spec.hostname!=x", kind.name()).unwrap();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_no_object_of_the_kind_has_is_named() {
+    fn unknown_fields_are_named_in_the_error() {
         let problem = |kind: &GroupVersionKind, path: &str| {
             check(kind, &path.parse().unwrap()).err().map(|it| it.to_string())
         };

@@ -1,7 +1,7 @@
-//! Over the cache: how objects belong together, for people and programs to look at.
+//! Web page and HTTP API over a cluster, served from informers.
 //!
-//! From: informers, and the API server that they follow.
-//! To:   answers that are read from memory.
+//! Input: informers, and the API server that they follow.
+//! Output: HTTP responses and event streams, read from memory; and a proxy to the API server.
 
 pub mod access;
 pub mod catalog;

@@ -1,20 +1,20 @@
-//! Secrets: what may be shown of them, which is how large they are.
+//! Redaction of Secrets: only the sizes of their values are shown.
 
 use serde_json::Value;
 use watchkeeper_client::discovery::Mapping;
 use watchkeeper_core::GroupVersionKind;
 use watchkeeper_wire::{FieldPath, Kind};
 
-/// Annotations in which tools keep the whole object as it was applied, values included: kubectl's and Rancher's.
+/// Annotations in which kubectl and Rancher store the applied object, including its values.
 const APPLIED: [&str; 2] = [LAST_APPLIED, "objectset.rio.cattle.io/applied"];
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Whether objects of this resource are Secrets.
+/// Returns whether a resource is `secrets`.
 pub(crate) fn is_secret(mapping: &Mapping) -> bool {
     mapping.resource.group.is_empty() && mapping.resource.resource == "secrets"
 }
 
-/// Whether objects of this kind are Secrets.
+/// Returns whether a kind is `Secret`.
 pub(crate) fn is_secret_kind(kind: &Kind) -> bool {
     is_secret_name(kind.name())
 }
@@ -23,8 +23,8 @@ fn is_secret_name(kind: &GroupVersionKind) -> bool {
     kind.group.is_empty() && kind.kind == "Secret"
 }
 
-/// Whether objects of a kind may be selected or sorted by a field. Who could select Secrets by what is in them, or see
-/// them in its order, could find it out.
+/// Returns whether objects of a kind may be selected or sorted by a field. Selecting or sorting Secrets by their values
+/// would reveal them.
 pub(crate) fn may_compare(kind: &GroupVersionKind, path: &FieldPath) -> bool {
     match path.segments()[..] {
         _ if !is_secret_name(kind) => true,
@@ -50,12 +50,12 @@ pub(crate) fn redact(secret: &mut Value) {
     }
 }
 
-/// Whether an annotation looks like JSON: other tools keep what they have applied under names of their own.
+/// Returns whether an annotation looks like JSON: other tools store the applied object under other names.
 fn is_object(annotation: &Value) -> bool {
     annotation.as_str().is_some_and(|text| text.trim_start().starts_with('{'))
 }
 
-/// How many bytes a text in base64 stands for.
+/// Returns the decoded size of a base64 string, in bytes.
 fn decoded(text: &str) -> usize {
     let digits = text.bytes().filter(|byte| !matches!(byte, b'=' | b'\n' | b'\r')).count();
     digits * 3 / 4
@@ -67,7 +67,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn of_a_secret_only_the_sizes_are_shown() {
+    fn secrets_show_only_the_sizes_of_their_values() {
         let mut secret = json!({
             "metadata": {"name": "s", "annotations": {LAST_APPLIED: "{\"data\":{\"a\":\"aHVudGVyMg==\"}}",
                 "kapp.k14s.io/original": "{\"data\":{\"a\":\"aHVudGVyMg==\"}}", "objectset.rio.cattle.io/applied": "H4sI",

@@ -111,6 +111,6 @@ async fn a_deployment_without_a_set_has_no_pods_and_one_that_is_not_there_is_an_
     let web = world.look("web").await.unwrap();
     assert_eq!((web.replica_set, web.pods), (None, vec![]));
     let error = world.look("wbe").await.unwrap_err().to_string();
-    assert_eq!(error, format!("there is no deployment wbe in namespace {}", world.cluster.namespace()));
+    assert_eq!(error, format!("deployment wbe not found in namespace {}", world.cluster.namespace()));
     world.cluster.stop().await;
 }

@@ -1,4 +1,4 @@
-//! Gate: who sent a request, found out before anything else is done for it.
+//! Gate: authenticates requests before they are routed.
 
 use axum::Router;
 use axum::extract::State;
@@ -15,16 +15,16 @@ use super::token::{set_cookie, token};
 use super::{Access, Refused, User, Who};
 use crate::envelope::{Failure, success};
 
-/// What needs no token: the page, which has nothing of the cluster in it, how to log in, and what probes ask.
+/// Paths that need no token: the page, which contains no cluster data, login, and health checks.
 const OPEN: [&str; 7] = ["/", "/favicon.ico", "/healthz", "/livez", "/readyz", "/v1/login", "/v1/logout"];
-/// And whatever is below these.
+/// Prefixes of further paths that need no token.
 const OPEN_BELOW: [&str; 4] = ["/assets/", "/healthz/", "/livez/", "/readyz/"];
 
-/// Lets requests in whose sender is known.
+/// Admits authenticated requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Gate {
     access: Access,
-    /// Whether a token is needed; without, everybody is [`Who::Local`].
+    /// Whether a token is required; if not, every request is [`Who::Local`].
     tokens: bool,
 }
 
@@ -33,19 +33,18 @@ impl Gate {
         Self { access, tokens }
     }
 
-    /// Finds out who asks, and says so among the extensions.
+    /// Authenticates a request, and stores the identity in its extensions.
     pub(crate) async fn admit(&self, head: &mut Parts) -> Result<(), Refused> {
         let path = head.uri.path();
-        let who = match self.tokens {
-            false => Who::Local,
-            true => match token(&head.headers) {
-                _ if is_open(path) => return Ok(()),
-                Some(token) => Who::User(self.access.whose(&token).await?),
-                None => {
-                    let message = "this server needs a token: Authorization: Bearer ..., or POST /v1/login";
-                    return Err(Refused::Unknown(message.to_owned()));
-                }
-            },
+        let who = if !self.tokens {
+            Who::Local
+        } else if is_open(path) {
+            return Ok(());
+        } else if let Some(token) = token(&head.headers) {
+            Who::User(self.access.whose(&token).await?)
+        } else {
+            let message = "a token is required: set Authorization: Bearer ..., or POST /v1/login";
+            return Err(Refused::Unknown(message.to_owned()));
         };
         if path == "/metrics" {
             self.access.check_path(&who, path).await?;
@@ -54,7 +53,7 @@ impl Gate {
         Ok(())
     }
 
-    /// `POST /v1/login`, `POST /v1/logout` and `GET /v1/user`.
+    /// Returns the routes `POST /v1/login`, `POST /v1/logout` and `GET /v1/user`.
     pub(crate) fn router(&self) -> Router {
         let router = Router::new().route("/v1/login", post(log_in)).route("/v1/logout", post(log_out));
         router.route("/v1/user", get(user)).with_state(self.clone())
@@ -72,7 +71,7 @@ struct Login {
 
 #[derive(Serialize)]
 struct LoggedIn {
-    /// `None` on a server that needs no token.
+    /// `None` on a server that requires no token.
     user: Option<String>,
     groups: Vec<String>,
 }
@@ -85,11 +84,11 @@ impl From<&User> for LoggedIn {
 
 async fn log_in(State(gate): State<Gate>, body: Bytes) -> Response {
     let Ok(Login { token }) = serde_json::from_slice(&body) else {
-        return Failure::new(StatusCode::BAD_REQUEST, r#"say {"token":"..."} in JSON"#).into_response();
+        return Failure::new(StatusCode::BAD_REQUEST, r#"expected a JSON body {"token":"..."}"#).into_response();
     };
     let token = Secret::from(token.reveal().trim());
     let Some(cookie) = set_cookie(Some(&token)).and_then(|cookie| HeaderValue::try_from(cookie).ok()) else {
-        return Failure::new(StatusCode::BAD_REQUEST, "this is no token").into_response();
+        return Failure::new(StatusCode::BAD_REQUEST, "invalid token").into_response();
     };
     match gate.access.whose(&token).await {
         Ok(user) => {
@@ -129,7 +128,7 @@ impl IntoResponse for Refused {
 }
 
 impl Refused {
-    /// The same in the words of an API server, for its clients.
+    /// Converts the error to a `Status`, for clients of the API server.
     pub(crate) fn into_status(self) -> Response {
         let unknown = matches!(self, Self::Unknown(_));
         let status = match &self {
@@ -147,7 +146,7 @@ impl Refused {
     }
 }
 
-/// An answer that is a status.
+/// Creates a response from a status.
 pub(crate) fn status_response(status: &watchkeeper_core::Status) -> Response {
     let code = u16::try_from(status.code).ok().and_then(|code| StatusCode::from_u16(code).ok());
     let body = Bytes::from(serde_json::to_vec(status).unwrap_or_default());

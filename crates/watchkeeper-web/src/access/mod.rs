@@ -1,14 +1,14 @@
-//! Access: who asks, and whether they may read what they ask for.
+//! Access: authenticates requests, and authorizes reads from the cache.
 //!
-//! From: the head of a request, by the gate before the routes.
-//! To:   the API server, which is asked by TokenReview and SubjectAccessReview; and the handlers.
+//! Input: the head of a request.
+//! Output: TokenReviews and SubjectAccessReviews to the API server; identities and decisions for the handlers.
 //!
-//! - A1: what is read from the cache is checked as if it were read from the API server.
-//! - A2: what the API server has said holds for a while: a token that it knows for [`KNOWN_FOR`], one that it does not
-//!   know for [`UNKNOWN_FOR`], what somebody may do for [`ALLOWED_FOR`]. That is how long a change there may take to
-//!   count here.
-//! - A3: how much is remembered, and how much is asked at once, has a limit.
-//! - A4: tokens are remembered as digests, and shown nowhere.
+//! Invariants:
+//! - `access.A1`: a read from the cache is authorized as if it were a read from the API server.
+//! - `access.A2`: results of the API server are cached: a valid token for [`KNOWN_FOR`], an invalid one for
+//!   [`UNKNOWN_FOR`], a decision for [`ALLOWED_FOR`]. Changes take effect here after at most that time.
+//! - `access.A3`: the number of cached results and of concurrent reviews is limited.
+//! - `access.A4`: tokens are cached as digests, and never shown.
 
 mod gate;
 mod recent;
@@ -31,96 +31,96 @@ pub(crate) use gate::{Gate, status_response};
 pub use review::{ALLOWED_FOR, KNOWN_FOR, REMEMBERED, REVIEWS_AT_ONCE, UNKNOWN_FOR};
 pub use token::{COOKIE, cookie};
 
-/// Who sent a request.
+/// The sender of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Who {
-    /// Someone on this machine: the port is open on loopback alone, and they may read what the service may.
+    /// A user of this machine, on a server that only listens on loopback; may read what the service may.
     Local,
-    /// Someone whose token the API server knows.
+    /// A user authenticated by the API server.
     User(Arc<User>),
 }
 
-/// Whom the API server knows by a token.
+/// A user authenticated by a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct User {
-    /// The name.
+    /// Name.
     pub name: String,
-    /// The uid; empty for none.
+    /// UID; may be empty.
     pub uid: String,
-    /// The groups.
+    /// Groups.
     pub groups: Vec<String>,
-    /// The attributes.
+    /// Extra attributes.
     pub extra: BTreeMap<String, Vec<String>>,
-    /// What they have shown.
+    /// The token.
     pub(crate) token: Secret,
 }
 
-/// What somebody wants to read.
+/// The attributes of a read that is to be authorized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wish<'a> {
     /// `get`, `list` or `watch`.
     pub verb: &'a str,
-    /// Of which group; empty for core.
+    /// API group; empty for core.
     pub group: &'a str,
-    /// Of which resource, in the plural.
+    /// Resource, in the plural.
     pub resource: &'a str,
-    /// In which namespace; empty for all, or where there are none.
+    /// Namespace; empty for all namespaces and for cluster-scoped resources.
     pub namespace: &'a str,
-    /// Which object; empty for all.
+    /// Object name; empty for all objects.
     pub name: &'a str,
 }
 
-/// Not allowed, or not known.
+/// An authentication or authorization failure.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refused {
-    /// Nobody knows who asks.
+    /// The token is missing or invalid.
     #[error("{0}")]
     Unknown(String),
-    /// They may not.
+    /// The user may not do this.
     #[error("{0}")]
     Denied(String),
-    /// The API server could not be asked: try again.
-    #[error("the API server could not be asked whether you may: {0}")]
+    /// The review failed: try again.
+    #[error("access review failed: {0}")]
     Unanswered(String),
 }
 
-/// Decides who may read what. Clones are cheap, and share what is remembered.
+/// Authenticates and authorizes through the API server. Clones share the cache.
 #[derive(Debug, Clone)]
 pub struct Access {
     reviews: Arc<Reviews>,
 }
 
 impl Access {
-    /// As this client's server says.
+    /// Creates an instance that sends reviews with a client.
     pub fn new(client: &Client) -> Self {
         Self { reviews: Arc::new(Reviews::new(client.transport().clone())) }
     }
 
-    /// Whose a token is.
+    /// Authenticates a token.
     ///
     /// # Errors
-    /// If the API server does not know it, or could not be asked.
+    /// If the token is invalid, or the review failed.
     pub async fn whose(&self, token: &Secret) -> Result<Arc<User>, Refused> {
         self.reviews.whose(token).await
     }
 
-    /// Whether they may (A1).
+    /// Authorizes a read (`access.A1`).
     ///
     /// # Errors
-    /// If they may not, or nobody could be asked.
+    /// If the user may not do this, or the review failed.
     pub async fn check(&self, who: &Who, wish: Wish<'_>) -> Result<(), Refused> {
         let Who::User(user) = who else { return Ok(()) };
         let answer = self.reviews.may(user, "resourceAttributes", review::attributes(wish)).await?;
         answer.map_err(|why| Refused::Denied(denial(user, wish, &why)))
     }
 
-    /// Whether they may read a path that has no objects.
+    /// Authorizes a read of a non-resource path.
     ///
     /// # Errors
-    /// If they may not, or nobody could be asked.
+    /// If the user may not do this, or the review failed.
     pub async fn check_path(&self, who: &Who, path: &str) -> Result<(), Refused> {
         let Who::User(user) = who else { return Ok(()) };
         let what = serde_json::json!({"path": path, "verb": "get"});
@@ -129,7 +129,7 @@ impl Access {
     }
 }
 
-/// As the API server would say it; and what to do, where a whole list was asked for.
+/// Formats a denial in the API server's wording, with a hint if a list of all namespaces was requested.
 fn denial(user: &User, wish: Wish<'_>, why: &str) -> String {
     let Wish { verb, group, resource, namespace, name } = wish;
     let named = if name.is_empty() { String::new() } else { format!(" {name:?}") };
@@ -139,9 +139,10 @@ fn denial(user: &User, wish: Wish<'_>, why: &str) -> String {
     };
     let shown = if group.is_empty() { resource.to_owned() } else { format!("{resource}.{group}") };
     let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-    let hint = match namespace.is_empty() && name.is_empty() {
-        true => format!("; if {resource} are in namespaces, name one that you may read (namespace=...)"),
-        false => String::new(),
+    let hint = if namespace.is_empty() && name.is_empty() {
+        format!("; if {resource} are namespaced, choose a namespace that you may read (namespace=...)")
+    } else {
+        String::new()
     };
     let user = &user.name;
     format!(
@@ -155,13 +156,13 @@ impl fmt::Display for Wish<'_> {
     }
 }
 
-/// A handler gets who asks from the [server](crate::listen), which has found out; elsewhere nobody is known.
+/// Extracts the identity that the [server](crate::listen) has stored in the request.
 impl<S: Sync> FromRequestParts<S> for Who {
     type Rejection = Response;
 
     async fn from_request_parts(head: &mut Parts, _: &S) -> Result<Self, Response> {
         let who = head.extensions.get::<Self>().cloned();
-        let unknown = || Failure::from(Refused::Unknown("nobody has asked who you are".to_owned()));
+        let unknown = || Failure::from(Refused::Unknown("request is not authenticated".to_owned()));
         who.ok_or_else(|| unknown().into_response())
     }
 }

@@ -1,4 +1,4 @@
-//! What was found out lately, up to a number of answers (A3).
+//! Bounded cache of review results with an expiry (`access.A3`).
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// A digest of what was asked.
+/// Digest of a review request.
 pub(super) type Digest = [u8; 32];
 
-/// Answers that hold for a while; beyond the limit, the oldest is forgotten.
+/// Results that expire; beyond the limit the oldest is evicted.
 pub(super) struct Recent<V> {
     time: Duration,
     limit: usize,
@@ -18,7 +18,7 @@ pub(super) struct Recent<V> {
 
 struct State<V> {
     answers: HashMap<Digest, (V, Instant)>,
-    /// When each was put, oldest first. One that was put again is here twice, and counts the second time.
+    /// Insertion times, oldest first. A key that was inserted again is here twice, and the second entry counts.
     order: VecDeque<(Digest, Instant)>,
 }
 
@@ -27,14 +27,14 @@ impl<V: Clone> Recent<V> {
         Self { time, limit, state: Mutex::new(State { answers: HashMap::new(), order: VecDeque::new() }) }
     }
 
-    /// What was said, if it still holds.
+    /// Returns a result that has not expired.
     pub(super) fn get(&self, asked: &Digest) -> Option<V> {
         let state = self.state.lock();
         let (answer, since) = state.answers.get(asked)?;
         (since.elapsed() < self.time).then(|| answer.clone())
     }
 
-    /// Remembers what was said just now.
+    /// Inserts a result.
     pub(super) fn put(&self, asked: Digest, answer: V) {
         let now = Instant::now();
         let mut state = self.state.lock();
@@ -65,7 +65,7 @@ mod tests {
     const TIME: Duration = Duration::from_secs(10);
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_holds_for_its_time() {
+    async fn results_expire() {
         let recent = Recent::new(TIME, 3);
         recent.put([1; 32], "one");
         tokio::time::advance(TIME - Duration::from_millis(1)).await;
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn beyond_the_limit_the_oldest_goes() {
+    async fn the_oldest_result_is_evicted_beyond_the_limit() {
         let recent = Recent::new(TIME, 3);
         for number in 0..100 {
             recent.put([number; 32], number);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_said_again_holds_from_then_on() {
+    async fn inserting_again_renews_a_result() {
         let recent = Recent::new(TIME, 3);
         recent.put([1; 32], "one");
         tokio::time::advance(TIME / 2).await;

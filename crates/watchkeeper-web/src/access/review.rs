@@ -1,4 +1,4 @@
-//! Reviews: what the API server says of tokens and of users.
+//! Reviews: TokenReviews and SubjectAccessReviews, with a cache.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,27 +16,27 @@ use watchkeeper_client::{Secret, Transport};
 use super::recent::{Digest, Recent};
 use super::{Refused, User, Wish};
 
-/// How long a token is known (A2).
+/// Cache time of a valid token (`access.A2`).
 pub const KNOWN_FOR: Duration = Duration::from_secs(60);
-/// How long a token is not known (A2).
+/// Cache time of an invalid token (`access.A2`).
 pub const UNKNOWN_FOR: Duration = Duration::from_secs(10);
-/// How long what somebody may do, or may not, holds (A2).
+/// Cache time of an authorization decision (`access.A2`).
 pub const ALLOWED_FOR: Duration = Duration::from_secs(10);
-/// How many answers of each kind are remembered (A3).
+/// Maximum number of cached results of each kind (`access.A3`).
 pub const REMEMBERED: usize = 10_000;
-/// How many questions the API server is asked at once (A3).
+/// Maximum number of concurrent reviews (`access.A3`).
 pub const REVIEWS_AT_ONCE: usize = 32;
-/// How long an answer may take, including those before it.
+/// Timeout of a review, including its time in the queue.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Asks the API server, and remembers what it said.
+/// Sends reviews to the API server and caches the results.
 #[derive(Debug)]
 pub(super) struct Reviews {
     transport: Transport,
     permits: Semaphore,
     known: Recent<Arc<User>>,
     unknown: Recent<String>,
-    /// `Err` says why not, if anything.
+    /// `Err` holds the reason; may be empty.
     allowed: Recent<Result<(), String>>,
 }
 
@@ -75,7 +75,7 @@ impl Reviews {
         }
     }
 
-    /// Whose a token is.
+    /// Authenticates a token.
     pub(super) async fn whose(&self, token: &Secret) -> Result<Arc<User>, Refused> {
         let asked = digest_of(token.reveal().as_bytes());
         if let Some(user) = self.known.get(&asked) {
@@ -89,7 +89,7 @@ impl Reviews {
         let TokenStatus { authenticated, user, error } = status;
         if !authenticated || user.username.is_empty() {
             let why = if error.is_empty() { String::new() } else { format!(": {error}") };
-            let why = format!("the API server does not know this token{why}");
+            let why = format!("the API server rejected the token{why}");
             self.unknown.put(asked, why.clone());
             return Err(Refused::Unknown(why));
         }
@@ -104,7 +104,7 @@ impl Reviews {
         Ok(user)
     }
 
-    /// Whether a user may do what these attributes say; if not, what the API server says to that.
+    /// Authorizes a request with these attributes. The inner `Err` holds the API server's reason.
     pub(super) async fn may(
         &self,
         user: &User,
@@ -138,11 +138,11 @@ impl Reviews {
         };
         match timeout(PATIENCE, asking).await {
             Ok(answer) => answer.map_err(Refused::Unanswered),
-            Err(_) => Err(Refused::Unanswered(format!("no answer within {} s", PATIENCE.as_secs()))),
+            Err(_) => Err(Refused::Unanswered(format!("no response within {} s", PATIENCE.as_secs()))),
         }
     }
 
-    /// The status that a review comes back with.
+    /// Posts a review and returns its status.
     async fn post<T: for<'de> Deserialize<'de> + Default>(
         &self,
         path: &str,
@@ -163,16 +163,16 @@ impl Reviews {
         let code = response.status();
         let body = response.into_body().bytes().await.map_err(|error| error.to_string())?;
         if !code.is_success() {
-            let said = serde_json::from_slice::<watchkeeper_core::Status>(&body);
-            let said = said.map(|status| format!(": {}", status.message)).unwrap_or_default();
-            return Err(format!("it answered {}{said}", code.as_u16()));
+            let message = serde_json::from_slice::<watchkeeper_core::Status>(&body);
+            let message = message.map(|status| format!(": {}", status.message)).unwrap_or_default();
+            return Err(format!("API server responded with {}{message}", code.as_u16()));
         }
         let answered = serde_json::from_slice::<Answered<T>>(&body);
-        answered.map(|answered| answered.status).map_err(|_| "its answer makes no sense".to_owned())
+        answered.map(|answered| answered.status).map_err(|_| "invalid response".to_owned())
     }
 }
 
-/// What a SubjectAccessReview says of a wish.
+/// Formats attributes for a SubjectAccessReview.
 pub(super) fn attributes(wish: Wish<'_>) -> Value {
     let Wish { verb, group, resource, namespace, name } = wish;
     json!({"verb": verb, "group": group, "resource": resource, "namespace": namespace, "name": name})

@@ -1,4 +1,4 @@
-//! Tokens: where a request has them.
+//! Tokens of requests: header and cookie.
 
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, COOKIE as COOKIES};
@@ -7,12 +7,12 @@ use watchkeeper_client::Secret;
 /// The cookie that holds a token.
 pub const COOKIE: &str = "watchkeeper_token";
 
-/// The longest token that is looked at. Browsers keep cookies of at most 4 KiB.
+/// Maximum length of a token, in bytes. Browsers limit cookies to 4 KiB.
 const TOKEN_BYTES: usize = 16 << 10;
-/// The longest that a cookie holds.
+/// Maximum length of a token in a cookie, in bytes.
 const COOKIE_BYTES: usize = 4000;
 
-/// The token that a request has: in `Authorization`, or else in the cookie. Two are none.
+/// Returns the token of a request: from `Authorization`, or else from the cookie. Duplicates are rejected.
 pub(super) fn token(headers: &HeaderMap) -> Option<Secret> {
     let mut given = headers.get_all(AUTHORIZATION).iter();
     let token = match given.next() {
@@ -32,7 +32,7 @@ fn bearer(value: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// The value of [`COOKIE`] in a `Cookie` header. Two are none: one of them was put there by somebody else.
+/// Returns the value of [`COOKIE`] in a `Cookie` header. Duplicates are rejected: one of them may be injected.
 pub fn cookie(header: &str) -> Option<&str> {
     let pairs = header.split(';').filter_map(|pair| pair.trim().split_once('='));
     let mut found = pairs.filter(|(name, _)| *name == COOKIE).map(|(_, value)| value);
@@ -40,7 +40,7 @@ pub fn cookie(header: &str) -> Option<&str> {
     found.next().is_none().then_some(first)
 }
 
-/// What sets the cookie, or removes it; `None` where a token cannot be in one.
+/// Formats a `Set-Cookie` header that sets or removes the token; `None` if the token cannot be in a cookie.
 pub(super) fn set_cookie(token: Option<&Secret>) -> Option<String> {
     let rest = "Path=/; HttpOnly; Secure; SameSite=Strict";
     let Some(token) = token else { return Some(format!("{COOKIE}=; Max-Age=0; {rest}")) };
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_found_in_either_place() {
+    fn tokens_are_read_from_header_or_cookie() {
         assert_eq!(found(&[("authorization", "Bearer abc")]).unwrap(), "abc");
         assert_eq!(found(&[("authorization", "bearer  abc ")]).unwrap(), "abc");
         assert_eq!(found(&[("cookie", "a=b; watchkeeper_token=x.y=z; c=d")]).unwrap(), "x.y=z");
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_none() {
+    fn invalid_and_duplicate_tokens_are_rejected() {
         assert_eq!(found(&[]), None);
         assert_eq!(found(&[("authorization", "Basic abc"), ("cookie", "watchkeeper_token=two")]), None);
         assert_eq!(found(&[("authorization", "Bearer ")]), None);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_would_say_more_is_not_set() {
+    fn tokens_cannot_inject_cookie_attributes() {
         let set = |token: &str| set_cookie(Some(&token.into()));
         assert_eq!(
             set("a.b-c_d=").unwrap(),

@@ -1,4 +1,4 @@
-//! Demand: informers come to be when somebody asks, and end when nobody does (C1, C2).
+//! On-demand informers: started by the first reader, stopped when idle (`catalog.C1`, `catalog.C2`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::watched::{Entry, Watched};
 use super::{CatalogError, Inner, MAX_ON_DEMAND, collection};
 
 impl Inner {
-    /// The informer that there is.
+    /// Returns the running informer of a resource.
     pub(super) fn taken(&self, mapping: &Mapping) -> Option<Watched> {
         let of = &mapping.resource;
         let entries = self.entries.read();
@@ -19,7 +19,7 @@ impl Inner {
         found.filter(|entry| !entry.informer.has_ended()).map(Entry::take)
     }
 
-    /// The informer that there is, or one that begins now (C1, C2).
+    /// Returns the running informer of a resource, or starts one (`catalog.C1`, `catalog.C2`).
     pub(super) async fn begin(&self, mapping: &Arc<Mapping>) -> Result<Watched, CatalogError> {
         if self.withholds(mapping) {
             return Err(CatalogError::Withheld { resource: mapping.resource.resource.clone() });
@@ -47,7 +47,7 @@ impl Inner {
         !self.secrets && crate::secret::is_secret(mapping)
     }
 
-    /// The informers that run, each with its resource.
+    /// Returns the running informers with their resources.
     pub(super) fn watching(&self) -> Vec<(GroupVersionResource, Informer)> {
         let entries = self.entries.read();
         let living = entries.iter().filter(|entry| !entry.informer.has_ended());
@@ -58,7 +58,8 @@ impl Inner {
         self.entries.read().iter().filter(|entry| !entry.is_permanent).count()
     }
 
-    /// Takes out what has ended, as when its definition was removed; whether that of this resource is there to stay.
+    /// Removes informers that have ended, for example since their definition was deleted. Returns whether the one of this
+    /// resource was permanent.
     fn forget_ended(&self, mapping: &Mapping) -> bool {
         let of = &mapping.resource;
         let mut is_permanent = false;
@@ -74,23 +75,23 @@ impl Inner {
         is_permanent
     }
 
-    /// Ends an informer that nobody has read for so long; false if there is none.
+    /// Stops one informer that has been idle for at least this long. Returns whether there was one.
     pub(super) async fn end_one_idle(&self, at_least: Duration) -> bool {
         let _changing = self.changing.lock().await;
         self.end_longest_idle(at_least).await
     }
 
-    /// As [`end_one_idle`](Self::end_one_idle), by who is changing something anyway.
+    /// As [`end_one_idle`](Self::end_one_idle), for a caller that holds `changing`.
     async fn end_longest_idle(&self, at_least: Duration) -> bool {
         let ended = {
-            let mut entries = self.entries.write(); // nobody takes one meanwhile (C3)
+            let mut entries = self.entries.write(); // no reader can take it meanwhile (`catalog.C3`)
             let idle = entries.iter().enumerate().filter_map(|(at, entry)| Some((entry.idle()?, at)));
             let longest = idle.filter(|(idle, _)| *idle >= at_least).max();
             longest.map(|(_, at)| entries.remove(at))
         };
         match ended {
             Some(entry) => {
-                tracing::debug!(collection = %entry.collection, "nobody reads it: its informer ends");
+                tracing::debug!(collection = %entry.collection, "stopping idle informer");
                 self.factory.stop_informer(&entry.collection).await;
                 true
             }

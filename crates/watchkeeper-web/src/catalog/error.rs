@@ -1,4 +1,4 @@
-//! Why a resource cannot be read.
+//! Errors of the catalog.
 
 use std::fmt;
 
@@ -6,47 +6,47 @@ use watchkeeper_client::discovery::MapError;
 
 use super::{MAX_ON_DEMAND, PATIENCE};
 
-/// Why a resource cannot be read.
+/// An error of the catalog.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatalogError {
-    /// The server has none of this name.
-    #[error("there is no resource {asked}{}", meant(near))]
+    /// The server does not have this resource.
+    #[error("resource {asked} not found{}", meant(near))]
     Unknown {
-        /// What was asked for: `pod/core/v1`.
+        /// The requested resource: `pod/core/v1`.
         asked: String,
-        /// What may have been meant, in the same form.
+        /// Similar resources, in the same format.
         near: Vec<String>,
     },
-    /// The server has it, but nothing that could be cached.
+    /// The resource does not support list and watch, and cannot be cached.
     #[error("{resource} cannot be listed and watched")]
     Unlistable {
-        /// Which.
+        /// The resource.
         resource: String,
     },
-    /// The server could not say what it has.
-    #[error("the API server does not say what it has; it is asked again with the next request")]
+    /// Discovery failed.
+    #[error("discovery failed; it is repeated with the next request")]
     Discovery(#[from] MapError),
-    /// It is not cached on purpose.
-    #[error("{resource} are not cached: start the service with --cache-secrets to read them here")]
+    /// Caching this resource is disabled.
+    #[error("{resource} are not cached; start the service with --cache-secrets to read them")]
     Withheld {
-        /// Which.
+        /// The resource.
         resource: String,
     },
-    /// Its first list takes long. It goes on.
-    #[error("{resource} is not synced after {} s; its first list goes on, try again", PATIENCE.as_secs())]
+    /// The first list is not complete yet; it continues.
+    #[error("first list of {resource} not complete after {} s; it continues, try again", PATIENCE.as_secs())]
     NotSynced {
-        /// Which.
+        /// The resource.
         resource: String,
     },
-    /// There are too many already.
+    /// The limit of on-demand informers is reached.
     #[error(
-        "{MAX_ON_DEMAND} resources are cached on demand already, and all of them are in use; try again later"
+        "{MAX_ON_DEMAND} on-demand resources are already in use; try again later"
     )]
     Full,
 }
 
-/// `; did you mean a, b or c?`, if there is anything.
+/// Formats suggestions: `; did you mean a, b or c?`.
 fn meant(near: &[String]) -> impl fmt::Display {
     match near {
         [] => String::new(),

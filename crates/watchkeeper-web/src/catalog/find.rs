@@ -1,4 +1,4 @@
-//! Find: what the resource of a name is.
+//! Lookup of resources by name.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use watchkeeper_client::discovery::{MISS_INTERVAL, Mapping, PartialResource, Tab
 use super::watched::Entry;
 use super::{Catalog, CatalogError, Inner};
 
-/// How many names that are near are told.
+/// Maximum number of suggestions.
 const NEAR: usize = 4;
 
 impl Catalog {
-    /// What a resource is, by its exact names; the group is empty for core. What is cached is known without asking.
+    /// Finds a resource by its exact names; the group is empty for core. Cached resources are found without a request.
     ///
     /// # Errors
-    /// If the server has none, or none that could be cached, or cannot be asked.
+    /// If the server does not have the resource, it cannot be listed and watched, or discovery fails.
     pub async fn find(
         &self,
         group: &str,
@@ -26,12 +26,12 @@ impl Catalog {
             return Ok(known);
         }
         if self.inner.forget_gone(group, version, resource) {
-            self.inner.mapper.reset(); // what the server had is not what it has
+            self.inner.mapper.reset(); // the discovery result is out of date
         }
         self.look_up(group, version, resource).await
     }
 
-    /// What a resource is by what the server says, whether it is cached or not.
+    /// Finds a resource through discovery, cached or not.
     pub(super) async fn look_up(
         &self,
         group: &str,
@@ -59,9 +59,10 @@ impl Catalog {
             let of = served.as_ref().and_then(|served| served.resource(&found.resource));
             of.is_none_or(|resource| resource.can(verb))
         };
-        match can("list") && can("watch") {
-            true => Ok(Arc::new(found)),
-            false => Err(CatalogError::Unlistable { resource: path_of(&found) }),
+        if can("list") && can("watch") {
+            Ok(Arc::new(found))
+        } else {
+            Err(CatalogError::Unlistable { resource: path_of(&found) })
         }
     }
 }
@@ -73,7 +74,7 @@ impl Inner {
         found.filter(|entry| !entry.informer.has_ended()).map(|entry| entry.mapping.clone())
     }
 
-    /// Takes out the informer on demand of a resource that has ended by itself; whether there was one.
+    /// Removes the on-demand informer of a resource if it has ended by itself. Returns whether it did.
     fn forget_gone(&self, group: &str, version: &str, resource: &str) -> bool {
         let is_gone = |entry: &Entry| {
             !entry.is_permanent && entry.is_of(group, version, resource) && entry.informer.has_ended()
@@ -84,7 +85,7 @@ impl Inner {
         entries.len() < before
     }
 
-    /// Whether the server was not asked again just now.
+    /// Returns whether discovery may be repeated now; at most once per interval.
     pub(super) fn may_ask_again(&self) -> bool {
         let mut last = self.asked_again.lock();
         let is_due = last.is_none_or(|last| last.elapsed() >= MISS_INTERVAL);
@@ -103,7 +104,7 @@ fn exact(table: &Table, asked: &PartialResource) -> Option<Mapping> {
     table.candidates(asked).into_iter().find(is_it)
 }
 
-/// The same name in other groups and versions, and other names that are near.
+/// Returns the same name in other groups and versions, and similar names.
 fn near(table: &Table, asked: &PartialResource) -> Vec<String> {
     let named = |name: &str| table.candidates(&PartialResource::named(name));
     let mut near: Vec<String> = named(&asked.resource).iter().map(path_of).collect();
@@ -116,7 +117,7 @@ fn near(table: &Table, asked: &PartialResource) -> Vec<String> {
     near
 }
 
-/// How a resource is asked for: `pods/core/v1`.
+/// Formats a resource as in request paths: `pods/core/v1`.
 pub(crate) fn path_of(mapping: &Mapping) -> String {
     let of = &mapping.resource;
     path(&of.resource, &of.group, &of.version)

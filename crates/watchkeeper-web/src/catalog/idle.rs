@@ -1,4 +1,4 @@
-//! Idle: ends the informers that nobody reads any more.
+//! Stops idle informers.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{IDLE, Inner};
 
-/// How often somebody looks for idle informers.
+/// Interval of checks for idle informers.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
 
-/// The task that looks for idle informers.
+/// The task that stops idle informers.
 #[derive(Debug, Default)]
 pub(super) struct Sweeper {
     stop: CancellationToken,
@@ -20,7 +20,7 @@ pub(super) struct Sweeper {
 }
 
 impl Sweeper {
-    /// Begins, the first time.
+    /// Starts the task, the first time.
     pub(super) fn start(&self, inner: &Arc<Inner>) {
         let (stop, inner) = (self.stop.clone(), Arc::downgrade(inner));
         let mut task = self.task.lock();
@@ -31,17 +31,17 @@ impl Sweeper {
         }
     }
 
-    /// Ends, and returns when the task has.
+    /// Stops the task, and returns when it has ended.
     pub(super) async fn stop(&self) {
         self.stop.cancel();
         let task = self.task.lock().take();
         if let Some(task) = task {
-            let _ = task.await; // it has ended, in whatever way
+            let _ = task.await; // ended, whether by cancellation or panic
         }
     }
 }
 
-/// Whoever holds the last catalog goes, and with him the task.
+/// Stops the task with the last clone of the catalog.
 impl Drop for Sweeper {
     fn drop(&mut self) {
         self.stop.cancel();

@@ -1,12 +1,13 @@
-//! Catalog: which resources are cached, and how another comes to be.
+//! Catalog: the cached resources of a server, and on-demand caching of others.
 //!
-//! From: discovery, which knows what there is, and an informer factory.
-//! To:   whoever reads: a [`Watched`] resource, whose informer has its first list.
+//! Input: discovery, and an informer factory.
+//! Output: a [`Watched`] resource, whose informer has its first list.
 //!
-//! - C1: the resources of [`FROM_THE_START`] have informers from the start; any other gets one when it is first asked
-//!   for, of which there are at most [`MAX_ON_DEMAND`]. One that nobody has read for [`IDLE`] ends, and when there are
-//!   too many, the one that nobody has read for longest.
-//! - C2: Secrets are not cached unless that was [asked for](CatalogBuilder::secrets).
+//! Invariants:
+//! - `catalog.C1`: the resources of [`FROM_THE_START`] always have informers. Any other gets one when it is first
+//!   requested; there are at most [`MAX_ON_DEMAND`] of these. An informer without readers for [`IDLE`] is stopped; at the
+//!   limit, the one that has been idle for longest is.
+//! - `catalog.C2`: Secrets are not cached unless [enabled](CatalogBuilder::secrets).
 
 mod demand;
 mod error;
@@ -33,7 +34,7 @@ pub use watched::Watched;
 
 use crate::freshness::{self, Freshness, Monitor};
 
-/// What has an informer from the start: group, version, resource, kind.
+/// Resources that are cached from the start: group, version, resource, kind.
 pub const FROM_THE_START: [(&str, &str, &str, &str); 8] = [
     ("", "v1", "pods", "Pod"),
     ("", "v1", "services", "Service"),
@@ -44,13 +45,13 @@ pub const FROM_THE_START: [(&str, &str, &str, &str); 8] = [
     ("apps", "v1", "daemonsets", "DaemonSet"),
     ("apps", "v1", "replicasets", "ReplicaSet"),
 ];
-/// How many informers there may be beyond those.
+/// Maximum number of on-demand informers.
 pub const MAX_ON_DEMAND: usize = 64;
-/// How long an informer on demand goes on when nobody reads it.
+/// Time without readers after which an on-demand informer is stopped.
 pub const IDLE: Duration = Duration::from_secs(600);
-/// How often who subscribes looks at every object again.
+/// Resync period of subscriptions.
 pub const RESYNC: Duration = Duration::from_secs(60);
-/// How long who asks for a resource waits for its first list.
+/// Maximum time a request waits for the first list of a resource.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The cached resources of a server. Clones are cheap and share everything.
@@ -68,14 +69,14 @@ struct Inner {
     discovery: Arc<MemoryCache>,
     mapper: RestMapper,
     secrets: bool,
-    /// When the server was last asked again what it has, because something was not found.
+    /// When discovery was last repeated because a resource was not found.
     asked_again: Mutex<Option<Instant>>,
-    /// Held while an informer is made or ended: one that ends is handed to nobody. Taken before `entries`.
+    /// Held while an informer is started or stopped, so that one being stopped is not handed out. Locked before `entries`.
     changing: tokio::sync::Mutex<()>,
     entries: RwLock<Vec<Entry>>,
 }
 
-/// How a catalog is set up.
+/// Builds a [`Catalog`].
 #[derive(Debug)]
 #[must_use]
 pub struct CatalogBuilder {
@@ -84,15 +85,15 @@ pub struct CatalogBuilder {
 }
 
 impl CatalogBuilder {
-    /// Whether Secrets may be cached.
+    /// Sets whether Secrets may be cached. Default: false.
     pub fn secrets(mut self, secrets: bool) -> Self {
         self.secrets = secrets;
         self
     }
 
-    /// The catalog. Nothing is asked for before [`start`](Catalog::start).
+    /// Builds the catalog. Nothing is requested before [`start`](Catalog::start).
     pub fn build(self) -> Catalog {
-        // JSON, since it is what is sent on.
+        // JSON, since objects are forwarded as JSON.
         let sources = self.client.sources().content(|_| Content::json());
         let factory = InformerFactory::builder(sources).resync(RESYNC).build();
         let permanent = FROM_THE_START.map(|names| {
@@ -119,12 +120,12 @@ impl CatalogBuilder {
 }
 
 impl Catalog {
-    /// Of what this client's server has.
+    /// Creates a builder for the server of a client.
     pub fn builder(client: &Client) -> CatalogBuilder {
         CatalogBuilder { client: client.clone(), secrets: false }
     }
 
-    /// Starts the informers that are there from the start.
+    /// Starts the informers of [`FROM_THE_START`].
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -136,77 +137,77 @@ impl Catalog {
         self.monitor.start(self.inner.client.transport(), Box::new(watching));
     }
 
-    /// What of it is current.
+    /// Returns which resources are up to date.
     pub fn freshness(&self) -> Freshness {
         self.monitor.now()
     }
 
-    /// The same, with its changes.
+    /// Subscribes to changes of [`freshness`](Self::freshness).
     pub(crate) fn follow_freshness(&self) -> freshness::Receiver {
         self.monitor.subscribe()
     }
 
-    /// The server's client.
+    /// Returns the client.
     pub fn client(&self) -> &Client {
         &self.inner.client
     }
 
-    /// Where the informers are.
+    /// Returns the informer factory.
     pub fn factory(&self) -> &InformerFactory {
         &self.inner.factory
     }
 
-    /// What the server has.
+    /// Returns the discovery cache.
     pub fn discovery(&self) -> &Arc<MemoryCache> {
         &self.inner.discovery
     }
 
-    /// What a name stands for.
+    /// Returns the REST mapper.
     pub fn mapper(&self) -> &RestMapper {
         &self.inner.mapper
     }
 
-    /// The resources of [`FROM_THE_START`] that have no first list yet.
+    /// Returns the resources of [`FROM_THE_START`] without a first list.
     pub fn unsynced(&self) -> Vec<Arc<Mapping>> {
         let entries = self.inner.entries.read();
         let late = entries.iter().filter(|entry| entry.is_permanent && !entry.informer.is_synced());
         late.map(|entry| entry.mapping.clone()).collect()
     }
 
-    /// The resources of [`FROM_THE_START`].
+    /// Returns the resources of [`FROM_THE_START`].
     pub(crate) fn permanent(&self) -> Vec<Arc<Mapping>> {
         let entries = self.inner.entries.read();
         entries.iter().filter(|entry| entry.is_permanent).map(|entry| entry.mapping.clone()).collect()
     }
 
-    /// The objects of the resources that can be read without waiting. That they are looked at together with others
-    /// keeps none of them from being idle.
+    /// Returns snapshots of all resources that have their first list. This does not count as reading them: they may still
+    /// become idle.
     pub fn snapshots(&self) -> Vec<(Arc<Mapping>, Snapshot)> {
         let entries = self.inner.entries.read();
         let living = entries.iter().filter(|entry| !entry.informer.has_ended() && entry.informer.is_synced());
         living.map(|entry| (entry.mapping.clone(), entry.informer.store().snapshot())).collect()
     }
 
-    /// What is cached, whether it has its first list or not.
+    /// Returns the cached resources, with or without their first list.
     pub fn cached(&self) -> Vec<Arc<Mapping>> {
         let entries = self.inner.entries.read();
         entries.iter().filter(|entry| !entry.informer.has_ended()).map(|it| it.mapping.clone()).collect()
     }
 
-    /// Whether a resource is kept out of the cache (C2).
+    /// Returns whether a resource must not be cached (`catalog.C2`).
     pub(crate) fn withholds(&self, mapping: &Mapping) -> bool {
         self.inner.withholds(mapping)
     }
 
-    /// A resource to read, which is cached from now on (C1).
+    /// Returns a resource for reading, and caches it if necessary (`catalog.C1`).
     ///
     /// # Errors
-    /// If there is no such resource, it may not be cached (C2), or it has no first list within [`PATIENCE`].
+    /// If the resource does not exist, may not be cached (`catalog.C2`), or has no first list within [`PATIENCE`].
     pub async fn watched(&self, group: &str, version: &str, resource: &str) -> Result<Watched, CatalogError> {
         self.watch(&self.find(group, version, resource).await?).await
     }
 
-    /// A resource to read of which it is [known](Self::find) what it is. Dropped half-way, its first list goes on.
+    /// Returns a [known](Self::find) resource for reading. If dropped, its first list continues.
     ///
     /// # Errors
     /// As [`watched`](Self::watched).
@@ -221,7 +222,7 @@ impl Catalog {
         if timeout(PATIENCE, watched.informer.synced()).await == Ok(true) {
             return Ok(watched);
         }
-        // It may have been there when the server was last asked what it has, and not now.
+        // It may have been removed since the last discovery.
         if self.inner.may_ask_again() {
             self.inner.mapper.reset();
         }
@@ -230,7 +231,7 @@ impl Catalog {
         Err(error.unwrap_or_else(|| CatalogError::NotSynced { resource: path_of(mapping) }))
     }
 
-    /// Ends all informers.
+    /// Stops all informers.
     pub async fn stop(&self) {
         self.monitor.stop().await;
         self.sweeper.stop().await;

@@ -1,6 +1,6 @@
-//! Watched: a resource whose informer has its first list, and that it is kept for as long as somebody reads it.
+//! A resource with an informer, and the count of its readers.
 //!
-//! - C3: an informer on demand ends only when nobody holds a [`Watched`] of it.
+//! - `catalog.C3`: an on-demand informer is stopped only while no [`Watched`] of it exists.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,37 +11,38 @@ use watchkeeper_cache::Informer;
 use watchkeeper_client::discovery::Mapping;
 use watchkeeper_core::Collection;
 
-/// A resource whose informer has its first list, and does not end because it is idle while this is held (C3).
+/// A resource whose informer has its first list. Its informer is not stopped for being idle while this exists
+/// (`catalog.C3`).
 #[derive(Debug, Clone)]
 pub struct Watched {
-    /// What it is.
+    /// The resource and its kind.
     pub mapping: Arc<Mapping>,
-    /// Its informer.
+    /// The informer.
     pub informer: Informer,
     in_use: Arc<InUse>,
 }
 
-/// A resource that has an informer.
+/// A resource with an informer.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) mapping: Arc<Mapping>,
     pub(super) collection: Collection,
     pub(super) informer: Informer,
-    /// Whether it is there from the start, and stays.
+    /// Whether it is one of [`FROM_THE_START`](super::FROM_THE_START) and never idle.
     pub(super) is_permanent: bool,
     usage: Arc<Usage>,
 }
 
-/// Who reads a resource.
+/// The readers of a resource.
 #[derive(Debug)]
 struct Usage {
     readers: AtomicUsize,
-    /// When there was last a reader; of no meaning while there is one.
+    /// When the last reader left; meaningless while there are readers.
     last: Mutex<Instant>,
     is_synced: AtomicBool,
 }
 
-/// One reader less when it is dropped.
+/// Decrements the number of readers on drop.
 #[derive(Debug)]
 struct InUse(Arc<Usage>);
 
@@ -72,14 +73,14 @@ impl Entry {
         of.resource == resource && of.group == group && of.version == version
     }
 
-    /// Its informer, which is in use from now on. It may not have its first list yet.
+    /// Returns the informer and counts a reader. The informer may not have its first list yet.
     pub(super) fn take(&self) -> Watched {
         self.usage.readers.fetch_add(1, Ordering::Acquire);
         let in_use = Arc::new(InUse(self.usage.clone()));
         Watched { mapping: self.mapping.clone(), informer: self.informer.clone(), in_use }
     }
 
-    /// For how long nobody has read it; `None` if somebody does, or it stays anyway.
+    /// Returns how long the informer has been idle; `None` if it has readers or is permanent.
     pub(super) fn idle(&self) -> Option<Duration> {
         let is_idle = !self.is_permanent && self.usage.readers.load(Ordering::Acquire) == 0;
         is_idle.then(|| self.usage.last.lock().elapsed())
@@ -87,7 +88,7 @@ impl Entry {
 }
 
 impl Watched {
-    /// Whether there is a first list. Once there is, this asks nobody.
+    /// Returns whether the informer has its first list. Caches a positive result.
     pub(super) fn is_synced(&self) -> bool {
         let known = &self.in_use.0.is_synced;
         if !known.load(Ordering::Relaxed) && self.informer.is_synced() {

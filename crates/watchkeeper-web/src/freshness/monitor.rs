@@ -1,4 +1,4 @@
-//! Monitor: the task that probes the API server and compares the informers with it.
+//! Monitor: probes the API server and compares the informers with it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use watchkeeper_core::GroupVersionResource;
 use super::probe::{Answered, probe, returned};
 use super::{Freshness, GRACE, Outage, PROBE_EVERY, Receiver};
 
-/// How often informers are looked at while they recover.
+/// Interval of checks while informers recover.
 const RECOVERY_TICK: Duration = Duration::from_millis(250);
-/// For how long after an outage informers that fail again are made to retry at once.
+/// Time after an outage during which informers that fail again retry immediately.
 const RECOVERY: Duration = Duration::from_secs(30);
 
-/// The informers that are compared with the server, each with its resource. Called with every probe.
+/// Returns the running informers with their resources. Called with every probe.
 pub(super) type Watching = Box<dyn Fn() -> Option<Vec<(GroupVersionResource, Informer)>> + Send>;
 
-/// Owns the task, and what it has found.
+/// Owns the task and its result.
 #[derive(Debug)]
 pub(crate) struct Monitor {
     found: watch::Sender<Freshness>,
@@ -66,7 +66,7 @@ impl Monitor {
         self.stop.cancel();
         let task = self.task.lock().take();
         if let Some(task) = task {
-            let _ = task.await; // it has ended, in whatever way
+            let _ = task.await; // ended, whether by cancellation or panic
         }
     }
 
@@ -79,7 +79,7 @@ impl Monitor {
     }
 }
 
-/// The task ends with its owner.
+/// Stops the task.
 impl Drop for Monitor {
     fn drop(&mut self) {
         self.stop.cancel();
@@ -90,17 +90,17 @@ struct State {
     transport: Transport,
     watching: Watching,
     found: watch::Sender<Freshness>,
-    /// When the server last answered.
+    /// When the server last responded.
     answered: Instant,
-    /// When the server came back from the last outage.
+    /// When the server returned from the last outage.
     returned: Option<Instant>,
     failing: BTreeMap<GroupVersionResource, Failing>,
 }
 
-/// An informer that is not current.
+/// An informer that is not up to date.
 struct Failing {
     since: Instant,
-    /// The failure after which it was last made to retry: once for each.
+    /// The failure after which it last retried; it retries once per failure.
     retried: Option<Arc<str>>,
 }
 
@@ -124,7 +124,7 @@ impl State {
         }
     }
 
-    /// The server does not answer: reports it, and returns once it does (F1, F2).
+    /// Reports that the server does not respond, and returns once it does (`freshness.F1`, `freshness.F2`).
     async fn outage(&mut self, reason: Arc<str>) {
         tracing::warn!(%reason, "API server unreachable");
         let since = self.answered;
@@ -144,7 +144,7 @@ impl State {
         self.reconnect();
     }
 
-    /// All requests use new connections from now on (F2).
+    /// Makes all requests use new connections (`freshness.F2`).
     fn reconnect(&mut self) {
         let now = Instant::now();
         (self.answered, self.returned) = (now, Some(now));
@@ -154,7 +154,7 @@ impl State {
         }
     }
 
-    /// The resources that are not current, though the server answers (F2, F3).
+    /// Returns the resources that are stale although the server responds (`freshness.F2`, `freshness.F3`).
     fn compare(
         &mut self,
         watched: &[(GroupVersionResource, Informer)],

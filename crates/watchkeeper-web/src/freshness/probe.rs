@@ -1,7 +1,7 @@
-//! Probe: one small request that shows whether the API server answers.
+//! Probe: a small request that shows whether the API server responds.
 //!
-//! Any answer but a server error counts: a refusal comes from a server that is there, while 502 and 503 come from the load
-//! balancer before one that is not.
+//! Any response except a server error counts: a 401 or 403 comes from a live server, while 502 and 503 come from a load
+//! balancer in front of a dead one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,19 +13,19 @@ use watchkeeper_client::transport::{Body, Transport, TransportError};
 
 use super::PROBE_TIMEOUT;
 
-/// What is asked for: small, and served to everybody.
+/// Path of the probe: a small response, allowed for everyone.
 const PATH: &str = "/version";
-/// How long a pooled connection may take before a new one is tried beside it.
+/// Time after which a new connection is tried besides the pooled one.
 const HEDGE_AFTER: Duration = Duration::from_secs(1);
-/// How often a server that is away is probed.
+/// Interval of probes during an outage.
 const RETURN_EVERY: Duration = Duration::from_millis(500);
 
-/// A server that answers.
+/// The connection on which the server responded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answered {
-    /// On a connection that others use, too.
+    /// A pooled connection.
     Pooled,
-    /// Only on a new connection: those that there were are silent.
+    /// Only a new connection: the pooled ones are silent.
     NewConnection,
 }
 
@@ -35,12 +35,12 @@ enum Over {
     NewConnection,
 }
 
-/// Whether the server answers within [`PROBE_TIMEOUT`]; if not, why.
+/// Probes the server. Returns the reason if it does not respond within [`PROBE_TIMEOUT`].
 pub(super) async fn probe(transport: &Transport) -> Result<Answered, Arc<str>> {
     let mut pooled = Box::pin(ask(transport, Over::Pooled));
     let silent = match timeout(HEDGE_AFTER, &mut pooled).await {
         Ok(Ok(())) => return Ok(Answered::Pooled),
-        Ok(Err(_)) => false, // the connection may have been lost for reasons of its own
+        Ok(Err(_)) => false, // only this connection may have been lost
         Err(_) => true,
     };
     let rest = PROBE_TIMEOUT.saturating_sub(HEDGE_AFTER);
@@ -55,17 +55,17 @@ pub(super) async fn probe(transport: &Transport) -> Result<Answered, Arc<str>> {
             answer = new => answer.map(|()| Answered::NewConnection),
         }
     };
-    timeout(rest, either).await.unwrap_or_else(|_| Err(no_answer()))
+    timeout(rest, either).await.unwrap_or_else(|_| Err(no_response()))
 }
 
-/// Returns once the server answers. A probe begins every [`RETURN_EVERY`], however long the ones before it take, so that
-/// none waits for packets that were lost. `failed` is called with the reason of each that fails.
+/// Returns once the server responds. Starts a probe every [`RETURN_EVERY`] regardless of earlier ones, so that lost
+/// packets do not delay it. Calls `failed` with the reason of each failed probe.
 pub(super) async fn returned(transport: &Transport, mut failed: impl FnMut(Arc<str>)) {
     let mut probes = FuturesUnordered::new();
     loop {
         probes.push(async {
             let answer = timeout(PROBE_TIMEOUT, ask(transport, Over::NewConnection)).await;
-            answer.unwrap_or_else(|_| Err(no_answer()))
+            answer.unwrap_or_else(|_| Err(no_response()))
         });
         let mut next = std::pin::pin!(sleep(RETURN_EVERY));
         loop {
@@ -89,23 +89,20 @@ async fn ask(transport: &Transport, over: Over) -> Result<(), Arc<str>> {
     let answer = sent.map_err(|error| reason(&error))?;
     let status = answer.status();
     let mut body = answer.into_body();
-    while let Ok(Some(_)) = body.chunk().await {} // read to its end, so that the connection can be used again
-    match status.is_server_error() {
-        true => Err(format!("it answers with {status}").into()),
-        false => Ok(()),
-    }
+    while let Ok(Some(_)) = body.chunk().await {} // read to the end, so that the connection can be reused
+    if status.is_server_error() { Err(format!("server responded with {status}").into()) } else { Ok(()) }
 }
 
-fn no_answer() -> Arc<str> {
-    format!("no answer within {}s", PROBE_TIMEOUT.as_secs()).into()
+fn no_response() -> Arc<str> {
+    format!("no response within {}s", PROBE_TIMEOUT.as_secs()).into()
 }
 
-/// In few words, and without addresses: everybody can read it on `/readyz`.
+/// Describes an error briefly and without addresses, since `/readyz` is public.
 fn reason(error: &TransportError) -> Arc<str> {
     match error {
         error if error.is_connection_refused() => "connection refused".into(),
         error if error.is_lost() => "connection lost".into(),
-        TransportError::Connect(_) => "cannot connect".into(),
+        TransportError::Connect(_) => "failed to connect".into(),
         TransportError::Auth(_) => "no credentials".into(),
         error => error.to_string().into(),
     }

@@ -1,24 +1,24 @@
-//! What every answer says to browsers (G3).
+//! Security headers of responses (`guard.G3`).
 
 use http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 const OURS: &str = "default-src 'self'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; \
                     base-uri 'none'; form-action 'none'";
-/// What comes through the proxy can be a page of some pod's: it must not act as ours.
+/// A proxied response can be a page of some pod: it must not run in our origin.
 const THEIRS: &str =
     "sandbox; default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-/// Whose words an answer has.
+/// The origin of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// Ours.
+    /// This service.
     Ours,
-    /// The API server's, or those of somebody behind it.
+    /// The API server, or something behind it.
     Theirs,
 }
 
-/// Adds what protects an answer, and whoever reads it.
+/// Sets the security headers of a response.
 pub(crate) fn protect(headers: &mut HeaderMap, content: Content) {
     let policy = match content {
         Content::Ours => OURS,

@@ -1,32 +1,32 @@
-//! Host: a name or an address, as it stands in `Host` and in `Origin`.
+//! Hosts in `Host` and `Origin` headers.
 
 use std::collections::HashSet;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The longest name that there can be.
+/// Maximum length of a DNS name, in bytes.
 const NAME_BYTES: usize = 253;
 
-/// A name or an address.
+/// A DNS name or IP address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Host {
-    /// A name, in lower case and without the last dot.
+    /// A name in lower case, without a trailing dot.
     Name(String),
-    /// An address.
+    /// An IP address.
     Address(IpAddr),
 }
 
-/// A host, and a port if there is one.
+/// A host with an optional port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The host.
+    /// Host.
     pub host: Host,
-    /// The port.
+    /// Port.
     pub port: Option<u16>,
 }
 
 impl Place {
-    /// Reads `name`, `name:80`, `1.2.3.4:80`, `[::1]:80`; `None` of anything else.
+    /// Parses `name`, `name:80`, `1.2.3.4:80` or `[::1]:80`.
     pub fn parse(text: &str) -> Option<Self> {
         let (host, port) = match text.strip_prefix('[') {
             Some(rest) => {
@@ -46,7 +46,7 @@ impl Place {
     }
 }
 
-/// A port, of digits alone.
+/// Parses a port; only digits are allowed.
 fn number(digits: &str) -> Option<u16> {
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
 }
@@ -62,7 +62,7 @@ impl Host {
         (labels && text.len() <= NAME_BYTES).then(|| Self::Name(text.to_ascii_lowercase()))
     }
 
-    /// Whether it is this machine, whoever asks. Other names below `localhost` are asked of resolvers by some systems.
+    /// Returns whether it is this machine. Excludes subdomains of `localhost`, which some systems resolve through DNS.
     pub fn is_loopback(&self) -> bool {
         match self {
             Self::Name(name) => name == "localhost",
@@ -81,19 +81,19 @@ impl fmt::Display for Host {
     }
 }
 
-/// The hosts that a server goes by: this machine, and those that were allowed besides.
+/// The hosts that a server answers to: this machine and the allowed ones.
 #[derive(Debug, Clone, Default)]
 pub struct Hosts {
     allowed: HashSet<Host>,
 }
 
 impl Hosts {
-    /// Allows another.
+    /// Allows a host.
     pub fn allow(&mut self, host: Host) {
         self.allowed.insert(host);
     }
 
-    /// Whether the server goes by this one.
+    /// Returns whether the server answers to this host.
     pub fn has(&self, host: &Host) -> bool {
         host.is_loopback() || self.allowed.contains(host)
     }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_read_with_their_ports() {
+    fn hosts_and_ports_are_parsed() {
         for (text, expected) in [
             ("localhost", "localhost"),
             ("LocalHost.:8888", "localhost 8888"),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_is_none() {
+    fn invalid_hosts_are_rejected() {
         for text in [
             "",
             ".",
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn only_this_machine_and_what_was_allowed_is_known() {
+    fn only_loopback_and_allowed_hosts_match() {
         let mut hosts = Hosts::default();
         hosts.allow(Place::parse("keep.example").unwrap().host);
         let has = |text: &str| hosts.has(&Place::parse(text).unwrap().host);

@@ -1,13 +1,14 @@
-//! Guard: what every request passes before anything is done for it, and every answer before it leaves.
+//! Guard: checks every request before it is handled, and protects every response.
 //!
-//! From: a connection.
-//! To:   the routes, for those that may pass.
+//! Input: the head of a request.
+//! Output: admission or an error response.
 //!
-//! - G1: a request names a host that is this machine, or one that was [allowed](Hosts::allow): a page that has had its
-//!   own name resolve to this machine cannot read anything here.
-//! - G2: a page of another origin can have nothing written, and no connection upgraded.
-//! - G3: no answer allows another origin to read it, to frame it, or to have it taken for a script.
-//! - G4: a query is at most [`QUERY_BYTES`] long, a body [`BODY_BYTES`], and has come within [`BODY_PATIENCE`].
+//! Invariants:
+//! - `guard.G1`: a request names this machine or an [allowed](Hosts::allow) host, so that DNS rebinding gives no access.
+//! - `guard.G2`: a page of another origin cannot write or upgrade a connection.
+//! - `guard.G3`: no response may be read, framed or loaded as a script by another origin.
+//! - `guard.G4`: a query has at most [`QUERY_BYTES`], a body at most [`BODY_BYTES`] and arrives within
+//!   [`BODY_PATIENCE`].
 
 mod headers;
 mod host;
@@ -30,14 +31,14 @@ pub(crate) use headers::{Content, protect};
 pub use host::{Host, Hosts, Place};
 pub use origin::Origin;
 
-/// The longest query (G4).
+/// Maximum length of a query, in bytes (`guard.G4`).
 pub const QUERY_BYTES: usize = 8 << 10;
-/// The longest body that is not for the API server (G4).
+/// Maximum length of a body that is not proxied, in bytes (`guard.G4`).
 pub const BODY_BYTES: usize = 1 << 20;
-/// How long such a body may take to come (G4).
+/// Time limit for receiving such a body (`guard.G4`).
 pub const BODY_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Decides which requests pass.
+/// Decides which requests are admitted.
 #[derive(Debug)]
 pub(crate) struct Guard {
     hosts: Hosts,
@@ -45,49 +46,49 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// For a server of these names, with or without TLS.
+    /// Creates a guard for a server with these hosts, with or without TLS.
     pub(crate) fn new(hosts: Hosts, secure: bool) -> Self {
         Self { hosts, secure }
     }
 
-    /// Whether a request may pass, as far as its head says.
+    /// Checks the head of a request.
     pub(crate) fn admit(&self, head: &Parts) -> Result<(), Failure> {
         let place = self.place(head)?;
         self.check_origin(head, &place)?;
         if head.uri.query().is_some_and(|query| query.len() > QUERY_BYTES) {
-            let message = format!("the query is longer than {QUERY_BYTES} bytes");
+            let message = format!("query exceeds {QUERY_BYTES} bytes");
             return Err(Failure::new(StatusCode::URI_TOO_LONG, message));
         }
         Ok(())
     }
 
-    /// The host that a request is for (G1). In HTTP/2, or where the target is a whole URI, that is the authority of
-    /// the target; a `Host` besides must be right as well.
+    /// Returns the host that a request is for (`guard.G1`). In HTTP/2, and for absolute targets, that is the authority of
+    /// the target; an additional `Host` header is checked as well.
     fn place(&self, head: &Parts) -> Result<Place, Failure> {
         let bad = |message: &str| Failure::new(StatusCode::BAD_REQUEST, message);
         let mut named = head.headers.get_all(HOST).iter();
         let header = named.next();
         if named.next().is_some() {
-            return Err(bad("there is more than one Host"));
+            return Err(bad("more than one Host header"));
         }
-        let header = header.map(|value| value.to_str().map_err(|_| bad("the Host is none")));
+        let header = header.map(|value| value.to_str().map_err(|_| bad("invalid Host header")));
         let authority = head.uri.authority().map(|authority| Ok(authority.as_str()));
         let mut place = None;
         for text in authority.into_iter().chain(header) {
-            let named = Place::parse(text?).ok_or_else(|| bad("the Host is none"))?;
+            let named = Place::parse(text?).ok_or_else(|| bad("invalid Host header"))?;
             if !self.hosts.has(&named.host) {
                 let message = format!(
-                    "this server is not {}: if it should be, start it with --allow-host {0}",
+                    "host {} is not allowed; to allow it, start the server with --allow-host {0}",
                     named.host
                 );
                 return Err(Failure::new(StatusCode::MISDIRECTED_REQUEST, message));
             }
             place.get_or_insert(named);
         }
-        place.ok_or_else(|| bad("there is no Host"))
+        place.ok_or_else(|| bad("missing Host header"))
     }
 
-    /// G2.
+    /// Checks the origin of writes and upgrades (`guard.G2`).
     fn check_origin(&self, head: &Parts, place: &Place) -> Result<(), Failure> {
         let reads = matches!(head.method, Method::GET | Method::HEAD) && !upgrades(&head.headers);
         let same = |value: &http::HeaderValue| {
@@ -97,19 +98,19 @@ impl Guard {
         if reads || head.headers.get_all(ORIGIN).iter().all(same) {
             return Ok(());
         }
-        Err(Failure::new(StatusCode::FORBIDDEN, "pages of another origin may not do this"))
+        Err(Failure::new(StatusCode::FORBIDDEN, "cross-origin request rejected"))
     }
 }
 
-/// Whether a request asks for another protocol.
+/// Returns whether a request asks for a protocol upgrade.
 pub(crate) fn upgrades(headers: &HeaderMap) -> bool {
     headers.contains_key(UPGRADE)
 }
 
-/// All of a body (G4).
+/// Reads a whole body (`guard.G4`).
 pub(crate) async fn whole(headers: &HeaderMap, body: Body) -> Result<Bytes, Failure> {
     let too_long = || {
-        let message = format!("the body is longer than {BODY_BYTES} bytes");
+        let message = format!("body exceeds {BODY_BYTES} bytes");
         Failure::new(StatusCode::PAYLOAD_TOO_LARGE, message)
     };
     if body.is_end_stream() {
@@ -121,15 +122,15 @@ pub(crate) async fn whole(headers: &HeaderMap, body: Body) -> Result<Bytes, Fail
     match timeout(BODY_PATIENCE, Limited::new(body, BODY_BYTES).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
-        Ok(Err(_)) => Err(Failure::new(StatusCode::BAD_REQUEST, "the body broke off")),
+        Ok(Err(_)) => Err(Failure::new(StatusCode::BAD_REQUEST, "incomplete body")),
         Err(_) => {
-            let message = format!("the body did not come within {} s", BODY_PATIENCE.as_secs());
+            let message = format!("body not received within {} s", BODY_PATIENCE.as_secs());
             Err(Failure::new(StatusCode::REQUEST_TIMEOUT, message))
         }
     }
 }
 
-/// How long a body says that it is.
+/// Returns the announced length of a body.
 pub(crate) fn announced(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }

@@ -1,18 +1,18 @@
-//! Origin: where the page comes from that sends a request.
+//! Origins of requests.
 
 use super::host::Place;
 
-/// A scheme, a host and a port.
+/// Scheme, host and port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// Whether it is `https`.
+    /// Whether the scheme is `https`.
     pub secure: bool,
     /// Host and port.
     pub place: Place,
 }
 
 impl Origin {
-    /// Reads `https://name:port`; `None` of anything else, `null` included.
+    /// Parses `https://name:port`. Rejects anything else, including `null`.
     pub fn parse(text: &str) -> Option<Self> {
         let (scheme, place) = text.split_once("://")?;
         let secure = match scheme {
@@ -23,9 +23,9 @@ impl Origin {
         Some(Self { secure, place: Place::parse(place)? })
     }
 
-    /// Whether a page of this origin was served by the server itself, that goes by `place` and speaks TLS or not.
+    /// Returns whether the origin is the server itself, which has this authority and serves TLS or not.
     ///
-    /// A server without TLS can have a proxy on this machine that speaks it: then either scheme will do.
+    /// A server without TLS may be behind a TLS proxy on this machine, so either scheme is accepted there.
     pub fn is_of(&self, place: &Place, secure: bool) -> bool {
         let usual = if self.secure { 443 } else { 80 };
         let port = |place: &Place| place.port.unwrap_or(usual);
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_ours_is_known() {
+    fn own_origins_match() {
         assert!(same("http://localhost:8888", "localhost:8888", false));
         assert!(same("http://[::1]:8888", "[::1]:8888", false));
         assert!(same("https://keep.example", "KEEP.example:443", true));
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_is_not() {
+    fn other_origins_do_not_match() {
         for (origin, host, secure) in [
             ("null", "localhost", false),
             ("", "localhost", false),

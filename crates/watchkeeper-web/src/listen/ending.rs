@@ -1,4 +1,4 @@
-//! Ending: streams end when the server stops (L2).
+//! Ends streaming responses when the server stops (`listen.L2`).
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -11,25 +11,25 @@ use http::header::CONTENT_TYPE;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// Among the extensions of an answer: it goes on for as long as somebody reads it.
+/// Response extension: marks a response that streams until the client disconnects.
 ///
-/// What is a `text/event-stream` needs not say so.
+/// `text/event-stream` responses need no mark.
 #[derive(Debug, Clone, Copy)]
 pub struct Endless;
 
-/// A body that ends early, and cleanly, when the server stops.
+/// A body that ends early and cleanly when the server stops.
 struct Ending {
     inner: Body,
     stop: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
-/// Has an answer end with the server, if it would not by itself.
+/// Wraps a streaming response so that it ends when the server stops.
 pub(super) fn end_with(stop: CancellationToken, response: Response) -> Response {
     let endless = response.extensions().get::<Endless>().is_some() || is_event_stream(response.headers());
-    match endless {
-        false => response,
-        true => response.map(|inner| Body::new(Ending { inner, stop: Box::pin(stop.cancelled_owned()) })),
+    if !endless {
+        return response;
     }
+    response.map(|inner| Body::new(Ending { inner, stop: Box::pin(stop.cancelled_owned()) }))
 }
 
 fn is_event_stream(headers: &HeaderMap) -> bool {
@@ -55,6 +55,6 @@ impl HttpBody for Ending {
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::default() // it can end early
+        SizeHint::default() // the body can end early
     }
 }

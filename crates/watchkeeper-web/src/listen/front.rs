@@ -1,4 +1,4 @@
-//! Front: one request, from its head to its answer.
+//! Request handler: guards, authenticates and routes a request.
 
 use std::convert::Infallible;
 
@@ -16,7 +16,7 @@ use crate::guard::{Content, Guard, protect, whole};
 use crate::proxy::Proxy;
 use crate::service::Service;
 
-/// Guards the service and the proxy, and chooses between them.
+/// Guards requests, then passes them to the service or the proxy.
 #[derive(Debug)]
 pub(super) struct Front {
     guard: Guard,
@@ -38,10 +38,7 @@ impl Front {
         }
         let mut head = head;
         if let Err(refused) = self.gate.admit(&mut head).await {
-            let response = match proxied {
-                true => refused.into_status(),
-                false => refused.into_response(),
-            };
+            let response = if proxied { refused.into_status() } else { refused.into_response() };
             return (response, Content::Ours);
         }
         if proxied {

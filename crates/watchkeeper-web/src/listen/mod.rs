@@ -1,11 +1,13 @@
-//! Listening: the service on a port.
+//! Web server: serves the service on a port.
 //!
-//! From: [`Options`], which say where, by which names, and what is open.
-//! To:   the [`Service`]'s routes and the proxy, behind the [guard](crate::guard).
+//! Input: [`Options`]: address, host names, and what the proxy passes.
+//! Output: the [`Service`]'s routes and the proxy, behind the [guard](crate::guard).
 //!
-//! - L1: beyond loopback there is no listening without TLS, and no answer without a token that the API server knows,
-//!   except the page itself and the health of the service.
-//! - L2: a server that is stopped accepts nobody, ends streams at once, and lets other requests finish for a while.
+//! Invariants:
+//! - `listen.L1`: beyond loopback, TLS is required, and every response except the page itself and health checks needs a
+//!   token that the API server accepts.
+//! - `listen.L2`: a stopping server accepts no connections, ends streams immediately, and lets other requests finish for
+//!   a limited time.
 
 mod ending;
 mod front;
@@ -28,7 +30,7 @@ pub use ending::Endless;
 pub use options::{LIMITS, Options, ServeError, Tls};
 pub use watchkeeper_listen::ConnectionLimits;
 
-/// The service on a port, which is taken, and from which nobody is answered yet.
+/// A bound web server. Clients can connect, but no request is answered until [`run`](Self::run).
 #[derive(Debug)]
 pub struct Server {
     listener: Listener,
@@ -36,14 +38,14 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes the address; port 0 is any that is free. Clients can connect from here on, and wait.
+    /// Binds the address; port 0 picks a free port. Clients that connect wait for [`run`](Self::run).
     ///
     /// # Errors
-    /// Where the address cannot be had, or what is asked for would be unsafe (L1).
+    /// If the address cannot be bound, or the options would be unsafe (`listen.L1`).
     pub async fn bind(service: &Service, options: Options) -> Result<Self, ServeError> {
         let Options { address, hosts: names, tls, tokens, opening, limits } = options;
         if !address.ip().is_loopback() && tls.is_none() {
-            return Err(ServeError::Plain { address }); // L1
+            return Err(ServeError::Plain { address }); // `listen.L1`
         }
         let mut hosts = Hosts::default();
         for text in names {
@@ -67,31 +69,31 @@ impl Server {
         Ok(Self { listener, front })
     }
 
-    /// Where it listens.
+    /// Returns the bound address.
     pub fn address(&self) -> SocketAddr {
         self.listener.address()
     }
 
-    /// `http://127.0.0.1:8888`.
+    /// Returns the base URL, such as `http://127.0.0.1:8888`.
     pub fn url(&self) -> String {
         self.listener.url()
     }
 
-    /// Answers until `stop` is done, and returns once every connection has ended (L2). If it is dropped before that,
-    /// connections are cut off.
+    /// Serves until `stop` completes, and returns once every connection has ended (`listen.L2`). If dropped before that,
+    /// connections are cut.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let told = CancellationToken::new();
-        let mut running = pin!(self.listener.run(self.front, told.clone()));
+        let stopping = CancellationToken::new();
+        let mut running = pin!(self.listener.run(self.front, stopping.clone()));
         tokio::select! {
             () = &mut running => return,
-            () = stop => told.cancel(),
+            () = stop => stopping.cancel(),
         }
         running.await;
     }
 }
 
 impl Service {
-    /// Listens and answers until `stop` is done: see [`Server`]. The informers are not started by this.
+    /// Serves until `stop` completes; see [`Server`]. Does not start the informers.
     ///
     /// # Errors
     /// As [`Server::bind`].

@@ -1,4 +1,4 @@
-//! Options: where the service listens, and what is open there.
+//! Options of the web server.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -11,8 +11,8 @@ use watchkeeper_listen::{ConnectionLimits, ListenError};
 
 use crate::proxy::Opening;
 
-/// What the service takes on by default: 25,000 connections, 10 s and 64 KiB for the head of a request, 30 s to take
-/// what was asked for, and 10 s to finish when it stops.
+/// Default limits: 25,000 connections; 10 s and 64 KiB for the head of a request; 30 s for a client that does not read;
+/// 10 s to finish on shutdown.
 pub const LIMITS: ConnectionLimits = ConnectionLimits {
     connections: 25_000,
     head: Duration::from_secs(10),
@@ -21,8 +21,8 @@ pub const LIMITS: ConnectionLimits = ConnectionLimits {
     ..ConnectionLimits::DEFAULT
 };
 
-/// How the service is served. By default: on any free port of 127.0.0.1, plain, with a proxy that only reads, and
-/// no Secrets.
+/// Options of the web server. By default it listens on a free port of 127.0.0.1 without TLS, and the proxy passes only
+/// reads, without Secrets.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Options {
@@ -34,22 +34,22 @@ pub struct Options {
     pub(super) limits: ConnectionLimits,
 }
 
-/// A certificate and its key.
+/// A serving certificate and its key.
 #[derive(Debug, Clone)]
 pub enum Tls {
-    /// In PEM.
+    /// PEM text.
     Pem {
-        /// The certificate, and those between it and its authority.
+        /// Certificate chain, leaf first.
         certificate: String,
-        /// Its key.
+        /// Private key.
         key: Secret,
     },
-    /// In files, which are read when the server is bound, and again for every connection: they can be renewed in place. A
-    /// pair that cannot be used is logged, and the one before it goes on to be served.
+    /// Files, read when the server is bound and again for every connection, so that they can be replaced. An invalid pair
+    /// is logged, and the previous one stays in use.
     Files {
-        /// The certificate, and those between it and its authority.
+        /// Certificate chain, leaf first.
         certificate: PathBuf,
-        /// Its key.
+        /// Private key.
         key: PathBuf,
     },
 }
@@ -61,92 +61,91 @@ impl Default for Options {
 }
 
 impl Options {
-    /// On this address (`--listen`); port 0 is any that is free.
+    /// Creates options for an address (`--listen`); port 0 picks a free port.
     pub fn new(address: SocketAddr) -> Self {
         let opening = Opening::default();
         Self { address, hosts: Vec::new(), tls: None, tokens: false, opening, limits: LIMITS }
     }
 
-    /// Another name of the server (`--allow-host`), besides those of this machine.
+    /// Accepts another host name (`--allow-host`), besides those of this machine.
     pub fn allow_host(mut self, name: impl Into<String>) -> Self {
         self.hosts.push(name.into());
         self
     }
 
-    /// With TLS (`--tls-cert`, `--tls-key`).
+    /// Enables TLS (`--tls-cert`, `--tls-key`).
     pub fn tls(mut self, tls: Tls) -> Self {
         self.tls = Some(tls);
         self
     }
 
-    /// Whether every request needs a token on loopback too. Elsewhere it always does.
+    /// Sets whether requests on loopback need a token too; other addresses always require one. Default: false.
     pub fn require_tokens(mut self, required: bool) -> Self {
         self.tokens = required;
         self
     }
 
-    /// Whether the proxy lets through what writes (`--proxy-writes`).
+    /// Sets whether the proxy passes writes (`--proxy-writes`). Default: false.
     pub fn proxy_writes(mut self, open: bool) -> Self {
         self.opening.writes = open;
         self
     }
 
-    /// Whether the proxy lets through what changes the protocol: exec, attach, port-forward, WebSocket
-    /// (`--proxy-upgrades`).
+    /// Sets whether the proxy passes upgrades: exec, attach, port-forward, WebSocket (`--proxy-upgrades`). Default: false.
     pub fn proxy_upgrades(mut self, open: bool) -> Self {
         self.opening.upgrades = open;
         self
     }
 
-    /// Whether the proxy passes Secrets and tokens of service accounts (`--proxy-secrets`).
+    /// Sets whether the proxy passes Secrets and service account tokens (`--proxy-secrets`). Default: false.
     pub fn proxy_secrets(mut self, open: bool) -> Self {
         self.opening.secrets = open;
         self
     }
 
-    /// What is taken on, and how long is waited; by default [`LIMITS`].
+    /// Sets the connection limits. Default: [`LIMITS`].
     pub fn limits(mut self, limits: ConnectionLimits) -> Self {
         self.limits = limits;
         self
     }
 }
 
-/// Why the service cannot be served.
+/// An error of [`Server::bind`](super::Server::bind).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// The address cannot be had.
+    /// The address cannot be bound.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// Whoever brings a token could not be sent on.
+    /// A client for proxied requests cannot be built.
     #[error(transparent)]
     Client(#[from] BuildError),
-    /// Everybody on the way could read along, and everybody beyond loopback could ask.
+    /// Listening beyond loopback without TLS would expose tokens and the cluster.
     #[error(
-        "{address} is not on loopback: to listen there, say --tls-cert and --tls-key; every request needs a token then"
+        "{address} is not a loopback address; listening there requires --tls-cert and --tls-key, and a token with every request"
     )]
     Plain {
         /// The address.
         address: SocketAddr,
     },
-    /// What is allowed as a host is none.
-    #[error("{text:?} is no host: say --allow-host with a name or an address")]
+    /// A value of `--allow-host` is invalid.
+    #[error("invalid host {text:?}; --allow-host takes a name or an IP address")]
     Host {
-        /// What was said.
+        /// The value.
         text: String,
     },
-    /// A file of TLS cannot be read.
-    #[error("{} cannot be read", file.display())]
+    /// A certificate or key file cannot be read.
+    #[error("failed to read {}", file.display())]
     TlsFile {
-        /// Which.
+        /// Path of the file.
         file: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// Certificate or key cannot be used.
-    #[error("the certificate of --tls-cert and the key of --tls-key cannot be used: {what}")]
+    /// The certificate or key is invalid.
+    #[error("invalid certificate or key (--tls-cert, --tls-key): {what}")]
     Tls {
-        /// Why.
+        /// The reason.
         what: String,
     },
 }

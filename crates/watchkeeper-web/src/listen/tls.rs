@@ -1,10 +1,11 @@
-//! TLS: who the server says it is.
+//! Serving certificates.
 //!
-//! From: a certificate and its key, in PEM or in files that somebody else renews in place.
-//! To:   the [`Listener`](watchkeeper_listen::Listener), which asks for every connection.
+//! Input: a certificate and key, as PEM text or as files that may be replaced.
+//! Output: a TLS configuration for each connection of the [`Listener`](watchkeeper_listen::Listener).
 //!
-//! - T1: a pair that is renewed is served to whoever connects once a reading has found it; one that cannot be used is
-//!   not, and the pair before it goes on to be.
+//! Invariants:
+//! - `tls.T1`: a replaced pair is used for new connections once it has been read; an invalid one is not, and the previous
+//!   pair stays in use.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,10 +20,10 @@ use watchkeeper_listen::{Certificates, CurrentConfig, Security};
 
 use super::options::{ServeError, Tls};
 
-/// What is spoken, the best first.
+/// ALPN protocols, in order of preference.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
-/// What a listener needs of a certificate and its key.
+/// Creates the security settings of a listener.
 pub(super) async fn security(tls: Tls) -> Result<Security, ServeError> {
     match tls {
         Tls::Pem { certificate, key } => {
@@ -36,7 +37,7 @@ pub(super) async fn security(tls: Tls) -> Result<Security, ServeError> {
     }
 }
 
-/// A certificate and its key in files, which are read again for every connection, one time after the other.
+/// A certificate and key in files, read again for every connection, by one reader at a time.
 #[derive(Debug)]
 struct Pair {
     certificate: PathBuf,
@@ -46,7 +47,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// What is to be served (T1).
+    /// Returns the configuration to serve (`tls.T1`).
     async fn read_again(&self) -> Result<Arc<ServerConfig>, ServeError> {
         let found = async {
             let (certificate, key) = (read(&self.certificate).await?, read(&self.key).await?.into());
@@ -62,7 +63,7 @@ impl Certificates for Pair {
         Box::pin(async {
             match self.reading.try_lock() {
                 Ok(_reading) => self.read_again().await.ok(),
-                Err(_somebody_reads) => self.served.last().map(|(_, config)| config),
+                Err(_another_reader) => self.served.known().map(|(_, config)| config),
             }
         })
     }
@@ -73,11 +74,11 @@ fn config(pair: &PemIdentity) -> Result<ServerConfig, ServeError> {
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pair.certificate.as_bytes()).collect();
     let chain = chain.map_err(|error| unusable(format!("{error:?}")))?;
     if chain.is_empty() {
-        return Err(unusable("there is no certificate".to_owned()));
+        return Err(unusable("no certificate found".to_owned()));
     }
-    // What is wrong with a key is not told in its own words.
+    // Parse errors of a key could contain parts of it.
     let key = PrivateKeyDer::from_pem_slice(pair.key.reveal().as_bytes())
-        .map_err(|_| unusable("there is no private key".to_owned()))?;
+        .map_err(|_| unusable("no valid private key found".to_owned()))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let config = config.and_then(|config| config.with_no_client_auth().with_single_cert(chain, key));

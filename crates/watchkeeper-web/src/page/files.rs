@@ -1,4 +1,4 @@
-//! Files: what the page is made of, by name.
+//! The files of the page.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -62,12 +62,12 @@ const FILES: &[File] = &[
 ];
 
 impl File {
-    /// The file of this name.
+    /// Finds a file by name.
     pub(super) fn find(name: &str) -> Option<&'static Self> {
         FILES.iter().find(|file| file.name == name)
     }
 
-    /// Differs whenever the content does.
+    /// Returns a tag that depends on the content.
     pub(super) fn etag(&self) -> HeaderValue {
         let mut hasher = DefaultHasher::new();
         self.content.hash(&mut hasher);
@@ -96,13 +96,13 @@ mod tests {
         std::str::from_utf8(file.content).expect("all files of the page are UTF-8")
     }
 
-    /// The names after `before` in a file, each up to the next quote.
+    /// Returns the names that follow `before` in a file, each up to the next quote.
     fn named<'a>(file: &'a File, before: &'a str) -> impl Iterator<Item = &'static str> + use<'a> {
         text(file).split(before).skip(1).filter_map(|rest| rest.split('"').next())
     }
 
     #[test]
-    fn every_file_of_the_directory_is_in_the_table() {
+    fn table_has_every_file_of_the_directory() {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("page/assets");
         let names: BTreeSet<String> = std::fs::read_dir(directory)
             .expect("the page has assets")
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_that_is_named_is_in_the_table() {
+    fn table_has_every_referenced_file() {
         for file in FILES {
             for name in
                 named(file, "\"/assets/").chain(named(file, "from \"./")).chain(named(file, "import \"./"))
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn all_modules_are_loaded_side_by_side() {
+    fn index_preloads_every_module() {
         let index = File::find("index.html").expect("the page has an index");
         let loaded: BTreeSet<&str> =
             named(index, "\"/assets/").filter(|name| name.ends_with(".js")).collect();
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_the_page_needs_a_laxer_policy() {
+    fn page_needs_no_inline_scripts_or_styles() {
         let index = text(File::find("index.html").expect("the page has an index"));
 
         for inline in
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_differ_as_contents_do() {
+    fn different_files_have_different_tags() {
         let tags: BTreeSet<String> = FILES.iter().map(|file| format!("{:?}", file.etag())).collect();
 
         assert_eq!(tags.len(), FILES.len());

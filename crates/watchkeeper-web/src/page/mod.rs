@@ -1,10 +1,11 @@
-//! Page: the live page, as it lies in the binary.
+//! The web page, embedded in the binary.
 //!
-//! From: the files under `page/`, taken in when this crate is built.
-//! To:   browsers, at `/` and `/assets/`.
+//! Input: the files under `page/`, included at build time.
+//! Output: HTTP responses at `/` and `/assets/`.
 //!
-//! - G1: a name is looked up in a table, and never on a disk: there is no path that leads anywhere else.
-//! - G2: a browser asks each time whether it has the newest file, and is sent only what it has not.
+//! Invariants:
+//! - `page.P1`: names are looked up in a table, never on disk, so that no path leads anywhere else.
+//! - `page.P2`: browsers revalidate every file, and receive only those that changed.
 
 mod files;
 
@@ -19,17 +20,17 @@ use crate::envelope::Failure;
 use crate::etag::is_known;
 use files::File;
 
-/// The routes of the page's files.
+/// Returns the routes of the page's files.
 pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
-    Router::new().route("/", get(|headers: HeaderMap| async move { answer("index.html", &headers) })).route(
+    Router::new().route("/", get(|headers: HeaderMap| async move { respond("index.html", &headers) })).route(
         "/assets/{file}",
-        get(|Path(name): Path<String>, headers: HeaderMap| async move { answer(&name, &headers) }),
+        get(|Path(name): Path<String>, headers: HeaderMap| async move { respond(&name, &headers) }),
     )
 }
 
-fn answer(name: &str, headers: &HeaderMap) -> Response {
+fn respond(name: &str, headers: &HeaderMap) -> Response {
     let Some(file) = File::find(name) else {
-        return Failure::new(StatusCode::NOT_FOUND, "the page has no such file").into_response();
+        return Failure::new(StatusCode::NOT_FOUND, "file not found").into_response();
     };
     let caching = [(ETAG, file.etag()), (CACHE_CONTROL, HeaderValue::from_static("no-cache"))];
     if is_known(headers, &file.etag()) {
@@ -48,8 +49,8 @@ mod tests {
     }
 
     #[test]
-    fn a_file_comes_with_its_type_and_a_tag() {
-        let response = answer("main.js", &HeaderMap::new());
+    fn files_have_a_content_type_and_an_etag() {
+        let response = respond("main.js", &HeaderMap::new());
 
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(response.headers()[CONTENT_TYPE], "text/javascript; charset=utf-8");
@@ -60,23 +61,23 @@ mod tests {
     }
 
     #[test]
-    fn what_a_browser_has_is_not_sent_again() {
-        let tag = answer("theme.css", &HeaderMap::new()).headers()[ETAG].clone();
+    fn unchanged_files_are_not_sent_again() {
+        let tag = respond("theme.css", &HeaderMap::new()).headers()[ETAG].clone();
         let mut has = HeaderMap::new();
         has.insert(
             IF_NONE_MATCH,
             format!("\"other\", W/{}", tag.to_str().unwrap_or_default()).parse().expect("a header"),
         );
 
-        assert_eq!(answer("theme.css", &has).status(), StatusCode::NOT_MODIFIED);
-        assert_eq!(answer("page.css", &has).status(), StatusCode::OK);
-        assert_eq!(answer("theme.css", &asking("*")).status(), StatusCode::NOT_MODIFIED);
+        assert_eq!(respond("theme.css", &has).status(), StatusCode::NOT_MODIFIED);
+        assert_eq!(respond("page.css", &has).status(), StatusCode::OK);
+        assert_eq!(respond("theme.css", &asking("*")).status(), StatusCode::NOT_MODIFIED);
     }
 
     #[test]
-    fn a_name_outside_the_table_is_not_found() {
+    fn names_outside_the_table_are_not_found() {
         for name in ["", "other.js", "../index.html", "..", "/etc/passwd", "main.js/", "MAIN.JS"] {
-            assert_eq!(answer(name, &HeaderMap::new()).status(), StatusCode::NOT_FOUND, "{name}");
+            assert_eq!(respond(name, &HeaderMap::new()).status(), StatusCode::NOT_FOUND, "{name}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Headers that go on, and those that do not (P2, P3).
+//! Header rules of the proxy (`proxy.P2`, `proxy.P3`).
 
 use http::header::{
     ACCEPT_CHARSET, AUTHORIZATION, CONNECTION, COOKIE, EXPECT, HOST, HeaderName, ORIGIN, PROXY_AUTHENTICATE,
@@ -7,7 +7,7 @@ use http::header::{
 use http::{HeaderMap, HeaderValue};
 use watchkeeper_client::Secret;
 
-/// What is between two parties on a connection.
+/// Hop-by-hop headers.
 const HOPS: [HeaderName; 9] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -19,14 +19,14 @@ const HOPS: [HeaderName; 9] = [
     TRANSFER_ENCODING,
     UPGRADE,
 ];
-/// What is between a browser, or another client, and us.
+/// Headers that are only for this service.
 const OURS: [HeaderName; 6] = [HOST, COOKIE, ORIGIN, REFERER, EXPECT, ACCEPT_CHARSET];
-/// How a proxy says to an API server who asks. We are none that it would believe, or should.
+/// Prefix of headers by which an authenticating proxy asserts an identity. Never forwarded.
 const CLAIMS: &str = "x-remote-";
-/// How somebody says that they act as somebody else.
+/// Prefix of impersonation headers.
 const ACTS_AS: &str = "impersonate-";
 
-/// Removes what is between two parties on a connection, and whatever they have agreed on besides.
+/// Removes hop-by-hop headers, including those named in `Connection`.
 pub(super) fn remove_hops(headers: &mut HeaderMap) {
     let agreed: Vec<HeaderName> = headers
         .get_all(CONNECTION)
@@ -40,8 +40,8 @@ pub(super) fn remove_hops(headers: &mut HeaderMap) {
     }
 }
 
-/// The headers of a request on its way to the API server, and whether it has credentials of its own: those of a user,
-/// or what it came with.
+/// Returns the headers to forward, and whether the request has credentials of its own: the user's token or its
+/// `Authorization` header.
 pub(super) fn onward(mut headers: HeaderMap, token: Option<&Secret>) -> (HeaderMap, bool) {
     let protocol = headers.get(UPGRADE).cloned();
     remove_hops(&mut headers);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_between_two_parties_stays_there() {
+    fn hop_by_hop_headers_are_removed() {
         let mut headers = headers(&[
             ("connection", "keep-alive, X-Private"),
             ("connection", "close"),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn who_brings_no_token_is_nobody_else() {
+    fn requests_without_a_token_cannot_impersonate() {
         let sent = headers(&[
             ("host", "localhost"),
             ("cookie", "watchkeeper_token=secret"),
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn who_brings_a_token_acts_by_it() {
+    fn requests_with_a_token_use_it() {
         let sent = headers(&[
             ("authorization", "Bearer a"),
             ("impersonate-user", "her"),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn another_protocol_is_asked_for_in_our_name() {
+    fn upgrades_are_forwarded() {
         let sent = headers(&[
             ("connection", "keep-alive, Upgrade"),
             ("upgrade", "websocket"),

@@ -1,16 +1,16 @@
-//! Proxy: the API server, by way of the service.
+//! Proxy to the API server.
 //!
-//! From: a request below one of [`PATHS`].
-//! To:   the API server, and back, both ways as it comes.
+//! Input: a request below one of [`PATHS`].
+//! Output: the same request to the API server, and its response; both are streamed.
 //!
-//! - P1: only what reads goes through, unless [`Opening`] says otherwise: neither what writes, nor what opens a
-//!   connection to a pod or a node.
-//! - P2: whoever brings a token acts by it, and by nothing of ours: neither our token nor our certificate is on that
-//!   connection. Whoever brings none acts by ours, and cannot say that they are somebody else.
-//! - P3: what is between two parties on a connection stays there (RFC 9110, 7.6.1), and so do cookies.
-//! - P4: what is wrong is said as an API server says it, so that its clients can show it.
-//! - P5: Secrets and the tokens of service accounts pass only with [`Opening::secrets`], by whatever method and however
-//!   the path is written.
+//! Invariants:
+//! - `proxy.P1`: only reads are forwarded unless [`Opening`] allows more: no writes, and no connections to pods or nodes.
+//! - `proxy.P2`: a request with a token is sent with that token only; neither the service's token nor its certificate is
+//!   used on that connection. A request without one is sent with the service's credentials, and cannot impersonate.
+//! - `proxy.P3`: hop-by-hop headers are not forwarded (RFC 9110, 7.6.1), nor are cookies.
+//! - `proxy.P4`: errors have the API server's format, so that its clients can show them.
+//! - `proxy.P5`: Secrets and service account tokens are forwarded only with [`Opening::secrets`], for any method and any
+//!   spelling of the path.
 
 mod headers;
 mod passing;
@@ -38,27 +38,27 @@ use status::{answer, bad_gateway, refusal};
 
 pub use passing::{BODY_BYTES, BODY_PATIENCE};
 
-/// What is the API server's.
+/// Path prefixes that belong to the API server.
 pub const PATHS: [&str; 4] = ["/api", "/apis", "/version", "/openapi"];
 
-/// What the proxy lets through besides reads (P1).
+/// Requests that the proxy forwards besides reads (`proxy.P1`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Opening {
-    /// What writes: `--proxy-writes`.
+    /// Writes: `--proxy-writes`.
     pub writes: bool,
-    /// What opens a connection to a pod or a node, or changes the protocol: `--proxy-upgrades`.
+    /// Connections to pods and nodes, and protocol upgrades: `--proxy-upgrades`.
     pub upgrades: bool,
-    /// Secrets, and tokens of service accounts: `--proxy-secrets`.
+    /// Secrets and service account tokens: `--proxy-secrets`.
     pub secrets: bool,
 }
 
-/// Sends requests on to the API server.
+/// Forwards requests to the API server.
 #[derive(Debug)]
 pub(crate) struct Proxy {
-    /// With our credentials.
+    /// Sends with the service's credentials.
     ours: Transport,
-    /// With none (P2).
+    /// Sends without credentials (`proxy.P2`).
     theirs: Transport,
     opening: Opening,
 }
@@ -69,13 +69,13 @@ impl Proxy {
         Ok(Self { theirs: ours.anonymous()?, ours, opening })
     }
 
-    /// Whether a path is the API server's.
+    /// Returns whether a path belongs to the API server.
     pub(crate) fn serves(path: &str) -> bool {
         let below = |rest: &str| rest.is_empty() || rest.starts_with('/');
         PATHS.iter().any(|prefix| path.strip_prefix(prefix).is_some_and(below))
     }
 
-    /// Sends a request on. Dropped half-way, it is cancelled there too; and so it is if what it answers is dropped.
+    /// Forwards a request. If this or the response is dropped, the request to the API server is cancelled.
     pub(crate) async fn answer(&self, head: Parts, body: Body) -> Response {
         self.pass(head, body).await.unwrap_or_else(|status| answer(&status))
     }
@@ -91,7 +91,7 @@ impl Proxy {
         let user = match extensions.get::<Who>() {
             Some(Who::User(user)) => Some(user.token.clone()),
             Some(Who::Local) => None,
-            None => return Err(Box::new(Status::unauthorized("nobody has asked who you are"))),
+            None => return Err(Box::new(Status::unauthorized("request is not authenticated"))),
         };
         let mut request = Request::new(ClientBody::empty());
         *request.method_mut() = method;
@@ -102,7 +102,7 @@ impl Proxy {
         if upgrade {
             let (switch, client) = (extensions.remove::<Switch>(), extensions.remove::<OnUpgrade>());
             let (Version::HTTP_11, Some(switch), Some(client)) = (version, switch, client) else {
-                return Err(Box::new(Status::bad_request("only connections of HTTP/1.1 can be upgraded")));
+                return Err(Box::new(Status::bad_request("1.1 can be upgraded/1.1 can be upgraded")));
             };
             return switch_over(transport, request, switch, client).await;
         }
@@ -122,22 +122,22 @@ impl Proxy {
         Ok(response)
     }
 
-    /// P1, P5.
+    /// Checks the policy (`proxy.P1`, `proxy.P5`).
     fn check(&self, method: &Method, asked: &Asked, upgrade: bool) -> Result<(), Box<Status>> {
         let Opening { writes, upgrades, secrets } = self.opening;
         if asked.secret && !secrets {
             return Err(refusal(
-                "reads or writes Secrets, or requests tokens of service accounts",
+                "Secrets and service account tokens",
                 "--proxy-secrets",
             ));
         }
         if (upgrade || asked.connects) && !upgrades {
             return Err(refusal(
-                "opens connections to pods and nodes, or upgrades its own",
+                "connections to pods and nodes, or protocol upgrades",
                 "--proxy-upgrades",
             ));
         }
-        // A program in a pod is asked for by POST, too; what is sent through it is no object.
+        // exec is also requested by POST, and does not write an object.
         let reads = matches!(*method, Method::GET | Method::HEAD) || upgrade && *method == Method::POST;
         if !reads && !writes {
             return Err(refusal("writes", "--proxy-writes"));
@@ -146,7 +146,7 @@ impl Proxy {
     }
 }
 
-/// An answer on its way back.
+/// Converts a response of the API server.
 fn back(response: http::Response<ClientBody>) -> Response {
     let (mut head, body) = response.into_parts();
     headers::remove_hops(&mut head.headers);
@@ -154,7 +154,7 @@ fn back(response: http::Response<ClientBody>) -> Response {
     Response::from_parts(head, Body::new(body))
 }
 
-/// Asks for another protocol; if the API server agrees, both ends are joined.
+/// Requests an upgrade; if the API server accepts, connects both ends.
 async fn switch_over(
     transport: &Transport,
     request: Request<ClientBody>,
@@ -179,10 +179,10 @@ async fn switch_over(
     Ok(response)
 }
 
-/// Copies both ways until both have ended; where one ends, the other is told.
+/// Copies in both directions until both are closed; closing one end closes the other.
 async fn join(client: OnUpgrade, mut server: Upgraded) {
     let Ok(client) = client.await else { return };
     if let Err(error) = copy_bidirectional(&mut TokioIo::new(client), &mut server).await {
-        tracing::debug!(%error, "an upgraded connection broke off");
+        tracing::debug!(%error, "upgraded connection lost");
     }
 }

@@ -1,4 +1,4 @@
-//! Passing: the body of a request, on its way to the API server.
+//! Request bodies of the proxy.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 use watchkeeper_client::transport::{Body as ClientBody, BodyError};
 
-/// The longest body that is sent on: what an API server takes.
+/// Maximum length of a forwarded body, in bytes: the API server's limit.
 pub const BODY_BYTES: usize = 3 << 20;
-/// How long the next piece of it may take to come.
+/// Maximum time between two parts of a body.
 pub const BODY_PATIENCE: Duration = Duration::from_secs(30);
 
-/// A body that ends in an error when it is too long, or too slow.
+/// A request body that fails if it is too long or too slow.
 pub(super) struct Passing {
     inner: Body,
     left: usize,
@@ -25,7 +25,7 @@ pub(super) struct Passing {
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-/// Whether a body was too long.
+/// Records whether a body was too long.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overflow(Arc<AtomicBool>);
 
@@ -44,7 +44,7 @@ impl Passing {
         self.overflow.clone()
     }
 
-    /// What is sent; `None` where there is nothing.
+    /// Returns the body to send; `None` if it is empty.
     pub(super) fn into_body(self) -> Option<ClientBody> {
         (!self.inner.is_end_stream()).then(|| ClientBody::stream(self))
     }
@@ -58,7 +58,7 @@ impl Passing {
             }
             None => {
                 self.overflow.0.store(true, Ordering::Relaxed);
-                Err(BodyError::Request("the body is too long".into()))
+                Err(BodyError::Request("body is too long".into()))
             }
         }
     }
@@ -80,7 +80,7 @@ impl HttpBody for Passing {
             return Poll::Ready(frame.map(|frame| frame.and_then(|frame| this.judge(frame))));
         }
         let waiting = this.waiting.get_or_insert_with(|| Box::pin(sleep(BODY_PATIENCE)));
-        let slow = |()| Some(Err(BodyError::Request("the body is too slow".into())));
+        let slow = |()| Some(Err(BodyError::Request("body is too slow".into())));
         waiting.as_mut().poll(context).map(slow)
     }
 

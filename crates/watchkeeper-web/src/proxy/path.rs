@@ -1,31 +1,31 @@
-//! Paths: what a request to the API server would do, as far as its address says.
+//! Classification of request paths.
 
 use watchkeeper_core::Status;
 
-/// Subresources by which the API server opens a connection to a pod, a service or a node.
+/// Subresources for which the API server opens a connection to a pod, service or node.
 const CONNECTIONS: [&str; 4] = ["exec", "attach", "portforward", "proxy"];
-/// What has them.
+/// Resources that have them.
 const CONNECTED: [&str; 3] = ["pods", "services", "nodes"];
 
-/// Follow a namespace's name without naming a resource in it.
+/// Subresources of namespaces, which could be mistaken for a resource in the namespace.
 const OF_NAMESPACES: [&str; 2] = ["status", "finalize"];
 
-/// What is asked for.
+/// Properties of a request, by its path and query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Asked {
-    /// Whether a connection to a pod, a service or a node is opened.
+    /// Whether it opens a connection to a pod, service or node.
     pub(super) connects: bool,
-    /// Whether it is about Secrets or a service account's token.
+    /// Whether it is for Secrets or a service account token.
     pub(super) secret: bool,
-    /// Whether the answer goes on for as long as somebody reads it.
+    /// Whether the response streams until the client disconnects.
     pub(super) endless: bool,
 }
 
 impl Asked {
-    /// Reads a path as the API server does: percent-encoded letters are letters, slashes included. Two that go up are
-    /// nobody's name, and are refused.
+    /// Classifies a path as the API server does: percent-encoded characters are decoded, including slashes. `.` and `..`
+    /// segments are rejected.
     pub(super) fn read(path: &str, query: &str) -> Result<Self, Box<Status>> {
-        let bad = || Box::new(Status::bad_request("the path is none that an API server has"));
+        let bad = || Box::new(Status::bad_request("invalid path"));
         let path = decoded(path).ok_or_else(bad)?;
         let all: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
         let segments: Vec<&[u8]> = all.iter().copied().filter(|part| !part.is_empty()).collect();
@@ -39,16 +39,16 @@ impl Asked {
                 || segments.starts_with(&[b"api", b"v1", b"proxy"]);
         Ok(Self {
             connects,
-            // The API server keeps empty segments (`/namespaces//secrets` lists all namespaces), a proxy in front of it
-            // may drop them.
+            // The API server keeps empty segments (`/namespaces//secrets` lists all namespaces); a proxy in front of it may
+            // drop them.
             secret: is_secret(&segments) || is_secret(&all[1.min(all.len())..]),
             endless: is_endless(query) || segments.get(2).is_some_and(|part| *part == b"watch"),
         })
     }
 }
 
-/// Whether the segments of a path name Secrets, or the token of a service account, as the API server's RequestInfo
-/// reads them: `api/v1/[watch/][namespaces/NAME/]RESOURCE[/NAME[/SUBRESOURCE]]`.
+/// Returns whether a path is for Secrets or a service account token, parsed like the API server's RequestInfo:
+/// `api/v1/[watch/][namespaces/NAME/]RESOURCE[/NAME[/SUBRESOURCE]]`.
 fn is_secret(segments: &[&[u8]]) -> bool {
     let is = |part: Option<&&[u8]>, word: &str| {
         part.is_some_and(|part| part.eq_ignore_ascii_case(word.as_bytes()))
@@ -67,14 +67,14 @@ fn is_secret(segments: &[&[u8]]) -> bool {
     is(rest.first(), "secrets") || is(rest.first(), "serviceaccounts") && is(rest.get(2), "token")
 }
 
-/// A watch, or a log that is followed.
+/// Returns whether a query is for a watch, or a log that is followed.
 fn is_endless(query: &str) -> bool {
     query.split('&').filter_map(|pair| pair.split_once('=').or(Some((pair, "")))).any(|(name, value)| {
         matches!(name, "watch" | "follow") && !matches!(value, "0" | "false" | "False" | "FALSE" | "f" | "F")
     })
 }
 
-/// The path, with what is percent-encoded in it; `None` where it makes no sense.
+/// Decodes percent-encoded characters; `None` if the encoding is invalid.
 fn decoded(path: &str) -> Option<Vec<u8>> {
     let mut bytes = path.bytes();
     let mut decoded = Vec::with_capacity(path.len());
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_to_pods_services_and_nodes_are_known() {
+    fn connections_to_pods_services_and_nodes_are_recognized() {
         for path in [
             "/api/v1/namespaces/a/pods/b/exec",
             "/api/v1/namespaces/a/pods/b/attach",
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_goes_up_or_makes_no_sense_is_refused() {
+    fn dot_segments_and_invalid_encodings_are_rejected() {
         for path in [
             "/api/../etc",
             "/api/v1/%2e%2e/x",
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn watches_and_followed_logs_have_no_end() {
+    fn watches_and_followed_logs_are_streams() {
         for (query, expected) in [
             ("watch=1", true),
             ("limit=1&watch=true", true),

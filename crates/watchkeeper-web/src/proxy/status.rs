@@ -1,4 +1,4 @@
-//! What is wrong, in the words of an API server (P4).
+//! Errors of the proxy, in the API server's format (`proxy.P4`).
 
 use std::error::Error;
 
@@ -7,25 +7,25 @@ use watchkeeper_core::{Outcome, Status, StatusReason};
 
 use crate::access::status_response;
 
-/// An answer that is a status.
+/// Creates a response from a status.
 pub(super) fn answer(status: &Status) -> Response {
     status_response(status)
 }
 
-/// Something is not open.
+/// Creates the error for a request that the policy does not allow.
 pub(super) fn refusal(what: &str, flag: &str) -> Box<Status> {
     Box::new(Status {
         outcome: Some(Outcome::Failure),
-        message: format!("this proxy lets nothing through that {what}: start the service with {flag}"),
+        message: format!("this proxy does not allow {what}; to allow them, start the service with {flag}"),
         reason: StatusReason::Forbidden,
         code: 403,
         ..Status::default()
     })
 }
 
-/// The API server does not answer.
+/// Creates the error for an API server that does not respond.
 pub(super) fn bad_gateway(error: &(dyn Error + 'static)) -> Box<Status> {
-    let mut message = format!("the API server does not answer: {error}");
+    let mut message = format!("the API server did not respond: {error}");
     let mut cause = error.source();
     while let Some(error) = cause {
         let text = error.to_string();

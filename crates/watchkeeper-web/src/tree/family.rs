@@ -1,4 +1,4 @@
-//! Family: who belongs to whom among some objects.
+//! Ownership among a set of objects.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -10,35 +10,35 @@ use watchkeeper_core::{Head, Object};
 use super::health::Health;
 use super::{Condition, MAX_DEPTH, Node};
 
-/// An object, and which resource it is of.
+/// An object and its resource.
 #[derive(Debug, Clone)]
 pub struct Member {
     /// The resource, shared by its objects.
     pub mapping: Arc<Mapping>,
-    /// The object. Its head says whose it is; its body may be metadata alone.
+    /// The object. Its metadata has the owner references; its body may be metadata only.
     pub object: Arc<Object>,
 }
 
-/// Where an object stands in its [`Family`].
+/// Position of an object in its [`Family`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Place(usize);
 
-/// Objects, and who belongs to whom among them.
+/// Objects and their ownership relations.
 #[derive(Debug)]
 pub struct Family {
-    /// In the order of T5.
+    /// Sorted (`tree.T5`).
     members: Vec<Member>,
     parents: Vec<Option<usize>>,
-    /// In the order of T5, since members are.
+    /// Sorted, since members are (`tree.T5`).
     children: Vec<Vec<usize>>,
     by_uid: HashMap<Box<str>, usize>,
 }
 
 impl Family {
-    /// Of these objects.
+    /// Builds the ownership relations of these objects.
     pub fn new(members: impl IntoIterator<Item = Member>) -> Self {
         let mut seen = HashSet::<Box<str>>::new();
-        // T1. What has no uid, as what no store keeps, is not compared.
+        // tree.T1. Objects without a UID, which are not persisted, are not compared.
         let is_first = |member: &Member| {
             let uid = member.object.head.uid();
             uid.is_empty() || seen.insert(uid.into())
@@ -51,7 +51,7 @@ impl Family {
         by_uid.remove("");
         let parent = |member: &Member| parent_of(&member.object.head, &members, &by_uid);
         let mut parents: Vec<Option<usize>> = members.iter().map(parent).collect();
-        break_circles(&mut parents);
+        break_cycles(&mut parents);
         let mut children = vec![Vec::new(); members.len()];
         for (child, parent) in parents.iter().enumerate() {
             if let Some(parent) = parent {
@@ -63,22 +63,22 @@ impl Family {
         family
     }
 
-    /// Where the object with this uid stands.
+    /// Finds an object by UID.
     pub fn find(&self, uid: &str) -> Option<Place> {
         self.by_uid.get(uid).map(|place| Place(*place))
     }
 
-    /// Who stands there.
+    /// Returns the object at a position.
     pub fn member(&self, place: Place) -> &Member {
         &self.members[place.0]
     }
 
-    /// Whose it is; `None` of a root.
+    /// Returns the owner; `None` for a root.
     pub fn parent(&self, place: Place) -> Option<Place> {
         self.parents[place.0].map(Place)
     }
 
-    /// The root above it, or itself.
+    /// Returns the root above an object, or the object itself.
     pub fn top(&self, place: Place) -> Place {
         let mut at = place;
         while let Some(parent) = self.parent(at) {
@@ -87,13 +87,13 @@ impl Family {
         at
     }
 
-    /// Those that belong to nobody, in the order of T5.
+    /// Returns all roots, sorted (`tree.T5`).
     pub fn roots(&self) -> impl Iterator<Item = Place> {
         let is_root = |place: &usize| self.parents[*place].is_none();
         (0..self.members.len()).filter(is_root).map(Place)
     }
 
-    /// It, and all below it, parents before children.
+    /// Returns an object and everything below it, parents before children.
     pub fn descendants(&self, place: Place) -> Vec<Place> {
         let mut found = vec![place];
         let mut at = 0;
@@ -104,12 +104,12 @@ impl Family {
         found
     }
 
-    /// It and what belongs to it, where `assess` says how each of them is itself.
+    /// Builds the tree below an object; `assess` returns each object's own health.
     pub fn tree(&self, place: Place, assess: &mut dyn FnMut(&Member) -> Condition) -> Node {
         let member = &self.members[place.0];
         let own = assess(member);
         let children: Vec<Node> =
-            self.children[place.0].iter().map(|child| self.tree(Place(*child), assess)).collect(); // T4
+            self.children[place.0].iter().map(|child| self.tree(Place(*child), assess)).collect(); // bounded depth: tree.T4
         let (head, mapping) = (&member.object.head, &member.mapping);
         Node {
             group: mapping.resource.group.clone(),
@@ -131,7 +131,7 @@ impl Family {
         }
     }
 
-    /// T4.
+    /// Makes objects roots that are too deep (`tree.T4`).
     fn cut_at_depth(&mut self) {
         let mut ahead: VecDeque<(usize, usize)> = self.roots().map(|Place(root)| (root, 1)).collect();
         while let Some((place, depth)) = ahead.pop_front() {
@@ -148,7 +148,7 @@ impl Family {
     }
 }
 
-/// T5.
+/// Compares siblings (`tree.T5`).
 fn in_order(one: &Member, other: &Member) -> Ordering {
     fn parts(member: &Member) -> (&str, &str, Option<&str>, &str, &str) {
         let (head, mapping) = (&member.object.head, &member.mapping);
@@ -157,7 +157,7 @@ fn in_order(one: &Member, other: &Member) -> Ordering {
     parts(one).cmp(&parts(other))
 }
 
-/// T2.
+/// Finds the parent of an object (`tree.T2`).
 fn parent_of(head: &Head, members: &[Member], by_uid: &HashMap<Box<str>, usize>) -> Option<usize> {
     let place_of = |uid: &str| {
         let place = *by_uid.get(uid)?;
@@ -168,9 +168,9 @@ fn parent_of(head: &Head, members: &[Member], by_uid: &HashMap<Box<str>, usize>)
     controller.or_else(|| head.owners().find_map(|owner| place_of(owner.uid)))
 }
 
-/// T3. Members are in order, so that the first of a circle is the one at the lowest place.
-fn break_circles(parents: &mut [Option<usize>]) {
-    // The walk that came by; each begins at another place.
+/// Breaks cycles (`tree.T3`). Members are sorted, so the first object of a cycle has the lowest index.
+fn break_cycles(parents: &mut [Option<usize>]) {
+    // For each object, the start of the walk that visited it.
     let mut walked = vec![usize::MAX; parents.len()];
     for start in 0..parents.len() {
         let mut at = Some(start);

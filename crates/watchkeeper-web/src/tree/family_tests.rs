@@ -5,7 +5,7 @@ use watchkeeper_core::{Encoded, GroupVersionKind, GroupVersionResource, HeadBuil
 
 use super::*;
 
-/// An object in few words: its kind, its name, its namespace, and its owners by uid; the controller has a `*`.
+/// A short description of an object: kind, name, namespace, and owners by UID; `*` marks the controller.
 #[derive(Debug, Clone)]
 struct Sketch {
     kind: &'static str,
@@ -41,7 +41,7 @@ fn family(of: &[Sketch]) -> Family {
     Family::new(of.iter().map(member))
 }
 
-/// Every object with a bar for each owner above it.
+/// Formats every object with a bar for each owner above it.
 fn drawn(family: &Family) -> Vec<String> {
     fn draw(node: &Node, bars: &str, into: &mut Vec<String>) {
         into.push(format!("{bars}{}/{}", node.kind, node.name));
@@ -68,7 +68,7 @@ fn children_are_below_their_owners_by_kind_and_name() {
 }
 
 #[test]
-fn a_controller_counts_before_other_owners_and_one_that_is_there_before_one_that_is_not() {
+fn controllers_precede_other_owners_and_missing_owners_are_skipped() {
     let of = [
         sketch("Node", "n", &[]),
         sketch("Set", "s", &[]),
@@ -82,7 +82,7 @@ fn a_controller_counts_before_other_owners_and_one_that_is_there_before_one_that
 }
 
 #[test]
-fn an_owner_in_another_namespace_is_none_and_one_in_no_namespace_is_one() {
+fn owners_are_in_the_same_namespace_or_cluster_scoped() {
     let of = [
         Sketch { namespace: "other", ..sketch("Set", "far", &[]) },
         Sketch { namespace: "", ..sketch("Node", "n", &[]) },
@@ -93,7 +93,7 @@ fn an_owner_in_another_namespace_is_none_and_one_in_no_namespace_is_one() {
 }
 
 #[test]
-fn circles_begin_with_their_first_object() {
+fn cycles_are_broken_at_their_first_object() {
     let of = [
         sketch("B", "b", &["u-a"]),
         sketch("A", "a", &["u-c"]),
@@ -105,7 +105,7 @@ fn circles_begin_with_their_first_object() {
 }
 
 #[test]
-fn a_line_that_is_too_long_goes_on_from_a_new_root() {
+fn deeper_objects_start_a_new_root() {
     let one = |at: usize| sketch("Link", &format!("{at:03}"), &[&format!("u-{:03}*", at.wrapping_sub(1))]);
     let line: Vec<Sketch> = (0..2 * MAX_DEPTH + 5).map(one).collect();
     let family = family(&line);
@@ -115,7 +115,7 @@ fn a_line_that_is_too_long_goes_on_from_a_new_root() {
 }
 
 #[test]
-fn what_is_there_twice_is_shown_as_it_came_first() {
+fn the_first_of_two_objects_with_the_same_uid_wins() {
     let twin = Sketch { kind: "Event2", ..sketch("Event", "e", &[]) };
     let no_uid = |name| Sketch { uid: String::new(), ..sketch("Metric", name, &[""]) };
     let of = [twin, sketch("Event", "e", &[]), no_uid("m"), no_uid("m")];
@@ -123,7 +123,7 @@ fn what_is_there_twice_is_shown_as_it_came_first() {
 }
 
 #[test]
-fn a_tree_begins_anywhere_and_its_top_is_found() {
+fn trees_can_start_anywhere_and_top_finds_the_root() {
     let of = [
         sketch("Deployment", "web", &[]),
         sketch("ReplicaSet", "set", &["u-web*"]),
@@ -139,7 +139,7 @@ fn a_tree_begins_anywhere_and_its_top_is_found() {
 }
 
 #[test]
-fn a_node_has_its_own_health_and_the_worst_below_it_apart() {
+fn own_health_and_worst_descendant_are_separate() {
     let of = [
         sketch("Deployment", "web", &[]),
         sketch("ReplicaSet", "set", &["u-web*"]),
@@ -161,7 +161,7 @@ fn a_node_has_its_own_health_and_the_worst_below_it_apart() {
     assert_eq!((set.children[1].health, set.children[1].below), (Health::Healthy, Health::Unknown));
 }
 
-/// The parent of each object by the letter of T2 to T4, found the slow way.
+/// Computes the parent of each object as `tree.T2` to `tree.T4` define it, with a simple quadratic algorithm.
 fn model(of: &[Sketch]) -> BTreeMap<String, Option<String>> {
     let find = |uid: &str| of.iter().find(|sketch| sketch.uid == uid);
     let fits = |child: &Sketch, uid: &str| {
@@ -169,7 +169,7 @@ fn model(of: &[Sketch]) -> BTreeMap<String, Option<String>> {
     };
     let mut parents: BTreeMap<String, Option<String>> = BTreeMap::new();
     for child in of {
-        // Of several that claim to be the controller, the first is it.
+        // If several owners claim to be the controller, the first is used.
         let controller = child.owners.iter().find(|(_, controller)| *controller).into_iter();
         let mut owners = controller.chain(&child.owners).map(|(uid, _)| uid);
         parents.insert(child.uid.clone(), owners.find(|uid| fits(child, uid)).cloned());
@@ -215,7 +215,7 @@ fn sketches() -> impl Strategy<Value = Vec<Sketch>> {
                 .map(|(owner, first): (usize, bool)| (format!("u{owner}"), first))
                 .collect();
             if chained {
-                owners = vec![(format!("u{}", (index + 1) % count.max(1)), true)]; // long lines, and circles
+                owners = vec![(format!("u{}", (index + 1) % count.max(1)), true)]; // long chains, and cycles
             }
             Sketch {
                 kind: ["A", "B", "C"][kind],
@@ -229,7 +229,7 @@ fn sketches() -> impl Strategy<Value = Vec<Sketch>> {
     })
 }
 
-/// Whom each object of a tree is below.
+/// Collects each object of a tree with its parent.
 fn walk(node: &Node, parent: Option<&str>, into: &mut Vec<(String, Option<String>)>) {
     into.push((node.uid.clone(), parent.map(str::to_owned)));
     node.children.iter().for_each(|child| walk(child, Some(&node.uid), into));
@@ -241,20 +241,20 @@ fn height(node: &Node) -> usize {
 
 proptest! {
     #[test]
-    fn every_object_is_in_the_forest_once_and_where_the_rules_say(of in sketches()) {
+    fn every_object_is_in_the_forest_once_below_the_parent_of_the_model(of in sketches()) {
         let family = family(&of);
         let forest: Vec<Node> =
             family.roots().map(|root| family.tree(root, &mut |_| Condition::UNKNOWN)).collect();
         let mut found = Vec::new();
         forest.iter().for_each(|root| walk(root, None, &mut found));
-        prop_assert_eq!(found.len(), of.len()); // T1
+        prop_assert_eq!(found.len(), of.len()); // tree.T1
         let found: BTreeMap<_, _> = found.into_iter().collect();
-        prop_assert_eq!(found, model(&of)); // T2, T3, T4
+        prop_assert_eq!(found, model(&of)); // tree.T2, tree.T3, tree.T4
         prop_assert!(forest.iter().all(|root| height(root) <= MAX_DEPTH));
     }
 
     #[test]
-    fn the_order_in_which_objects_come_does_not_matter(of in sketches(), turn in 0..80usize) {
+    fn input_order_does_not_matter(of in sketches(), turn in 0..80usize) {
         let mut turned = of.clone();
         turned.rotate_left(turn.min(of.len()));
         turned.reverse();

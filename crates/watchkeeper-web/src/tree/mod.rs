@@ -1,17 +1,18 @@
-//! Tree: which objects belong to which, and how each of them is.
+//! Owner tree: objects below their owners, with the health of each.
 //!
-//! From: objects of any kinds, by their heads ([`Family::new`]), and the JSON of those that are looked at.
-//! To:   [`Node`]s: for a page that draws them, and a command that prints them.
+//! Input: objects of any kind with their metadata ([`Family::new`]), and the JSON of those whose health is assessed.
+//! Output: [`Node`]s, for the web page and `watchkeeper tree`.
 //!
-//! - T1: every object is in the forest exactly once; of two with the same uid, which are one object under two
-//!   resources, the first that was given counts.
-//! - T2: an object is below its controller if that is there, or else below the first of its owners that is; without
-//!   any it is a root. Owners are found by uid alone, and one in another namespace is none.
-//! - T3: objects that own each other in a circle begin with the first of them by kind and name, which is a root.
-//! - T4: what would be [`MAX_DEPTH`] below a root is a root.
-//! - T5: siblings are in the order of kind, name, namespace and uid.
-//! - T6: a node's health is the object's own, by [`assess`], as everywhere else: in the rows of tables, in workloads and
-//!   on the command line. How its descendants are is a field of its own.
+//! Invariants:
+//! - `tree.T1`: every object is in the forest exactly once. If two have the same UID, being one object under two
+//!   resources, the first one given is used.
+//! - `tree.T2`: an object is below its controller if that exists, otherwise below its first existing owner; without one it
+//!   is a root. Owners are found by UID only, and must be in the same namespace or cluster-scoped.
+//! - `tree.T3`: a cycle of owners is broken at its first object by kind and name, which becomes a root.
+//! - `tree.T4`: an object that would be [`MAX_DEPTH`] below a root becomes a root.
+//! - `tree.T5`: siblings are ordered by kind, name, namespace and UID.
+//! - `tree.T6`: a node's health is the object's own, by [`assess`], as in tables, workloads and the command line. The
+//!   health of its descendants is a separate field.
 
 mod family;
 pub mod health;
@@ -21,34 +22,34 @@ use serde::Serialize;
 pub use family::{Family, Member, Place};
 pub use health::{Condition, Health, assess};
 
-/// How many objects there may be from a root to a leaf (T4). JSON of it stays within what parsers accept.
+/// Maximum number of objects from a root to a leaf (`tree.T4`). Keeps the JSON within the nesting limits of parsers.
 pub const MAX_DEPTH: usize = 32;
 
-/// An object, how it is, and what belongs to it.
+/// An object with its health and the objects it owns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Node {
-    /// Of which group; empty for core.
+    /// API group; empty for core.
     pub group: String,
-    /// Of which version.
+    /// API version.
     pub version: String,
-    /// Of which resource, in the plural.
+    /// Resource, in the plural.
     pub resource: String,
-    /// Of which kind.
+    /// Kind.
     pub kind: String,
-    /// In which namespace; empty where there are none.
+    /// Namespace; empty for cluster-scoped objects.
     pub namespace: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its uid.
+    /// UID.
     pub uid: String,
-    /// When it was created, in RFC 3339.
+    /// Creation time, in RFC 3339.
     pub created: Option<String>,
-    /// How it is itself (T6).
+    /// Health of the object itself (`tree.T6`).
     pub health: Health,
-    /// The worst health among its descendants (T6); unknown where it has none that say how they are.
+    /// Worst health of its descendants (`tree.T6`); `Unknown` if none of them has a health.
     pub below: Health,
-    /// How it is itself, in a few words; empty where it says nothing.
+    /// Short description of the object's own state, such as `3/3 ready`; may be empty.
     pub status: String,
-    /// What belongs to it (T5).
+    /// Objects it owns (`tree.T5`).
     pub children: Vec<Node>,
 }

@@ -1,13 +1,14 @@
-//! Workload: a deployment, the replica set that is current, its pods, and what last happened to each.
+//! Workload: a deployment, its current replica set, its pods, and the last event of each.
 //!
-//! From: informers of deployments, replica sets, pods and events.
-//! To:   a [`Workload`], as it is at this moment.
+//! Input: informers of deployments, replica sets, pods and events.
+//! Output: the current state as a [`Workload`].
 //!
-//! - W1: of the replica sets that the deployment manages, the one of its own revision is current.
-//! - W2: the pods are those that the selector of that replica set selects.
-//! - W3: a pod is ready if its containers are and the condition of every readiness gate is true; a condition that
-//!   is not there is not true.
-//! - W4: the last event is the newest, by when it was last seen, of those about the pod with this uid.
+//! Invariants:
+//! - `workload.W1`: the current replica set is the one managed by the deployment that has its revision.
+//! - `workload.W2`: the pods are those selected by that replica set.
+//! - `workload.W3`: a pod is ready if its containers are and the condition of every readiness gate is true; a missing
+//!   condition is not true.
+//! - `workload.W4`: the last event is the most recently seen one about the pod with this UID.
 
 mod pod;
 mod set;
@@ -26,10 +27,10 @@ pub(crate) use pod::is_pod_ready;
 pub use pod::{Condition, PodState};
 use set::{Deployment, ReplicaSet};
 
-/// The index of events by what they are about.
+/// Name of the index of events by the UID of their object.
 pub(crate) const ABOUT: &str = "watchkeeper-web/about";
 
-/// Where workloads are found.
+/// Reads workloads from informers.
 #[derive(Debug, Clone)]
 pub struct Workloads {
     deployments: Reader<Deployment>,
@@ -38,59 +39,59 @@ pub struct Workloads {
     events: Reader<Event>,
 }
 
-/// A deployment and what has become of it.
+/// A deployment with its replica set and pods.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Workload {
-    /// In which namespace.
+    /// Namespace.
     pub namespace: String,
-    /// The name of the deployment.
+    /// Name of the deployment.
     pub deployment: String,
-    /// How many pods are wanted.
+    /// Desired number of pods.
     pub replicas: i64,
-    /// The name of the replica set that is current (W1); `None` while there is none.
+    /// Name of the current replica set (`workload.W1`), if any.
     pub replica_set: Option<String>,
-    /// Its revision.
+    /// Revision of the replica set.
     pub revision: Option<String>,
-    /// Its pods (W2), by name.
+    /// Pods (`workload.W2`), sorted by name.
     pub pods: Vec<PodState>,
 }
 
-/// Why a workload cannot be shown.
+/// An error of [`Workloads::get`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkloadError {
-    /// There is no deployment of this name.
-    #[error("there is no deployment {name} in namespace {namespace}")]
+    /// The deployment does not exist.
+    #[error("deployment {name} not found in namespace {namespace}")]
     Absent {
-        /// Where.
+        /// Namespace.
         namespace: String,
-        /// Which.
+        /// Name.
         name: String,
     },
-    /// The deployment cannot be read.
+    /// The deployment cannot be decoded.
     #[error(transparent)]
     Get(#[from] GetError),
     /// A replica set or a pod cannot be decoded.
     #[error(transparent)]
     List(#[from] ListUndecodable),
-    /// The selector of the replica set is none.
-    #[error("the selector of replica set {name} cannot be read")]
+    /// The selector of the replica set is invalid.
+    #[error("invalid selector of replica set {name}")]
     Selector {
-        /// Which.
+        /// Name of the replica set.
         name: String,
-        /// What is wrong with it.
+        /// The cause.
         source: RequirementError,
     },
 }
 
 impl Workloads {
-    /// Over the informers of a factory, which shares them with whoever else wants them, and has to be started.
+    /// Creates a reader over the informers of a factory. Does not start the factory.
     pub fn new(factory: &InformerFactory) -> Self {
         let informer = |group, plural, kind| factory.informer(&Collection::new(group, "v1", plural, kind));
         let events = informer("", "events", "Event");
         let path = "involvedObject.uid".parse().expect("two names make a path");
-        // That there is one already means that somebody else looks for workloads here, too.
+        // An error means that the index exists already.
         let _ = events.add_index(ABOUT, ByField::new(events.kind().clone(), path));
         Self {
             deployments: informer("apps", "deployments", "Deployment").reader(Keep::Encoded),
@@ -100,14 +101,14 @@ impl Workloads {
         }
     }
 
-    /// The workload of a deployment.
+    /// Returns the workload of a deployment.
     ///
     /// # Errors
     /// See [`WorkloadError`].
     pub fn get(&self, namespace: &str, name: &str) -> Result<Workload, WorkloadError> {
         let absent = || WorkloadError::Absent { namespace: namespace.to_owned(), name: name.to_owned() };
         let deployment = match self.deployments.namespace(namespace).get(name) {
-            Err(GetError::Key(_)) => None, // no object has such a name
+            Err(GetError::Key(_)) => None, // not a valid name
             found => found?,
         };
         let deployment = deployment.ok_or_else(absent)?;
@@ -126,7 +127,7 @@ impl Workloads {
         })
     }
 
-    /// W1.
+    /// Finds the current replica set (`workload.W1`).
     fn current(&self, deployment: &Deployment) -> Result<Option<Arc<ReplicaSet>>, WorkloadError> {
         let uid = &deployment.metadata.uid;
         let owned = self.sets.namespace(&deployment.metadata.namespace).owned_by(uid).items()?;
@@ -136,7 +137,7 @@ impl Workloads {
         Ok(owned.into_iter().find(is_current))
     }
 
-    /// W2.
+    /// Lists the pods of a replica set (`workload.W2`).
     fn pods_of(&self, namespace: &str, set: &ReplicaSet) -> Result<Vec<PodState>, WorkloadError> {
         let selector = LabelSelector::try_from(&set.spec.selector)
             .map_err(|source| WorkloadError::Selector { name: set.metadata.name.clone(), source })?;
@@ -144,7 +145,7 @@ impl Workloads {
         Ok(pods.iter().map(|pod| pod.state(self.last_event(&pod.metadata.uid))).collect())
     }
 
-    /// W4. An event that cannot be read is none.
+    /// Returns the last event of a pod (`workload.W4`). Events that cannot be decoded are ignored.
     fn last_event(&self, uid: &str) -> Option<Arc<Event>> {
         let (about, _) = self.events.by_index(ABOUT, uid).ok()?.partial();
         about.into_iter().max_by(|one, other| one.seen().cmp(&other.seen()))

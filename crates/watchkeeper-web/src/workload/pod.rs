@@ -1,4 +1,4 @@
-//! Pods, and what people want to know of them.
+//! State of a pod.
 
 use std::sync::Arc;
 
@@ -8,52 +8,52 @@ use serde_json::Value;
 use crate::event::Event;
 use crate::tree::{Condition as Verdict, Health, assess};
 
-/// The condition that says that the containers are ready.
+/// The pod condition for container readiness.
 const CONTAINERS_READY: &str = "ContainersReady";
 
-/// What people want to know of a pod.
+/// State of a pod.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PodState {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Where it runs; empty while it does not.
+    /// Node; empty while unscheduled.
     pub node: String,
-    /// What it runs, a container each.
+    /// Image of each container.
     pub images: Vec<String>,
     /// `Pending`, `Running`, ...
     pub phase: String,
-    /// Whether it is ready, by its containers and its readiness gates.
+    /// Whether its containers and readiness gates are ready.
     pub ready: bool,
-    /// How it is, by [`assess`].
+    /// Health, by [`assess`].
     pub health: Health,
-    /// How it is, in a few words: `0/1 ready, CrashLoopBackOff`.
+    /// Short description, such as `0/1 ready, CrashLoopBackOff`.
     pub status: String,
-    /// Its conditions.
+    /// Conditions.
     pub conditions: Vec<Condition>,
-    /// What last happened to it; empty where nothing is known.
+    /// Message of its last event; empty if there is none.
     pub message: String,
-    /// When it was created.
+    /// Creation time.
     pub created: String,
 }
 
-/// What is known of a pod in one respect.
+/// A pod condition.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Condition {
-    /// In which: `Ready`, `PodScheduled`, ...
+    /// Type: `Ready`, `PodScheduled`, ...
     #[serde(rename = "type")]
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// Why, in a word.
+    /// Short, machine-readable reason.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Why, in a sentence.
+    /// Description for humans.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
 }
 
-/// A pod, and its verdict, for which all of it is looked at.
+/// A decoded pod with its health, which is assessed from the whole object.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Value")]
 pub(super) struct Pod {
@@ -116,7 +116,7 @@ struct Status {
     conditions: Vec<Condition>,
 }
 
-/// Whether the pod that this JSON is of is ready (W3).
+/// Returns whether a pod is ready (`workload.W3`).
 pub(crate) fn is_pod_ready(pod: &Value) -> bool {
     Parts::deserialize(pod).is_ok_and(|pod| is_ready(&pod.spec, &pod.status))
 }
@@ -138,7 +138,7 @@ impl Pod {
     }
 }
 
-/// W3.
+/// Returns whether a pod is ready (`workload.W3`).
 fn is_ready(spec: &Spec, status: &Status) -> bool {
     let is_true = |kind: &str| {
         status.conditions.iter().any(|condition| condition.kind == kind && condition.status == "True")
@@ -161,10 +161,10 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_is_ready_by_its_containers_and_its_gates() {
+    fn pods_are_ready_by_containers_and_readiness_gates() {
         assert!(is_ready(&[], &[("ContainersReady", "True")]));
-        assert!(!is_ready(&[], &[]), "what is not there is not true");
-        assert!(!is_ready(&[], &[("Ready", "True")]), "it is the containers that count");
+        assert!(!is_ready(&[], &[]), "a missing condition is not true");
+        assert!(!is_ready(&[], &[("Ready", "True")]), "only ContainersReady counts");
         assert!(!is_ready(&[], &[("ContainersReady", "Unknown")]));
         assert!(!is_ready(&["load"], &[("ContainersReady", "True")]));
         assert!(!is_ready(&["load"], &[("ContainersReady", "True"), ("load", "False")]));

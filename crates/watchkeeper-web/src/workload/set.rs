@@ -1,11 +1,11 @@
-//! Deployments and replica sets, as far as they are looked at.
+//! Deployments and replica sets: the fields that are read.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use watchkeeper_core::StructuredSelector;
 
-/// What says which revision a replica set is, and which one its deployment is at.
+/// The revision annotation of deployments and replica sets.
 const REVISION: &str = "deployment.kubernetes.io/revision";
 
 #[derive(Debug, Deserialize)]

@@ -63,7 +63,7 @@ async fn without_a_token_there_is_the_page_and_the_health_and_nothing_else() {
         let answer = town.get(path, "").await;
         assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")), "{path}");
         assert!(
-            answer.body.starts_with(r#"{"code":40000,"message":"this server needs a token"#),
+            answer.body.starts_with(r#"{"code":40000,"message":"a token is required"#),
             "{answer:?}"
         );
     }
@@ -91,7 +91,7 @@ async fn a_token_is_known_by_the_api_server_or_not_and_is_asked_about_once() {
     for _ in 0..3 {
         let answer = town.get("/ping", "Authorization: Bearer guessed\r\n").await;
         assert_eq!(answer.status, 401);
-        let expected = r#"{"code":40000,"message":"the API server does not know this token: never seen it"}"#;
+        let expected = r#"{"code":40000,"message":"the API server rejected the token: never seen it"}"#;
         assert_eq!(answer.body, expected);
     }
     assert_eq!(town.reviews(), 2);
@@ -160,7 +160,7 @@ async fn who_may_read_one_namespace_is_told_to_name_it() {
     assert_eq!(
         denied(check("", "").await),
         "deployments.apps is forbidden: User \"jane\" cannot list resource \"deployments\" in API group \"apps\" at the \
-         cluster scope; if deployments are in namespaces, name one that you may read (namespace=...)"
+         cluster scope; if deployments are namespaced, choose a namespace that you may read (namespace=...)"
     );
     assert_eq!(
         denied(check("b", "web").await),
@@ -177,7 +177,7 @@ async fn an_api_server_that_does_not_answer_opens_nothing() {
     upstream.stop().await;
     let answer = ask(served.address, get("/ping", "Authorization: Bearer jane-token\r\n")).await;
     assert_eq!((answer.status, answer.header("retry-after")), (503, Some("5")));
-    assert!(answer.body.contains("the API server could not be asked whether you may"), "{answer:?}");
+    assert!(answer.body.contains("access review failed"), "{answer:?}");
     served.stop().await;
 }
 

@@ -38,7 +38,7 @@ async fn beyond_loopback_there_is_no_listening_without_tls() {
     let error = Server::bind(&world.service, Options::new(([0, 0, 0, 0], 0).into())).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "0.0.0.0:0 is not on loopback: to listen there, say --tls-cert and --tls-key; every request needs a token then"
+        "0.0.0.0:0 is not a loopback address; listening there requires --tls-cert and --tls-key, and a token with every request"
     );
     world.stop().await;
 }
@@ -48,11 +48,11 @@ async fn what_is_wrong_with_options_is_said() {
     let world = World::start(Options::default()).await;
     let bind = async |options| Server::bind(&world.service, options).await.unwrap_err().to_string();
     let host = bind(Options::default().allow_host("no host")).await;
-    assert_eq!(host, r#""no host" is no host: say --allow-host with a name or an address"#);
+    assert_eq!(host, r#"invalid host "no host"; --allow-host takes a name or an IP address"#);
     let none = Tls::Files { certificate: "/nonexistent/tls.crt".into(), key: "/nonexistent/tls.key".into() };
-    assert_eq!(bind(Options::default().tls(none)).await, "/nonexistent/tls.crt cannot be read");
+    assert_eq!(bind(Options::default().tls(none)).await, "failed to read /nonexistent/tls.crt");
     let empty = Tls::Pem { certificate: String::new(), key: "".into() };
-    assert!(bind(Options::default().tls(empty)).await.ends_with("there is no certificate"));
+    assert!(bind(Options::default().tls(empty)).await.ends_with("no certificate found"));
     world.stop().await;
 }
 

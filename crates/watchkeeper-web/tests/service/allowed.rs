@@ -27,7 +27,7 @@ async fn whatever_is_read_was_asked_for() {
     for path in &paths {
         let message = world.ask_as(&who, path).await.failure(503);
         assert!(
-            message.starts_with("the API server could not be asked whether you may"),
+            message.starts_with("access review failed"),
             "{path}: {message}"
         );
     }

@@ -91,7 +91,7 @@ async fn what_has_no_first_list_yet_is_for_later() {
     tokio::time::resume();
     assert_eq!(
         late.failure(503),
-        "configmaps/core/v1 is not synced after 10 s; its first list goes on, try again"
+        "first list of configmaps/core/v1 not complete after 10 s; it continues, try again"
     );
     assert_eq!(late.headers["retry-after"], "1");
     assert!(broken.iter().any(|fault| fault.hits() > 0));
@@ -121,7 +121,7 @@ async fn definitions_come_and_go() {
     let why = timeout(LONG, informer.ended()).await.unwrap();
     assert!(matches!(why, Why::Gone(_)), "{why}");
     let gone = world.get("/widgets/example.com/v1").await.failure(404);
-    assert!(gone.starts_with("there is no resource widgets/example.com/v1"), "{gone}");
+    assert!(gone.starts_with("resource widgets/example.com/v1 not found"), "{gone}");
     assert!(!is_cached(&world, "widgets"));
     world.stop().await;
 }

@@ -166,17 +166,17 @@ async fn what_makes_no_sense_is_refused() {
 async fn what_is_not_there_is_told_with_what_is_near() {
     let world = World::of(&[]).await;
     let cases = [
-        ("/pod/core/v1", "there is no resource pod/core/v1; did you mean pods/core/v1"),
+        ("/pod/core/v1", "resource pod/core/v1 not found; did you mean pods/core/v1"),
         (
             "/deployments/core/v1",
-            "there is no resource deployments/core/v1; did you mean deployments/apps/v1?",
+            "resource deployments/core/v1 not found; did you mean deployments/apps/v1?",
         ),
         (
             "/deploymnets/apps/v1",
-            "there is no resource deploymnets/apps/v1; did you mean deployments/apps/v1?",
+            "resource deploymnets/apps/v1 not found; did you mean deployments/apps/v1?",
         ),
-        ("/pods/core/v2", "there is no resource pods/core/v2; did you mean pods/core/v1?"),
-        ("/qqqqqqqqqq/example.com/v1", "there is no resource qqqqqqqqqq/example.com/v1"),
+        ("/pods/core/v2", "resource pods/core/v2 not found; did you mean pods/core/v1?"),
+        ("/qqqqqqqqqq/example.com/v1", "resource qqqqqqqqqq/example.com/v1 not found"),
         (
             "/tokenreviews/authentication.k8s.io/v1",
             "tokenreviews/authentication.k8s.io/v1 cannot be listed and watched",
@@ -189,7 +189,7 @@ async fn what_is_not_there_is_told_with_what_is_near() {
         assert!(message.starts_with(expected), "{path}: {message}");
     }
     let secrets = world.get("/secrets/core/v1").await.failure(403);
-    assert_eq!(secrets, "secrets are not cached: start the service with --cache-secrets to read them here");
+    assert_eq!(secrets, "secrets are not cached; start the service with --cache-secrets to read them");
 
     let posted = world.ask(Method::POST, "/pods/core/v1", &[]).await;
     assert_eq!(posted.failure(405), "POST cannot be done with /pods/core/v1");

@@ -75,7 +75,7 @@ async fn an_object_is_named_exactly() {
             format!("/v1/objects/core/v1/pods/{here}/web-9?managedFields=true"),
             "pods \"web-9\" not found",
         ),
-        (404, format!("/v1/objects/core/v1/pots/{here}/web-0"), "there is no resource pots/core/v1"),
+        (404, format!("/v1/objects/core/v1/pots/{here}/web-0"), "resource pots/core/v1 not found"),
         (403, format!("/v1/objects/core/v1/secrets/{here}/s"), "secrets are not cached"),
         (403, format!("/v1/objects/core/v1/secrets/{here}/s?managedFields=true"), "secrets are not cached"),
     ];

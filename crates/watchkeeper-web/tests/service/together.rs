@@ -94,7 +94,7 @@ async fn a_workload_is_a_deployment_with_its_pods() {
     assert_eq!(data["pods"][0]["name"], "web-1-a");
     assert_eq!(data["pods"][0]["images"], json!(["web:1", "side:2"]));
     let absent = world.get(&format!("/v1/workloads/{here}/db")).await.failure(404);
-    assert_eq!(absent, format!("there is no deployment db in namespace {here}"));
+    assert_eq!(absent, format!("deployment db not found in namespace {here}"));
     world.get(&format!("/v1/workloads/{here}/web?x=1")).await.failure(400);
     world.stop().await;
 }

@@ -113,8 +113,8 @@ async fn a_server_that_falls_silent_is_reported_and_its_connections_are_used_aga
     proxy.now(Trouble::stall(Way::Both));
     let told = status(&mut reader, &mut view).await;
     assert!(outage(&told).0 < REPORTED_WITHIN, "{told}");
-    assert_eq!(outage(&told).1, "no answer within 3s");
-    assert!(ready(&world).await.1.contains("no answer within 3s"));
+    assert_eq!(outage(&told).1, "no response within 3s");
+    assert!(ready(&world).await.1.contains("no response within 3s"));
 
     world.create("bread", "fruit").await;
     proxy.heal();

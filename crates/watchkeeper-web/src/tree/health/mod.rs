@@ -1,8 +1,8 @@
-//! Health: how an object is, by its own account.
+//! Health of an object, by its own status.
 //!
 //! Input: an object's JSON.
-//! Output: a [`Condition`]: one of four words, and a few more for people. Every verdict that is shown comes from here: the
-//!   rows of tables, the owner tree, the pods of a workload and `watchkeeper tree`.
+//! Output: a [`Condition`]: one of four verdicts and a short description. All displayed health comes from here: table
+//!   rows, the owner tree, the pods of a workload and `watchkeeper tree`.
 //!
 //! | kind | degraded | progressing | healthy |
 //! |---|---|---|---|
@@ -20,11 +20,13 @@
 //! | Event | type `Warning` | | otherwise |
 //! | others | `Stalled`; `Ready` or `Available` is false | `Reconciling` | `Ready` or `Available` |
 //!
-//! - H1: what is being deleted is on its way, and so is what its controller has not seen in its newest generation.
-//! - H2: the built-in kinds that say how they are in fields of their own are read by rules of their own.
-//! - H3: any other is read by the conditions that operators have agreed upon: `Stalled`, `Reconciling`, `Ready`,
-//!   `Available`. Without them nothing is known.
-//! - H4: whatever is in the object, there is an answer.
+//! Invariants:
+//! - `health.H1`: an object is progressing while it is being deleted, or its controller has not observed its newest
+//!   generation.
+//! - `health.H2`: built-in kinds with status fields of their own are assessed by rules of their own.
+//! - `health.H3`: other kinds are assessed by the conditions that operators commonly set: `Stalled`, `Reconciling`,
+//!   `Ready`, `Available`. Without them the health is unknown.
+//! - `health.H4`: any object can be assessed.
 
 mod agreed;
 mod pod;
@@ -34,22 +36,22 @@ mod standing;
 use serde::Serialize;
 use serde_json::Value;
 
-/// How an object is, from good to bad.
+/// Health of an object, from good to bad.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Health {
-    /// It does not say.
+    /// The object has no health status.
     Unknown,
-    /// As it should be.
+    /// In the desired state.
     Healthy,
-    /// Not yet, but there is nothing wrong.
+    /// Not yet in the desired state, without an error.
     Progressing,
-    /// Something is wrong.
+    /// In an error state.
     Degraded,
 }
 
 impl Health {
-    /// `healthy`, `progressing`, `degraded`, `unknown`.
+    /// Returns `healthy`, `progressing`, `degraded` or `unknown`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -60,17 +62,17 @@ impl Health {
     }
 }
 
-/// How an object is, and what is to be said of it.
+/// Health of an object, and a short description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
-    /// How it is.
+    /// The health.
     pub health: Health,
-    /// In a few words: `3/3 ready`. Empty where there is nothing to say.
+    /// Short description, such as `3/3 ready`; may be empty.
     pub status: String,
 }
 
 impl Condition {
-    /// Nothing is known.
+    /// Unknown health, without a description.
     pub const UNKNOWN: Self = Self { health: Health::Unknown, status: String::new() };
 
     fn healthy(status: impl Into<String>) -> Self {
@@ -86,7 +88,7 @@ impl Condition {
     }
 }
 
-/// How an object of a kind is.
+/// Assesses an object of a kind.
 ///
 /// ```
 /// use serde_json::json;
@@ -97,14 +99,14 @@ impl Condition {
 /// assert_eq!((condition.health, &*condition.status), (Health::Progressing, "2/3 ready"));
 /// ```
 pub fn assess(group: &str, kind: &str, object: &Value) -> Condition {
-    // H1
+    // health.H1
     if object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null()) {
         return Condition::progressing("Terminating");
     }
     if let Some(seen) = object.pointer("/status/observedGeneration").and_then(Value::as_i64)
         && seen < int(object, "/metadata/generation")
     {
-        return Condition::progressing("not seen by its controller yet");
+        return Condition::progressing("not observed by its controller yet");
     }
     match (group, kind) {
         ("apps", "Deployment") => sets::deployment(object),
@@ -135,7 +137,7 @@ fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
     object.pointer(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The condition of a type.
+/// Finds the condition of a type.
 fn condition<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
     list(object, "/status/conditions").iter().find(|condition| text(condition, "/type") == name)
 }
@@ -144,7 +146,7 @@ fn is_true(object: &Value, name: &str) -> bool {
     condition(object, name).is_some_and(|condition| text(condition, "/status") == "True")
 }
 
-/// Why a condition is as it is, or else its type.
+/// Returns the reason of a condition, or else its type.
 fn reason(condition: &Value) -> &str {
     match text(condition, "/reason") {
         "" => text(condition, "/type"),

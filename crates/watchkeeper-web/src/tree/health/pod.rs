@@ -1,12 +1,12 @@
-//! Pods: ready as workloads count them, or wrong for a reason that a container gives.
+//! Health of pods: ready as in workloads, or degraded with the reason of a container.
 
 use serde_json::Value;
 
 use super::{Condition, condition, int, list, reason, text};
 use crate::workload;
 
-/// Why a container waits that will run soon.
-const SOON: [&str; 3] = ["", "ContainerCreating", "PodInitializing"];
+/// Waiting reasons of containers that are about to start.
+const STARTING: [&str; 3] = ["", "ContainerCreating", "PodInitializing"];
 
 pub(super) fn pod(object: &Value) -> Condition {
     let containers = list(object, "/status/containerStatuses");
@@ -38,12 +38,12 @@ pub(super) fn pod(object: &Value) -> Condition {
     }
 }
 
-/// What the first container that is in trouble says: it waits for no good reason, or has ended badly.
+/// Returns the reason of the first container that cannot start or has failed.
 fn trouble(object: &Value) -> Option<&str> {
     let of = |containers| list(object, containers).iter();
     of("/status/initContainerStatuses").chain(of("/status/containerStatuses")).find_map(|container| {
         let waiting = text(container, "/state/waiting/reason");
-        if !SOON.contains(&waiting) {
+        if !STARTING.contains(&waiting) {
             return Some(waiting);
         }
         let ended = container.pointer("/state/terminated").filter(|ended| int(ended, "/exitCode") != 0)?;

@@ -1,11 +1,11 @@
-//! Kinds that make pods, or make those that do.
+//! Health of kinds that create pods, directly or through another kind.
 
 use serde_json::Value;
 use watchkeeper_core::Timestamp;
 
 use super::{Condition, condition, int, is_true, reason, text};
 
-/// How many are wanted; one, if nobody says.
+/// Returns the desired number of replicas; the default is 1.
 fn wanted(object: &Value) -> i64 {
     object.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(1)
 }
@@ -46,7 +46,7 @@ pub(super) fn stateful_set(object: &Value) -> Condition {
     let ready = format!("{}/{wanted} ready", int(object, "/status/readyReplicas"));
     let rolls = text(object, "/spec/updateStrategy/type") != "OnDelete"
         && text(object, "/status/currentRevision") != text(object, "/status/updateRevision");
-    // Those below the partition are to stay as they are.
+    // Pods below the partition are not updated.
     let to_update = wanted.saturating_sub(int(object, "/spec/updateStrategy/rollingUpdate/partition"));
     if int(object, "/status/readyReplicas") < wanted {
         Condition::progressing(ready)
@@ -61,14 +61,14 @@ pub(super) fn daemon_set(object: &Value) -> Condition {
     let [wanted, ready, updated, available] =
         ["desiredNumberScheduled", "numberReady", "updatedNumberScheduled", "numberAvailable"]
             .map(|field| int(object, &format!("/status/{field}")));
-    let told = format!("{ready}/{wanted} ready");
+    let status = format!("{ready}/{wanted} ready");
     let rolls = text(object, "/spec/updateStrategy/type") != "OnDelete";
     if rolls && updated < wanted {
-        Condition::progressing(format!("{told}, {updated} updated"))
+        Condition::progressing(format!("{status}, {updated} updated"))
     } else if available < wanted {
-        Condition::progressing(told)
+        Condition::progressing(status)
     } else {
-        Condition::healthy(told)
+        Condition::healthy(status)
     }
 }
 
@@ -91,7 +91,7 @@ pub(super) fn job(object: &Value) -> Condition {
     Condition::progressing(status)
 }
 
-/// A run that was successful ended after it was scheduled. What has not been scheduled since is as it should be.
+/// The last run succeeded if the last success is not older than the last schedule.
 pub(super) fn cron_job(object: &Value) -> Condition {
     if object.pointer("/spec/suspend") == Some(&Value::Bool(true)) {
         return Condition::healthy("Suspended");
@@ -110,7 +110,7 @@ pub(super) fn cron_job(object: &Value) -> Condition {
     }
 }
 
-/// Why replicas cannot be made, if they cannot.
+/// Returns the reason why replicas cannot be created.
 fn failure(object: &Value) -> Option<&str> {
     condition(object, "ReplicaFailure").filter(|failure| text(failure, "/status") == "True").map(reason)
 }

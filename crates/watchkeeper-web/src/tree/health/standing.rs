@@ -1,23 +1,23 @@
-//! Kinds that stand by themselves: services, volumes, nodes, namespaces, events.
+//! Health of services, volumes, nodes, namespaces and events.
 
 use serde_json::Value;
 
 use super::{Condition, condition, is_true, list, text};
 
-/// What a node must not be short of.
+/// Node conditions that must not be true.
 const PRESSURES: [&str; 4] = ["MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"];
 
 pub(super) fn service(object: &Value) -> Condition {
     match text(object, "/spec/type") {
         "LoadBalancer" if list(object, "/status/loadBalancer/ingress").is_empty() => {
-            Condition::progressing("waits for its load balancer")
+            Condition::progressing("waiting for its load balancer")
         }
         "" => Condition::healthy("ClusterIP"),
         kind => Condition::healthy(kind),
     }
 }
 
-/// Claims and volumes have the same words.
+/// Claims and volumes use the same phases.
 pub(super) fn volume(object: &Value) -> Condition {
     match text(object, "/status/phase") {
         "" => Condition::progressing("Pending"),
@@ -41,7 +41,7 @@ pub(super) fn node(object: &Value) -> Condition {
     }
 }
 
-/// A warning is about something that is wrong.
+/// A warning is degraded.
 pub(super) fn event(object: &Value) -> Condition {
     let reason = text(object, "/reason");
     match text(object, "/type") {

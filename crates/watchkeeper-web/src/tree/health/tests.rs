@@ -3,27 +3,27 @@ use serde_json::json;
 
 use super::*;
 
-/// `healthy: 3/3 ready`.
-fn told(group: &str, kind: &str, object: &Value) -> String {
+/// Formats a condition as `healthy: 3/3 ready`.
+fn formatted(group: &str, kind: &str, object: &Value) -> String {
     let condition = assess(group, kind, object);
     format!("{}: {}", condition.health.as_str(), condition.status)
 }
 
 #[test]
-fn what_goes_or_has_not_been_seen_is_on_its_way() {
+fn deleted_and_unobserved_objects_are_progressing() {
     let gone =
         json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {"phase": "Failed"}});
-    assert_eq!(told("", "Pod", &gone), "progressing: Terminating");
+    assert_eq!(formatted("", "Pod", &gone), "progressing: Terminating");
     let unseen =
         json!({"metadata": {"generation": 3}, "status": {"observedGeneration": 2, "readyReplicas": 1}});
-    assert_eq!(told("apps", "Deployment", &unseen), "progressing: not seen by its controller yet");
-    assert_eq!(told("x.io", "Thing", &unseen), "progressing: not seen by its controller yet");
+    assert_eq!(formatted("apps", "Deployment", &unseen), "progressing: not observed by its controller yet");
+    assert_eq!(formatted("x.io", "Thing", &unseen), "progressing: not observed by its controller yet");
 }
 
 #[test]
-fn a_deployment_is_healthy_when_its_rollout_is_done() {
+fn deployments_are_healthy_when_the_rollout_is_complete() {
     let deployment =
-        |status: Value| told("apps", "Deployment", &json!({"spec": {"replicas": 3}, "status": status}));
+        |status: Value| formatted("apps", "Deployment", &json!({"spec": {"replicas": 3}, "status": status}));
     let counts = |all: i64, updated: i64, ready: i64, available: i64| json!({"replicas": all, "updatedReplicas": updated, "readyReplicas": ready, "availableReplicas": available});
     assert_eq!(deployment(counts(3, 3, 3, 3)), "healthy: 3/3 ready");
     assert_eq!(deployment(counts(3, 3, 3, 2)), "progressing: 3/3 ready");
@@ -36,18 +36,18 @@ fn a_deployment_is_healthy_when_its_rollout_is_done() {
     let mut refused = counts(0, 0, 0, 0);
     refused["conditions"] = json!([{"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate"}]);
     assert_eq!(deployment(refused), "degraded: 0/3 ready, FailedCreate");
-    assert_eq!(told("apps", "Deployment", &json!({})), "progressing: 0/1 ready, 0 updated");
+    assert_eq!(formatted("apps", "Deployment", &json!({})), "progressing: 0/1 ready, 0 updated");
     assert_eq!(
-        told("other.io", "Deployment", &json!({})),
+        formatted("other.io", "Deployment", &json!({})),
         "unknown: ",
-        "another group's kind is another kind"
+        "a kind of the same name in another group"
     );
 }
 
 #[test]
-fn sets_count_their_pods() {
+fn replica_counts_decide_the_health_of_sets() {
     let set =
-        |kind: &str, spec: Value, status: Value| told("apps", kind, &json!({"spec": spec, "status": status}));
+        |kind: &str, spec: Value, status: Value| formatted("apps", kind, &json!({"spec": spec, "status": status}));
     assert_eq!(set("ReplicaSet", json!({"replicas": 0}), json!({})), "healthy: 0/0 ready");
     assert_eq!(
         set("ReplicaSet", json!({"replicas": 2}), json!({"readyReplicas": 2})),
@@ -78,8 +78,8 @@ fn sets_count_their_pods() {
 }
 
 #[test]
-fn jobs_end_well_or_badly() {
-    let job = |spec: Value, status: Value| told("batch", "Job", &json!({"spec": spec, "status": status}));
+fn jobs_succeed_or_fail() {
+    let job = |spec: Value, status: Value| formatted("batch", "Job", &json!({"spec": spec, "status": status}));
     let is = |name: &str, reason: &str| json!({"conditions": [{"type": name, "status": "True", "reason": reason}]});
     assert_eq!(job(json!({}), is("Complete", "")), "healthy: Complete");
     assert_eq!(job(json!({}), is("Failed", "BackoffLimitExceeded")), "degraded: BackoffLimitExceeded");
@@ -91,8 +91,8 @@ fn jobs_end_well_or_badly() {
 }
 
 #[test]
-fn a_cron_job_is_as_its_last_run() {
-    let cron = |status: Value| told("batch", "CronJob", &json!({"spec": {}, "status": status}));
+fn cron_jobs_have_the_health_of_their_last_run() {
+    let cron = |status: Value| formatted("batch", "CronJob", &json!({"spec": {}, "status": status}));
     let (early, late) = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:09Z");
     assert_eq!(cron(json!({})), "healthy: not run yet");
     assert_eq!(cron(json!({"active": [{}], "lastScheduleTime": early})), "progressing: 1 active");
@@ -100,13 +100,13 @@ fn a_cron_job_is_as_its_last_run() {
     assert_eq!(cron(good), "healthy: last run succeeded");
     let bad = json!({"lastScheduleTime": late, "lastSuccessfulTime": early});
     assert_eq!(cron(bad), "degraded: last run did not succeed");
-    assert_eq!(told("batch", "CronJob", &json!({"spec": {"suspend": true}})), "healthy: Suspended");
+    assert_eq!(formatted("batch", "CronJob", &json!({"spec": {"suspend": true}})), "healthy: Suspended");
 }
 
 #[test]
-fn a_pod_is_ready_by_the_rule_of_workloads_or_wrong_for_a_reason() {
+fn pods_are_healthy_when_ready_and_degraded_with_a_reason() {
     let pod = |status: Value| {
-        told("", "Pod", &json!({"metadata": {}, "spec": {"containers": [{}]}, "status": status}))
+        formatted("", "Pod", &json!({"metadata": {}, "spec": {"containers": [{}]}, "status": status}))
     };
     let state = |state: Value, ready: bool| {
         let conditions = [json!({"type": "ContainersReady", "status": if ready { "True" } else { "False" }})];
@@ -134,7 +134,7 @@ fn a_pod_is_ready_by_the_rule_of_workloads_or_wrong_for_a_reason() {
 }
 
 #[test]
-fn a_readiness_gate_keeps_a_pod_from_being_healthy() {
+fn pods_wait_for_their_readiness_gates() {
     let status = json!({
         "phase": "Running",
         "containerStatuses": [{"ready": true, "state": {"running": {}}}],
@@ -142,25 +142,25 @@ fn a_readiness_gate_keeps_a_pod_from_being_healthy() {
     });
     let spec = json!({"containers": [{}], "readinessGates": [{"conditionType": "load"}]});
     let pod = json!({"metadata": {}, "spec": spec, "status": status});
-    assert_eq!(told("", "Pod", &pod), "progressing: 1/1 ready");
+    assert_eq!(formatted("", "Pod", &pod), "progressing: 1/1 ready");
 }
 
 #[test]
-fn what_stands_by_itself_says_so() {
+fn services_volumes_nodes_and_namespaces_have_a_health() {
     let balanced = |ingress: Value| json!({"spec": {"type": "LoadBalancer"}, "status": {"loadBalancer": {"ingress": ingress}}});
-    assert_eq!(told("", "Service", &json!({"spec": {"type": "NodePort"}})), "healthy: NodePort");
-    assert_eq!(told("", "Service", &balanced(json!([]))), "progressing: waits for its load balancer");
-    assert_eq!(told("", "Service", &balanced(json!([{"ip": "1.2.3.4"}]))), "healthy: LoadBalancer");
+    assert_eq!(formatted("", "Service", &json!({"spec": {"type": "NodePort"}})), "healthy: NodePort");
+    assert_eq!(formatted("", "Service", &balanced(json!([]))), "progressing: waiting for its load balancer");
+    assert_eq!(formatted("", "Service", &balanced(json!([{"ip": "1.2.3.4"}]))), "healthy: LoadBalancer");
     let phase = |phase: &str| json!({"status": {"phase": phase}});
-    assert_eq!(told("", "PersistentVolumeClaim", &phase("Bound")), "healthy: Bound");
-    assert_eq!(told("", "PersistentVolumeClaim", &phase("Pending")), "progressing: Pending");
-    assert_eq!(told("", "PersistentVolumeClaim", &phase("Lost")), "degraded: Lost");
-    assert_eq!(told("", "Namespace", &phase("Active")), "healthy: Active");
-    assert_eq!(told("", "Namespace", &phase("Terminating")), "progressing: Terminating");
+    assert_eq!(formatted("", "PersistentVolumeClaim", &phase("Bound")), "healthy: Bound");
+    assert_eq!(formatted("", "PersistentVolumeClaim", &phase("Pending")), "progressing: Pending");
+    assert_eq!(formatted("", "PersistentVolumeClaim", &phase("Lost")), "degraded: Lost");
+    assert_eq!(formatted("", "Namespace", &phase("Active")), "healthy: Active");
+    assert_eq!(formatted("", "Namespace", &phase("Terminating")), "progressing: Terminating");
     let node = |conditions: &[(&str, &str)], spec: Value| {
         let conditions: Vec<Value> =
             conditions.iter().map(|(name, status)| json!({"type": name, "status": status})).collect();
-        told("", "Node", &json!({"spec": spec, "status": {"conditions": conditions}}))
+        formatted("", "Node", &json!({"spec": spec, "status": {"conditions": conditions}}))
     };
     assert_eq!(node(&[("Ready", "True")], json!({})), "healthy: Ready");
     assert_eq!(
@@ -176,13 +176,13 @@ fn what_stands_by_itself_says_so() {
 }
 
 #[test]
-fn any_other_kind_is_read_by_its_conditions() {
+fn other_kinds_are_assessed_by_their_conditions() {
     let thing = |conditions: &[(&str, &str, &str)]| {
         let conditions: Vec<Value> = conditions
             .iter()
             .map(|(name, status, reason)| json!({"type": name, "status": status, "reason": reason}))
             .collect();
-        told("x.io", "Thing", &json!({"status": {"conditions": conditions, "phase": "Fine"}}))
+        formatted("x.io", "Thing", &json!({"status": {"conditions": conditions, "phase": "Fine"}}))
     };
     assert_eq!(thing(&[]), "unknown: Fine");
     assert_eq!(thing(&[("Ready", "True", "AllGood")]), "healthy: Ready");
@@ -196,10 +196,10 @@ fn any_other_kind_is_read_by_its_conditions() {
     );
     assert_eq!(thing(&[("Ready", "True", ""), ("Stalled", "True", "BadSpec")]), "degraded: BadSpec");
     let old = json!({"metadata": {"generation": 2}, "status": {"conditions": [{"type": "Ready", "status": "True", "observedGeneration": 1}]}});
-    assert_eq!(told("x.io", "Thing", &old), "progressing: not seen by its controller yet");
+    assert_eq!(formatted("x.io", "Thing", &old), "progressing: not observed by its controller yet");
 }
 
-/// Any JSON, under names that the rules look for.
+/// Generates any JSON with the field names that the rules read.
 fn anything() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -246,7 +246,7 @@ fn anything() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn there_is_an_answer_whatever_an_object_holds(object in anything()) { // H4
+    fn // H4
         for (group, kind) in [
             ("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("apps", "DaemonSet"),
             ("batch", "Job"), ("batch", "CronJob"), ("", "Pod"), ("", "Service"), ("", "PersistentVolumeClaim"),
