@@ -1,5 +1,4 @@
-//! What has become of a deployment? Its current replica set, the pods, and what last happened to each, out of a
-//! cache that keeps itself up to date.
+//! Prints the state of a deployment: its current replica set, the pods, and the last event of each, from informers.
 //!
 //! ```sh
 //! cargo run --example deployment_pods -- default web

@@ -19,7 +19,7 @@ use watchkeeper_cache::{InformerFactory, Keep, Reader};
 use watchkeeper_client::Client;
 use watchkeeper_core::{Collection, LabelSelector};
 
-/// As much of a pod as is told. The cache has all of it; only this is read, once for each version of a pod.
+/// The fields of a pod that are returned. The cache keeps all of it; these are decoded once per version of a pod.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Pod {
     metadata: Metadata,

@@ -1,4 +1,4 @@
-//! Events: what has happened, newest first.
+//! Events, newest first.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -14,7 +14,7 @@ use crate::envelope::{Failure, success};
 use crate::event::{Event, Told};
 use crate::workload::ABOUT;
 
-/// How many are told if nobody says how many.
+/// Default limit of events.
 const DEFAULT_LIMIT: usize = 500;
 
 /// `GET /v1/events`
@@ -35,11 +35,11 @@ pub(super) async fn events(State(service): State<Service>, who: Who, uri: Uri) -
     let (snapshot, kind) = (watched.informer.store().snapshot(), watched.informer.kind().clone());
     let namespace = namespace.map(str::to_owned);
     let newest = move || newest(&snapshot, &kind, namespace.as_deref(), uid.as_deref(), limit);
-    // All of them may have to be read to know which are the newest.
+    // All events may have to be decoded to find the newest.
     Ok(success(tokio::task::spawn_blocking(newest).await.map_err(Failure::broken)?))
 }
 
-/// What cannot be read is not told.
+/// Returns the newest events. Events that cannot be decoded are skipped.
 fn newest(
     snapshot: &Snapshot,
     kind: &Kind,
@@ -63,7 +63,7 @@ fn newest(
         }
         (None, None) => snapshot.iter().filter_map(|object| read(object)).collect(),
     };
-    // Those of one moment stay by namespace and name.
+    // The sort is stable: events with the same time stay sorted by namespace and name.
     events.sort_by(|(one, _), (other, _)| other.cmp(one));
     events.into_iter().take(limit).map(|(_, event)| event.told()).collect()
 }

@@ -1,4 +1,4 @@
-//! Metrics: what the service counts, and its page.
+//! Metrics of requests, and the metrics endpoint.
 
 use std::time::Instant;
 
@@ -11,11 +11,11 @@ use watchkeeper_metrics::{Counter, Family, Histogram, RegisterError, Registry};
 
 use super::Service;
 
-/// From a tenth of a millisecond to ten seconds.
+/// Histogram buckets, from 0.1 ms to 10 s.
 const DURATIONS: &[f64] =
     &[0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// What is counted of requests. Clones are the same.
+/// Request metrics. Clones share them.
 #[derive(Debug, Clone)]
 pub(super) struct RequestMetrics {
     requests: Family<Counter, 3>,
@@ -27,12 +27,12 @@ impl RequestMetrics {
         Ok(Self {
             requests: registry.counter(
                 "watchkeeper_web_requests_total",
-                "Requests that were answered, by route, method and code.",
+                "Requests by route, method and status code.",
                 ["route", "method", "code"],
             )?,
             durations: registry.histogram(
                 "watchkeeper_web_request_duration_seconds",
-                "How long it took until an answer began, by route.",
+                "Time until the response started, by route.",
                 ["route"],
                 DURATIONS,
             )?,
@@ -40,7 +40,7 @@ impl RequestMetrics {
     }
 }
 
-/// Counts a request, under its route: names of objects are in no label.
+/// Counts a request by its route; object names never become labels.
 pub(super) async fn count(State(metrics): State<RequestMetrics>, request: Request, next: Next) -> Response {
     let began = Instant::now();
     let method = known(request.method());
@@ -52,7 +52,7 @@ pub(super) async fn count(State(metrics): State<RequestMetrics>, request: Reques
     response
 }
 
-/// Clients may make up methods.
+/// Returns a known method, or `other`: clients can send any method.
 fn known(method: &Method) -> &'static str {
     let all = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
     all.into_iter().find(|known| *known == method.as_str()).unwrap_or("other")

@@ -1,11 +1,12 @@
-//! Service: the routes, and what answers them.
+//! The web service: routes and their state.
 //!
-//! From: requests over HTTP.
-//! To:   the [`Catalog`], and answers made of what it has.
+//! Input: HTTP requests.
+//! Output: responses from the [`Catalog`].
 //!
-//! - R1: every answer but a raw object, a stream and a page of text is an envelope (`code`, `message`, `data`), also
-//!   where something is wrong.
-//! - R2: what is read was [allowed](Access::check) before it is read.
+//! Invariants:
+//! - `service.R1`: every response except raw objects, streams and plain text is an envelope (`code`, `message`, `data`),
+//!   including errors.
+//! - `service.R2`: every read is [authorized](Access::check) first.
 
 mod events;
 mod health;
@@ -34,10 +35,10 @@ use crate::stream::{self, Streams};
 use crate::workload::Workloads;
 use metrics::RequestMetrics;
 
-/// What there is, for programs.
+/// OpenAPI description of the routes.
 const OPENAPI: &str = include_str!("openapi.json");
 
-/// The service over the cached resources of a server. Clones are cheap and share everything.
+/// The web service over the cached resources of a server. Clones share all state.
 #[derive(Debug, Clone)]
 pub struct Service {
     pub(crate) catalog: Catalog,
@@ -50,17 +51,17 @@ pub struct Service {
 }
 
 impl Service {
-    /// Over what this client's server has. Nothing is asked for before [`start`](Self::start).
+    /// Creates a service for the server of a client. Nothing is requested before [`start`](Self::start).
     pub fn new(client: &Client) -> Self {
         Self::over(Catalog::builder(client).build())
     }
 
-    /// Over the resources of this catalog.
+    /// Creates a service over a catalog.
     pub fn over(catalog: Catalog) -> Self {
         let access = Access::new(catalog.client());
         let streams = Streams::new(catalog.clone(), access.clone());
         let registry = Registry::new();
-        let expected = "the names are ours, and the registry is new";
+        let expected = "metric names are unique in a new registry";
         streams.measure(&registry).expect(expected);
         catalog.factory().measure(&InformerMetrics::new(&registry).expect(expected));
         Self {
@@ -82,23 +83,23 @@ impl Service {
         self.catalog.start();
     }
 
-    /// Where the resources are.
+    /// Returns the catalog.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
-    /// Decides who may read what.
+    /// Returns the access checks.
     pub fn access(&self) -> &Access {
         &self.access
     }
 
-    /// What is counted: to add to.
+    /// Returns the metrics registry, for further metrics.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// All routes. Who asks is known by the [`Who`](crate::access::Who) among the extensions of a request; without
-    /// one, nothing is answered that is read from the cache.
+    /// Returns all routes. The identity is taken from the [`Who`](crate::access::Who) in the extensions of a request; without
+    /// one, nothing is read from the cache.
     pub fn router(&self) -> Router {
         Router::new()
             .merge(routes())
@@ -110,12 +111,12 @@ impl Service {
             .with_state(self.clone())
     }
 
-    /// The streams that there are.
+    /// Returns the open streams.
     pub fn streams(&self) -> &Streams {
         &self.streams
     }
 
-    /// Ends the streams and the informers.
+    /// Closes the streams and stops the informers.
     pub async fn stop(&self) {
         self.streams.close();
         self.catalog.stop().await;
@@ -143,9 +144,9 @@ fn routes() -> Router<Service> {
 }
 
 async fn absent(uri: Uri) -> Failure {
-    Failure::absent(format!("there is nothing at {}; /openapi.json says what there is", uri.path()))
+    Failure::absent(format!("openapi.json says what there is/openapi.json says what there is", uri.path()))
 }
 
 async fn not_allowed(method: Method, uri: Uri) -> Failure {
-    Failure::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} cannot be done with {}", uri.path()))
+    Failure::new(StatusCode::METHOD_NOT_ALLOWED, format!("method {method} not allowed for {}", uri.path()))
 }

@@ -1,4 +1,4 @@
-//! Objects: one object, whole.
+//! Objects: a single whole object.
 
 use std::sync::Arc;
 
@@ -23,14 +23,14 @@ use crate::etag::is_known;
 /// Group, version, resource, namespace and name.
 type Names = (String, String, String, String, String);
 
-/// How an object is written.
+/// Output format of an object.
 #[derive(Debug, Clone, Copy)]
 enum Format {
     Json,
     Yaml,
 }
 
-/// An object, and its version.
+/// An object and its resource version.
 struct Found {
     json: Vec<u8>,
     version: String,
@@ -49,7 +49,7 @@ pub(super) async fn object(
     let format = match said.text("format") {
         None | Some("json") => Format::Json,
         Some("yaml") => Format::Yaml,
-        Some(other) => return Err(Failure::bad(format!("format: {other:?} is neither yaml nor json"))),
+        Some(other) => return Err(Failure::bad(format!("format: invalid value {other:?}, must be json or yaml"))),
     };
     let whole = said.is("managedFields")?;
     let key = key(&mapping, &namespace, &name)?;
@@ -58,9 +58,10 @@ pub(super) async fn object(
     let wish = Wish { verb: "get", group: &of.group, resource: &of.resource, namespace, name: &name };
     service.access.check(&who, wish).await?;
 
-    let found = match whole {
-        true => asked(&service, &mapping, &key).await?,
-        false => cached(&service, &mapping, &key).await?,
+    let found = if whole {
+        asked(&service, &mapping, &key).await?
+    } else {
+        cached(&service, &mapping, &key).await?
     };
     let etag = HeaderValue::try_from(format!("\"{}\"", found.version)).map_err(Failure::broken)?;
     if is_known(&headers, &etag) {
@@ -71,20 +72,20 @@ pub(super) async fn object(
     Ok(([(CONTENT_TYPE, HeaderValue::from_static(media_type)), (ETAG, etag)], body).into_response())
 }
 
-/// As the cache has it.
+/// Reads an object from the cache.
 async fn cached(service: &Service, mapping: &Arc<Mapping>, key: &ObjectKey) -> Result<Found, Failure> {
     let watched = service.catalog.watch(mapping).await?;
     let snapshot = watched.informer.store().snapshot();
     let object = snapshot
         .get(key)
-        .ok_or_else(|| Failure::absent(format!("there is no {} {key}", mapping.singular)))?;
+        .ok_or_else(|| Failure::absent(format!("{} {key} not found", mapping.singular)))?;
     let mut json = Vec::with_capacity(object.encoded.body.len() + 64);
     transcode::to_json(&object.encoded, watched.informer.kind(), Types::Named, &mut json)
         .map_err(Failure::broken)?;
     Ok(Found { json, version: object.head.version().to_string() })
 }
 
-/// As the API server has it, with what the cache leaves out.
+/// Reads an object from the API server, including fields that the cache drops.
 async fn asked(service: &Service, mapping: &Mapping, key: &ObjectKey) -> Result<Found, Failure> {
     if service.catalog.withholds(mapping) {
         return Err(CatalogError::Withheld { resource: mapping.resource.resource.clone() }.into());

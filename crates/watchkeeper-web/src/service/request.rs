@@ -1,4 +1,4 @@
-//! Request: what is read from the path and the query of a request, or refused.
+//! Path and query parameters.
 
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::response::{IntoResponse as _, Response};
@@ -10,7 +10,7 @@ use watchkeeper_core::ObjectKey;
 
 use crate::envelope::Failure;
 
-/// What a path says where its route has names.
+/// Path parameters; an error is an envelope.
 pub(super) struct At<T>(pub(super) T);
 
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for At<T> {
@@ -24,21 +24,21 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for At<T> {
     }
 }
 
-/// What a query says. A name without a value says nothing.
+/// Query parameters. An empty value counts as absent.
 pub(super) struct Said(Vec<(String, String)>);
 
 impl Said {
-    /// Reads a query whose names are these.
+    /// Parses a query with these allowed parameters.
     pub(super) fn read(uri: &Uri, known: &[&str]) -> Result<Self, Failure> {
         let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
             .map_err(|wrong| Failure::bad(wrong.body_text()))?;
         for (at, (name, _)) in pairs.iter().enumerate() {
             if !known.contains(&name.as_str()) {
                 let known = known.join(", ");
-                return Err(Failure::bad(format!("unknown query parameter {name:?}; there are: {known}")));
+                return Err(Failure::bad(format!("unknown query parameter {name:?}; allowed: {known}")));
             }
             if pairs[..at].iter().any(|(other, _)| other == name) {
-                return Err(Failure::bad(format!("query parameter {name:?} is there twice")));
+                return Err(Failure::bad(format!("duplicate query parameter {name:?}")));
             }
         }
         Ok(Self(pairs))
@@ -49,38 +49,38 @@ impl Said {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// A truth, which is false unless it is said.
+    /// Returns a boolean parameter; the default is false.
     pub(super) fn is(&self, name: &str) -> Result<bool, Failure> {
         match self.text(name) {
             None | Some("false") => Ok(false),
             Some("true") => Ok(true),
-            Some(other) => Err(Failure::bad(format!("{name}: {other:?} is neither true nor false"))),
+            Some(other) => Err(Failure::bad(format!("{name}: invalid value {other:?}, must be true or false"))),
         }
     }
 
-    /// A number of things; 0 is as good as unsaid.
+    /// Returns a count; 0 counts as absent.
     pub(super) fn count(&self, name: &str) -> Result<Option<usize>, Failure> {
         let Some(text) = self.text(name) else { return Ok(None) };
         match text.parse() {
             Ok(0) => Ok(None),
             Ok(count) => Ok(Some(count)),
-            Err(_) => Err(Failure::bad(format!("{name}: {text:?} is no number of objects"))),
+            Err(_) => Err(Failure::bad(format!("{name}: invalid number {text:?}"))),
         }
     }
 }
 
-/// A group as paths name it: the core group has no name, and is called `core`.
+/// Converts a group from a path: `core` is the core group.
 pub(super) fn group(said: &str) -> &str {
     if said == "core" { "" } else { said }
 }
 
-/// An object as paths name it: `-` is no namespace.
+/// Converts an object key from a path: the namespace of a cluster-scoped object is `-`.
 pub(super) fn key(mapping: &Mapping, namespace: &str, name: &str) -> Result<ObjectKey, Failure> {
     let resource = &mapping.resource.resource;
     match (mapping.namespaced, namespace) {
-        (true, "-" | "") => Err(Failure::bad(format!("{resource} are in namespaces: say in which"))),
+        (true, "-" | "") => Err(Failure::bad(format!("{resource} are namespaced; a namespace is required"))),
         (true, namespace) => Ok(ObjectKey::namespaced(namespace, name)),
         (false, "-") => Ok(ObjectKey::cluster(name)),
-        (false, _) => Err(Failure::bad(format!("{resource} are in no namespace: say - instead of one"))),
+        (false, _) => Err(Failure::bad(format!("{resource} are not namespaced; use - as the namespace"))),
     }
 }

@@ -1,4 +1,4 @@
-//! Resources: what there is to read.
+//! Resources that can be listed.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ struct Resource<'a> {
     cached: bool,
 }
 
-/// `GET /v1/resources`. What there is may be known by everybody who is known, as on the API server.
+/// `GET /v1/resources`. Allowed for every authenticated user, as on the API server.
 pub(super) async fn resources(State(service): State<Service>, _: Who, uri: Uri) -> Result<Response, Failure> {
     Said::read(&uri, &[])?;
     let discovered = discovered(&service).await?;
@@ -60,11 +60,11 @@ fn row<'a>(of: &'a GroupVersion, resource: &'a ApiResource, cached: &[Arc<Mappin
     }
 }
 
-/// What the server has, as it was not long ago.
+/// Returns a recent discovery result.
 async fn discovered(service: &Service) -> Result<Arc<Discovered>, CatalogError> {
     let discovery = service.catalog.discovery();
     let is_old = |known: &Discovered| known.read_at.is_none_or(|at| at.elapsed() >= MISS_INTERVAL);
-    let is_reachable = service.catalog.freshness().server.is_none(); // if not, what is known has to do
+    let is_reachable = service.catalog.freshness().server.is_none(); // otherwise the last result is used
     if is_reachable && discovery.known().is_some_and(|known| is_old(&known)) {
         service.catalog.mapper().reset();
     }

@@ -1,7 +1,7 @@
-//! Tree: what an object owns, out of the cache.
+//! Owner tree of an object, from the cache.
 //!
-//! From: the snapshots of all resources that are cached, and their owner references.
-//! To:   [`Family`], which knows who belongs to whom, and [`assess`], which knows how each is.
+//! Input: snapshots of all cached resources, with their owner references.
+//! Output: a tree by [`Family`], with health by [`assess`].
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -37,20 +37,20 @@ pub(super) async fn tree(
     service.access.check(&who, wish).await?;
 
     let watched = service.catalog.watch(&mapping).await?;
-    let absent = || Failure::absent(format!("there is no {} {key}", mapping.singular));
+    let absent = || Failure::absent(format!("{} {key} not found", mapping.singular));
     let object = watched.informer.store().snapshot().get(&key).cloned().ok_or_else(absent)?;
     let asked = Member { mapping: mapping.clone(), object };
     let forest = Forest(service.catalog.snapshots());
     let top = if up { forest.topmost(&asked) } else { asked.clone() };
     let members = permitted(&service, &who, namespace, &asked, forest.below(&top)).await;
-    // Whoever may not see the topmost owner sees what is below it.
+    // A user who may not see the topmost owner sees the tree below it.
     let family = Family::new(members);
     let place = family.find(asked.object.head.uid()).ok_or_else(absent)?;
     let place = if up { family.top(place) } else { place };
     Ok(success(family.tree(place, &mut condition)))
 }
 
-/// Those members that they may see: who may list a resource there may know whose its objects are.
+/// Filters the members that a user may see: listing a resource permits seeing the owners of its objects.
 async fn permitted(
     service: &Service,
     who: &Who,
@@ -81,18 +81,18 @@ async fn permitted(
     seen
 }
 
-/// How a member is itself; one that cannot be read says nothing.
+/// Assesses a member; one that cannot be decoded has unknown health.
 fn condition(member: &Member) -> Condition {
     let kind = &member.mapping.kind;
     let object: Value = decode(&member.object.encoded, &Kind::from(kind.clone())).unwrap_or_default();
     assess(&kind.group, &kind.kind, &object)
 }
 
-/// All that is cached.
+/// Snapshots of all cached resources.
 struct Forest(Vec<(Arc<Mapping>, Snapshot)>);
 
 impl Forest {
-    /// An object and everything below it.
+    /// Returns an object and everything below it.
     fn below(&self, top: &Member) -> Vec<Member> {
         let mut seen = HashSet::from([top.object.head.uid().to_owned()]);
         let mut found = vec![top.clone()];
@@ -110,7 +110,7 @@ impl Forest {
         found
     }
 
-    /// The owner of an object's owner, and so on as long as they are cached.
+    /// Follows owners up as far as they are cached.
     fn topmost(&self, asked: &Member) -> Member {
         let mut at = asked.clone();
         let mut seen = HashSet::from([at.object.head.uid().to_owned()]);
@@ -123,7 +123,7 @@ impl Forest {
         at
     }
 
-    /// The controller, or else the first owner that is there.
+    /// Returns the controller, or else the first existing owner.
     fn owner(&self, head: &Head) -> Option<Member> {
         let owners = head.controller().into_iter().chain(head.owners());
         owners.into_iter().find_map(|owner| self.find(&owner, head.key().namespace()))
@@ -133,9 +133,10 @@ impl Forest {
         let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
         self.0.iter().filter(|(of, _)| of.kind.kind == owner.kind && of.kind.group == group).find_map(
             |(mapping, snapshot)| {
-                let key = match mapping.namespaced {
-                    true => ObjectKey::namespaced(namespace?, owner.name),
-                    false => ObjectKey::cluster(owner.name),
+                let key = if mapping.namespaced {
+                    ObjectKey::namespaced(namespace?, owner.name)
+                } else {
+                    ObjectKey::cluster(owner.name)
                 };
                 let is_it = |object: &&Arc<Object>| object.head.uid() == owner.uid;
                 let object = snapshot.get(&key).filter(is_it)?.clone();

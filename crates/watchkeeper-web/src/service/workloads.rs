@@ -1,4 +1,4 @@
-//! Workloads: a deployment, and what has become of it.
+//! Workloads: a deployment with its replica set and pods.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -10,7 +10,7 @@ use crate::access::{Who, Wish};
 use crate::envelope::{Failure, success};
 use crate::workload::WorkloadError;
 
-/// What a workload is made of: a verb, a group and a resource each.
+/// The reads that a workload needs: verb, group, resource.
 const PARTS: [(&str, &str, &str); 4] = [
     ("get", "apps", "deployments"),
     ("list", "apps", "replicasets"),

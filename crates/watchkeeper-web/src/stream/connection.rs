@@ -1,7 +1,7 @@
-//! Connection: a reader who is there, and is sent what he can take (T1).
+//! One connection of a client to its stream (`stream.S1`).
 //!
-//! What is out of date is the state of a connection, not part of the history of its stream: it is sent after `hello` and
-//! whenever it changes, without a number, and is never repeated to a reader that comes back.
+//! What is stale is state of the connection, not part of the stream's history: it is sent after `hello` and whenever it
+//! changes, without a number, and is not replayed.
 
 use std::sync::Arc;
 
@@ -16,26 +16,26 @@ use super::session::{Pulled, Session};
 use super::{GATHER, PING};
 use crate::freshness::{self, Outage};
 
-/// A reader of a stream. Dropped, he is gone, and may come back.
+/// A connection. After it is dropped the client can reconnect.
 #[derive(Debug)]
 pub(super) struct Connection {
     session: Arc<Session>,
     number: u64,
-    /// The last message that was sent.
+    /// Number of the last message sent.
     cursor: u64,
-    /// What is sent before all else.
+    /// Sent first.
     hello: Option<Bytes>,
-    /// When something was sent last, or it began.
+    /// When something was last sent, or the connection started.
     sent: Instant,
-    /// Until when changes are gathered.
+    /// Until when changes are batched.
     gathers: Option<Instant>,
     freshness: freshness::Receiver,
-    /// What was last sent of it.
+    /// The status last sent.
     sent_status: Status,
     heartbeat: Heartbeat,
 }
 
-/// What is out of date for the reader of a stream.
+/// What is stale for a client.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Status {
     pub(super) server: Option<Outage>,
@@ -43,12 +43,12 @@ pub(super) struct Status {
     pub(super) stale: Vec<(Arc<str>, Outage)>,
 }
 
-/// What a silent stream sends, and how often.
+/// The heartbeat of a silent connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heartbeat {
-    /// A comment every [`PING`], for whatever lies between.
+    /// A comment every [`PING`], for proxies in between.
     Comment,
-    /// An event, for a reader that has to know whether the stream is alive.
+    /// An event, for a client that must detect a dead connection.
     Event(Duration),
 }
 
@@ -69,7 +69,7 @@ impl Heartbeat {
 }
 
 impl Connection {
-    /// Who has everything up to a message.
+    /// Creates a connection whose client has already received messages up to `cursor`.
     pub(super) fn new(session: Arc<Session>, cursor: u64, resumed: bool) -> Self {
         let hello = Some(hello(&session.id, cursor, resumed));
         Self {
@@ -90,12 +90,12 @@ impl Connection {
         self
     }
 
-    /// What is to be sent next; waits for it. `None` when there is no more.
+    /// Waits for the next frame to send; `None` if the connection has ended.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
         if let Some(hello) = self.hello.take() {
             return Some(hello);
         }
-        yield_now().await; // what was made before is sent before more is made, and others have their turn
+        yield_now().await; // lets the previous frame be sent, and other tasks run
         loop {
             if let Some(status) = self.status() {
                 return Some(status);
@@ -123,7 +123,7 @@ impl Connection {
         }
     }
 
-    /// What is out of date, if that differs from what was sent.
+    /// Encodes what is stale, if it differs from what was last sent.
     fn status(&mut self) -> Option<Bytes> {
         let freshness = self.freshness.borrow_and_update();
         if freshness.is_fresh() && self.sent_status == Status::default() {

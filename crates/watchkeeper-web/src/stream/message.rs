@@ -1,6 +1,6 @@
-//! Message: what is sent, and how it is written as a server-sent event.
+//! Messages of a stream, encoded as server-sent events.
 //!
-//! - M1: the data of an event is one line: JSON has line breaks only between its parts, and none are written there.
+//! - `message.M1`: the data of an event is one line: JSON has line breaks only between tokens, and none are written there.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ use super::connection::Status;
 use super::subscription::Form;
 use crate::freshness::Outage;
 
-/// A comment, which readers pass over.
+/// A comment, ignored by clients.
 pub(super) const PING: &[u8] = b": ping\n\n";
-/// The same for readers that have asked for a heartbeat.
+/// A ping for clients that requested a heartbeat.
 pub(super) const PING_EVENT: &[u8] = b"event: ping\ndata: {}\n\n";
 
-/// What is sent of a subscription. It shares its larger parts with others of its kind.
+/// A message about a subscription. Shares its larger parts with other messages.
 #[derive(Debug)]
 pub(super) struct Message {
-    /// What its reader calls the subscription.
+    /// The client's id of the subscription.
     pub(super) sub: Arc<str>,
     pub(super) what: What,
 }
@@ -30,18 +30,17 @@ pub(super) struct Message {
 pub(super) enum What {
     /// The columns of its table, as JSON.
     Columns(Arc<str>),
-    /// Objects as they are now, as JSON in one of its forms; and the keys of those that are gone, none of which is
-    /// among them.
+    /// Changed objects, as JSON in one of the formats, and the keys of deleted objects; no key is in both.
     Changed { form: Form, now: Vec<Arc<str>>, gone: Vec<ObjectKey> },
-    /// The initial content was sent, so many objects.
+    /// The initial content has been sent; its number of objects.
     Synced { count: usize },
-    /// Everything comes again.
+    /// The client must discard its content; everything is sent again.
     Reset,
-    /// There will be nothing.
+    /// The subscription has failed.
     Failed { message: String, status: u16 },
 }
 
-/// What begins every stream: what it is called, and whether it goes on.
+/// Encodes the first event of a connection: the id of the stream, and whether it was resumed.
 pub(super) fn hello(stream: &str, sequence: u64, resumed: bool) -> Bytes {
     let mut frame = begin("hello", stream, sequence, 64);
     frame.extend_from_slice(b"{\"stream\":");
@@ -50,7 +49,7 @@ pub(super) fn hello(stream: &str, sequence: u64, resumed: bool) -> Bytes {
     end(frame)
 }
 
-/// What is out of date, as it is sent. It has no number: see [`Connection`](super::connection::Connection).
+/// Encodes what is stale. Has no number: see [`Connection`](super::connection::Connection).
 pub(super) fn status(status: &Status) -> Bytes {
     let outage = |outage: &Outage| json!({"forMs": outage.since.elapsed().as_millis() as u64, "reason": *outage.reason});
     let stale = status.stale.iter().map(|(sub, since)| {
@@ -63,7 +62,7 @@ pub(super) fn status(status: &Status) -> Bytes {
 }
 
 impl Message {
-    /// How many bytes it is, about.
+    /// Returns the approximate size, in bytes.
     pub(super) fn size(&self) -> usize {
         const FRAME: usize = 128;
         FRAME
@@ -78,7 +77,7 @@ impl Message {
             }
     }
 
-    /// As it is sent.
+    /// Encodes the message as an event.
     pub(super) fn frame(&self, stream: &str, sequence: u64) -> Bytes {
         let mut frame = begin(self.event(), stream, sequence, self.size());
         frame.extend_from_slice(b"{\"sub\":");
@@ -136,7 +135,7 @@ fn begin(event: &str, stream: &str, sequence: u64, size: usize) -> Vec<u8> {
 }
 
 fn write_json(frame: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
-    serde_json::to_writer(frame, value).expect("texts and numbers are always JSON");
+    serde_json::to_writer(frame, value).expect("strings and numbers can be serialized");
 }
 
 fn end(mut frame: Vec<u8>) -> Bytes {
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn every_message_is_one_event_with_one_line_of_data() {
+    fn messages_are_events_with_one_line_of_data() {
         let gone = vec!["x/b".parse().unwrap()];
         let changed = |form| What::Changed { form, now: vec!["1".into(), "2".into()], gone: gone.clone() };
         let head = |event| format!("event: {event}\nid: s1.7\ndata: {{\"sub\":\"a\\\"\\n\"");

@@ -1,18 +1,19 @@
-//! Stream: one connection a browser, over which everything comes that its tabs show, as it changes.
+//! Streams: one connection per browser, over which the content of all its tabs is kept up to date.
 //!
-//! From: the informers of the [`Catalog`](crate::Catalog), by subscriptions that coalesce for who is slow.
-//! To:   server-sent events: `GET /v1/stream?resource=pods` opens a stream or goes on with one, `PUT /v1/stream/{id}` says
-//!       what it is of.
+//! Input: the informers of the [`Catalog`](crate::Catalog), through subscriptions that coalesce for slow clients.
+//! Output: server-sent events. `GET /v1/stream?resource=pods` opens or resumes a stream, `PUT /v1/stream/{id}` replaces
+//! its subscriptions.
 //!
-//! - T1: messages are made when the connection can take one. A reader that is slow costs the keys that changed meanwhile,
-//!   and hears of the newest state of each.
-//! - T2: a stream outlives its connection by [`KEPT`]. Who comes back in time with the id of the last message he has is
-//!   sent what was sent after it, and then what changed; nothing is lost, and nothing that he has is repeated.
-//! - T3: what a stream keeps for that is [bounded](HELD_BYTES). Who has missed more is told to forget what he had, and
-//!   everything comes again.
-//! - T4: a stream is of who opened it: to anybody else it is not there. Each subscription is checked for that one,
-//!   and again every [`CHECK`].
-//! - T5: a row is made once of each state of an object, however many streams show it.
+//! Invariants:
+//! - `stream.S1`: a message is created when the connection can take it. A slow client costs memory only for the keys that
+//!   changed meanwhile, and receives the newest state of each.
+//! - `stream.S2`: a stream outlives its connection by [`KEPT`]. A client that reconnects in time with the id of its last
+//!   message receives the messages after it, then later changes; nothing is lost or repeated.
+//! - `stream.S3`: the replay buffer is [bounded](HELD_BYTES). A client that has missed more receives `reset` and everything
+//!   again.
+//! - `stream.S4`: a stream belongs to the user that opened it; for others it does not exist. Each subscription is
+//!   authorized when it starts, and again every [`CHECK`].
+//! - `stream.S5`: a row is computed once per version of an object, however many streams show it.
 
 mod connection;
 mod feed;
@@ -48,28 +49,28 @@ pub use registry::{Limits, Streams};
 use connection::{Connection, Heartbeat};
 use subscription::{Set, Subscription};
 
-/// How many streams there may be, by default.
+/// Default maximum number of streams.
 pub const MAX_STREAMS: usize = 20_000;
-/// How many subscriptions a stream may have. The tabs of a browser share a stream, and each has up to 20.
+/// Maximum number of subscriptions per stream. The tabs of a browser share a stream, and each has up to 20.
 pub const MAX_SUBSCRIPTIONS: usize = 1024;
-/// How long a stream waits for its reader to come back.
+/// Retention of a stream without a connection.
 pub const KEPT: Duration = Duration::from_secs(60);
-/// How many rows a message has at most.
+/// Maximum number of rows in a message.
 pub const BATCH: usize = 500;
-/// How many messages are held for who comes back.
+/// Maximum number of messages in the replay buffer.
 pub const HELD_MESSAGES: usize = 512;
-/// How many bytes they may have together. The last message is held whatever it has.
+/// Maximum size of the replay buffer, in bytes. The last message is always kept.
 pub const HELD_BYTES: usize = 1 << 20;
-/// How long a stream may be silent before it says that it is still there.
+/// Time without a message after which a ping is sent.
 pub const PING: Duration = Duration::from_secs(15);
-/// The seconds that a reader may ask for with `heartbeat`: an event at least that often, so that it notices a dead stream.
+/// Allowed values of `heartbeat`, in seconds: a ping is sent at least this often, so that clients detect a dead connection.
 pub const HEARTBEATS: RangeInclusive<u64> = 1..=60;
-/// How often somebody is checked again who has a stream.
+/// Interval of repeated authorization.
 pub const CHECK: Duration = Duration::from_secs(60);
-/// How long changes are gathered after some were sent.
+/// Time for which changes are batched after a message.
 pub const GATHER: Duration = Duration::from_millis(40);
 
-/// The routes of the stream.
+/// Returns the routes.
 pub(crate) fn routes() -> Router<Service> {
     Router::new().route("/v1/stream", get(open)).route("/v1/stream/{id}", put(replace))
 }
@@ -115,7 +116,7 @@ async fn replace(
     who: Who,
     body: Bytes,
 ) -> Result<Response, Failure> {
-    let gone = || Failure::new(StatusCode::NOT_FOUND, "there is no such stream, or no more; open another");
+    let gone = || Failure::new(StatusCode::NOT_FOUND, "stream not found or expired; open another");
     let session = service.streams.find(&who, &id).ok_or_else(gone)?;
     session.replace(Set::parse(&body)?);
     Ok(success("replaced"))

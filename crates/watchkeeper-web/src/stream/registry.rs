@@ -1,4 +1,4 @@
-//! Registry: the streams that there are, and until when.
+//! The open streams and their expiry.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -20,16 +20,16 @@ use crate::access::{Access, Who};
 use crate::catalog::Catalog;
 use crate::envelope::Failure;
 
-/// So often in the time that a stream is kept it is looked for those whose time is over.
+/// Expired sessions are swept this many times per retention period.
 const SWEEPS: u32 = 12;
 
-/// What bounds the streams.
+/// Limits of the streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How many there may be: [`MAX_STREAMS`].
+    /// Maximum number of streams. Default: [`MAX_STREAMS`].
     pub streams: usize,
-    /// How long one waits for its reader to come back: [`KEPT`].
+    /// Retention of a stream without a connection. Default: [`KEPT`].
     pub kept: Duration,
 }
 
@@ -39,7 +39,7 @@ impl Default for Limits {
     }
 }
 
-/// The streams that there are. Clones are of the same ones.
+/// The open streams. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Streams {
     registry: Arc<Registry>,
@@ -56,7 +56,7 @@ struct Registry {
 struct Inner {
     sessions: HashMap<Arc<str>, Arc<Session>>,
     is_closed: bool,
-    /// Begins with the first stream.
+    /// Started with the first stream.
     sweeper: Option<AbortOnDropHandle<()>>,
 }
 
@@ -67,31 +67,31 @@ impl Streams {
         Self { registry: Arc::new(Registry { starter, limits, inner }) }
     }
 
-    /// Bounds them otherwise. There may be more than so many until they end.
+    /// Sets the limits. Existing streams above the limit stay open.
     pub fn limit(&self, limits: Limits) {
         *self.registry.limits.lock() = limits;
     }
 
-    /// Has them counted: `watchkeeper_web_streams`.
+    /// Registers the gauge `watchkeeper_web_streams`.
     pub(crate) fn measure(&self, metrics: &Metrics) -> Result<(), RegisterError> {
         let registry = Arc::downgrade(&self.registry);
         let count =
             move || registry.upgrade().map_or(0, |registry| registry.inner.lock().sessions.len()) as f64;
-        let help = "Streams that are open, with those that wait for their readers to come back.";
+        let help = "Open streams, including disconnected ones that can still be resumed.";
         metrics.computed("watchkeeper_web_streams", help, count)
     }
 
-    /// How many there are, with those that wait for their readers.
+    /// Returns the number of streams, including disconnected ones.
     pub fn len(&self) -> usize {
         self.registry.inner.lock().sessions.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no streams.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Ends all of them, and opens no more.
+    /// Closes all streams, and rejects new ones.
     pub fn close(&self) {
         let mut inner = self.registry.inner.lock();
         inner.is_closed = true;
@@ -101,7 +101,7 @@ impl Streams {
         sessions.values().for_each(|session| session.close());
     }
 
-    /// A new stream.
+    /// Opens a stream.
     pub(super) fn open(&self, who: Who, wanted: Set) -> Result<Connection, Failure> {
         let id: Arc<str> = random()?.into();
         let session = Session::new(Arc::clone(&id), who, Arc::clone(&self.registry.starter));
@@ -111,7 +111,7 @@ impl Streams {
         Ok(connection)
     }
 
-    /// A stream goes on after the message with this id; `None` if there is none of theirs, or no more (T4).
+    /// Resumes a stream after the message with this id; `None` if the user has no such stream (`stream.S4`).
     pub(super) fn resume(&self, who: &Who, last: &str) -> Option<Connection> {
         let (id, sequence) = last.rsplit_once('.')?;
         let sequence = sequence.parse().ok()?;
@@ -119,7 +119,7 @@ impl Streams {
         (sequence <= session.last()).then(|| Connection::new(session, sequence, true))
     }
 
-    /// The stream of this name, if it is theirs (T4).
+    /// Finds a stream by id, if it belongs to the user (`stream.S4`).
     pub(super) fn find(&self, who: &Who, id: &str) -> Option<Arc<Session>> {
         let session = self.registry.inner.lock().sessions.get(id).cloned()?;
         (is_same(&session.who, who) && !self.registry.is_over(&session)).then_some(session)
@@ -131,15 +131,12 @@ impl Registry {
         let full = |message| Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, message).retry_after(5));
         let mut inner = self.inner.lock();
         if inner.is_closed {
-            return full("the service is about to end");
+            return full("the service is shutting down");
         }
         let limits = *self.limits.lock();
-        let dropped = match inner.sessions.len() >= limits.streams {
-            true => inner.make_room(),
-            false => None,
-        };
+        let dropped = if inner.sessions.len() >= limits.streams { inner.make_room() } else { None };
         if inner.sessions.len() >= limits.streams {
-            return full("there are too many streams; try again later");
+            return full("too many streams; try again later");
         }
         inner.sessions.insert(id, Arc::clone(session));
         if inner.sweeper.is_none() {
@@ -156,7 +153,7 @@ impl Registry {
         session.alone_since().is_some_and(|since| since.elapsed() >= kept)
     }
 
-    /// Forgets those whose time is over.
+    /// Removes expired streams.
     fn sweep(&self) {
         let mut inner = self.inner.lock();
         let over: Vec<_> = inner.sessions.extract_if(|_, session| self.is_over(session)).collect();
@@ -166,7 +163,7 @@ impl Registry {
 }
 
 impl Inner {
-    /// Gives up the one that has waited longest for its reader.
+    /// Removes the stream that has been disconnected for longest.
     fn make_room(&mut self) -> Option<Arc<Session>> {
         let alone = self.sessions.values().filter_map(|session| Some((session.alone_since()?, &session.id)));
         let (_, id) = alone.min_by_key(|(since, _)| *since)?;
@@ -185,7 +182,7 @@ async fn sweep(registry: Weak<Registry>, every: Duration) {
     }
 }
 
-/// Whether both are the same person, with whichever token.
+/// Returns whether both identities are the same user, regardless of the token.
 fn is_same(one: &Who, other: &Who) -> bool {
     match (one, other) {
         (Who::Local, Who::Local) => true,
@@ -197,11 +194,11 @@ fn is_same(one: &Who, other: &Who) -> bool {
     }
 }
 
-/// A name that cannot be guessed.
+/// Creates a random id.
 fn random() -> Result<String, Failure> {
     let mut bytes = [0; 16];
-    let none = |_| Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the system has no random numbers to give");
-    SystemRandom::new().fill(&mut bytes).map_err(none)?;
+    let error = |_| Failure::new(StatusCode::SERVICE_UNAVAILABLE, "system random number generator failed");
+    SystemRandom::new().fill(&mut bytes).map_err(error)?;
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
@@ -214,13 +211,13 @@ mod tests {
     use watchkeeper_client::Client;
     use watchkeeper_client::config::Config;
 
-    /// Over a server that is not there.
+    /// Creates streams over a server that does not exist.
     fn streams() -> Streams {
         let client = Client::new(&Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
         Streams::new(Catalog::builder(&client).build(), Access::new(&client))
     }
 
-    /// A stream of nothing, and the id that it begins with.
+    /// Opens a stream without subscriptions; returns it and the id of its first message.
     async fn open(streams: &Streams) -> (Connection, String) {
         let mut connection = streams.open(Who::Local, Set::new(vec![]).unwrap()).unwrap();
         let hello = next(&mut connection).await.unwrap();
@@ -233,12 +230,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_stream_waits_so_long_for_its_reader_and_no_longer() {
+    async fn disconnected_streams_expire_after_their_retention() {
         let streams = streams();
         let (mut connection, id) = open(&streams).await;
         advance(10 * KEPT).await;
-        assert!(streams.resume(&Who::Local, &id).is_some(), "while he is there it lasts");
-        assert_eq!(next(&mut connection).await, None, "and ends where another has come in his place");
+        assert!(streams.resume(&Who::Local, &id).is_some(), "connected streams do not expire");
+        assert_eq!(next(&mut connection).await, None, "a new connection replaces the old one");
         drop(connection);
         advance(KEPT.checked_sub(Duration::from_secs(1)).unwrap()).await;
         let mut again = streams.resume(&Who::Local, &id).unwrap();
@@ -252,7 +249,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_stream_that_has_nothing_to_say_says_so() {
+    async fn silent_streams_send_pings() {
         let (mut connection, _) = open(&streams()).await;
         let begun = Instant::now();
         for times in 1..4 {
@@ -262,7 +259,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn ten_thousand_that_have_nothing_to_say_cost_a_wake_up_each_and_end_together() {
+    async fn ten_thousand_silent_streams_ping_and_close_together() {
         let streams = streams();
         let mut open: Vec<_> =
             (0..10_000).map(|_| streams.open(Who::Local, Set::new(vec![]).unwrap()).unwrap()).collect();
@@ -281,7 +278,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_closed_ends_and_opens_no_more() {
+    async fn closing_ends_all_streams_and_rejects_new_ones() {
         let streams = streams();
         let (mut connection, id) = open(&streams).await;
         streams.close();

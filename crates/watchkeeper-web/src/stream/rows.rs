@@ -1,4 +1,4 @@
-//! Rows: the objects of a resource as rows of its table, each state made once for all who show it (T5).
+//! Rows of a resource, each computed once for all streams (`stream.S5`).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -9,27 +9,27 @@ use watchkeeper_core::{GroupVersionResource, Object, ObjectKey, ResourceVersion}
 
 use super::table::Table;
 
-/// How many rows of objects that are gone may stay before they are looked for.
+/// Number of rows of deleted objects that may remain before they are removed.
 const SLACK: usize = 64;
 
-/// The rows of a resource. They last as long as somebody shows them.
+/// The rows of a resource, kept while a subscription uses them.
 #[derive(Debug)]
 pub(super) struct Rows {
     table: Table,
     columns: Arc<str>,
     store: Store,
-    /// With the version of which each was made.
+    /// Computed rows, with the resource version of each.
     made: Mutex<HashMap<ObjectKey, (ResourceVersion, Arc<str>)>>,
 }
 
-/// The rows of all resources that somebody shows.
+/// The rows of all resources in use.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     shown: Mutex<HashMap<GroupVersionResource, Weak<Rows>>>,
 }
 
 impl Tables {
-    /// The rows of a resource, shared with who shows the same columns of the same store.
+    /// Returns the rows of a resource, shared by subscriptions with the same columns and store.
     pub(super) fn rows(&self, resource: &GroupVersionResource, table: Table, store: &Store) -> Arc<Rows> {
         let mut shown = self.shown.lock();
         if let Some(rows) = shown.get(resource).and_then(Weak::upgrade)
@@ -50,12 +50,12 @@ impl Rows {
         Self { columns: table.head(), table, store, made: Mutex::default() }
     }
 
-    /// The columns, as JSON.
+    /// Returns the columns, as JSON.
     pub(super) fn columns(&self) -> Arc<str> {
         Arc::clone(&self.columns)
     }
 
-    /// The rows of objects, as JSON. Takes long where they have to be made.
+    /// Returns the rows of objects, as JSON. Slow if they have to be computed.
     pub(super) fn of(&self, objects: &[Arc<Object>]) -> Vec<Arc<str>> {
         let made = self.made.lock();
         let known = |object: &Arc<Object>| {

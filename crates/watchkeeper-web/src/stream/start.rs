@@ -1,4 +1,4 @@
-//! Start: how a subscription comes to be a feed.
+//! Starts subscriptions.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -21,10 +21,10 @@ use crate::catalog::Catalog;
 use crate::envelope::Failure;
 use crate::freshness;
 
-/// How long is waited before an informer that was stopped is asked for again.
+/// Pause before an informer that was stopped is requested again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What subscriptions are started with.
+/// Starts subscriptions from the catalog.
 #[derive(Debug)]
 pub(super) struct Starter {
     catalog: Catalog,
@@ -45,7 +45,7 @@ impl Starter {
         self.catalog.follow_freshness()
     }
 
-    /// Whether they may see it.
+    /// Authorizes a subscription.
     pub(super) async fn check(
         &self,
         who: &Who,
@@ -57,7 +57,7 @@ impl Starter {
         self.access.check(who, Wish { verb: "watch", group, resource, namespace, name }).await
     }
 
-    /// The feed of a subscription; the informer may have to be started for it. Dropped half-way, that goes on.
+    /// Starts a subscription, and the informer if necessary. If dropped, the informer still starts.
     pub(super) async fn start(
         &self,
         who: &Who,
@@ -81,7 +81,7 @@ impl Starter {
         Ok(Feed::new(watched, filter, shape, waker))
     }
 
-    /// The same after its informer has ended: another, unless there is nothing left to watch.
+    /// Starts a subscription again after its informer has ended, unless the resource no longer exists.
     pub(super) async fn restart(
         &self,
         ended: &Informer,

@@ -1,4 +1,4 @@
-//! Subscription: what somebody wants to see, and in which form.
+//! Subscription requests of clients.
 
 use std::collections::HashSet;
 
@@ -12,45 +12,45 @@ use super::MAX_SUBSCRIPTIONS;
 use crate::envelope::Failure;
 use crate::fields::Fields;
 
-/// What somebody wants to see.
+/// A subscription requested by a client.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Subscription {
-    /// What its reader calls it.
+    /// The client's id of the subscription.
     pub(super) id: String,
-    /// In the plural.
+    /// Resource, in the plural.
     pub(super) resource: String,
-    /// `core` or empty for the core group.
+    /// API group; `core` or empty for the core group.
     #[serde(default)]
     group: String,
     #[serde(default = "first")]
     pub(super) version: String,
-    /// Empty for all. Kinds that are in no namespace ignore it, as they ignore kubectl's `--namespace`.
+    /// Namespace; empty for all. Ignored for cluster-scoped resources, as kubectl ignores `--namespace`.
     #[serde(default)]
     namespace: String,
     #[serde(default)]
     label_selector: String,
     #[serde(default)]
     field_selector: String,
-    /// Empty for all.
+    /// Object name; empty for all.
     #[serde(default)]
     pub(super) name: String,
     #[serde(default, rename = "as")]
     pub(super) form: Form,
 }
 
-/// In which form objects are sent.
+/// The format in which objects are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Form {
-    /// As rows of a table.
+    /// Rows of a table.
     #[default]
     Row,
-    /// Whole.
+    /// Whole objects.
     Object,
 }
 
-/// All that a stream is of: no more than it may have, each called something else.
+/// The subscriptions of a stream: a limited number, with unique ids.
 #[derive(Debug)]
 pub(super) struct Set(Vec<Subscription>);
 
@@ -63,13 +63,13 @@ impl Set {
         if wanted.len() > MAX_SUBSCRIPTIONS {
             let count = wanted.len();
             return Err(Failure::bad(format!(
-                "{count} subscriptions: a stream has at most {MAX_SUBSCRIPTIONS}"
+                "{count} subscriptions exceed the limit of {MAX_SUBSCRIPTIONS} per stream"
             )));
         }
         let mut ids = HashSet::new();
         match wanted.iter().find(|wanted| wanted.id.is_empty() || !ids.insert(wanted.id.as_str())) {
-            Some(wanted) if wanted.id.is_empty() => Err(Failure::bad("a subscription needs an id")),
-            Some(wanted) => Err(Failure::bad(format!("two subscriptions have the id {:?}", wanted.id))),
+            Some(wanted) if wanted.id.is_empty() => Err(Failure::bad("subscription id must not be empty")),
+            Some(wanted) => Err(Failure::bad(format!("duplicate subscription id {:?}", wanted.id))),
             None => Ok(Self(wanted)),
         }
     }
@@ -81,7 +81,7 @@ impl Set {
             subscriptions: Vec<Subscription>,
         }
         let body: Body = serde_json::from_slice(body)
-            .map_err(|error| Failure::bad(format!("this is no set of subscriptions: {error}")))?;
+            .map_err(|error| Failure::bad(format!("invalid subscriptions: {error}")))?;
         Self::new(body.subscriptions)
     }
 
@@ -92,11 +92,11 @@ impl Set {
 
 impl Subscription {
     pub(super) fn parse(text: &str) -> Result<Self, Failure> {
-        serde_json::from_str(text).map_err(|error| Failure::bad(format!("this is no subscription: {error}")))
+        serde_json::from_str(text).map_err(|error| Failure::bad(format!("invalid subscription: {error}")))
     }
 
-    /// Reads a subscription whose fields are parameters of a query: `resource=pods&namespace=shop`. Its id is the name
-    /// of the resource. `None` where the query has none of them.
+    /// Parses a subscription from query parameters: `resource=pods&namespace=shop`. Its id is the name of the resource.
+    /// Returns `None` for an empty query.
     pub(super) fn of_query(query: &[(String, String)]) -> Result<Option<Self>, Failure> {
         let mut fields = serde_json::Map::new();
         for (name, value) in query {
@@ -106,24 +106,24 @@ impl Subscription {
         }
         let Some(resource) = fields.get("resource").cloned() else {
             let Some(name) = fields.keys().next() else { return Ok(None) };
-            return Err(Failure::bad(format!("query parameter {name:?} needs resource=... beside it")));
+            return Err(Failure::bad(format!("query parameter {name:?} requires resource=...")));
         };
         fields.entry("id").or_insert(resource);
         let subscription = Self::deserialize(serde_json::Value::from(fields));
         subscription.map(Some).map_err(|error| Failure::bad(format!("invalid query: {error}")))
     }
 
-    /// Empty for core.
+    /// Returns the API group; empty for core.
     pub(super) fn group(&self) -> &str {
         if self.group == "core" { "" } else { &self.group }
     }
 
-    /// The namespace that objects of a resource are chosen by; empty for all.
+    /// Returns the namespace to filter by; empty for all.
     pub(super) fn namespace_of(&self, mapping: &Mapping) -> &str {
         if mapping.namespaced { &self.namespace } else { "" }
     }
 
-    /// Which objects are meant.
+    /// Returns the filter for the requested objects.
     pub(super) fn filter(&self, mapping: &Mapping) -> Result<Filter, Failure> {
         let mut filter = match self.namespace_of(mapping) {
             "" => Filter::default(),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_everything_as_rows_of_the_first_version() {
+    fn defaults_are_all_objects_as_rows_of_v1() {
         let one = Subscription::parse(r#"{"id":"a","resource":"pods","group":"core"}"#).unwrap();
         assert_eq!((one.group(), one.version.as_str(), one.form), ("", "v1", Form::Row));
         assert_eq!((one.namespace.as_str(), one.name.as_str()), ("", ""));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_is_a_subscription() {
+    fn queries_are_subscriptions() {
         let query = |pairs: &[(&str, &str)]| {
             let pairs: Vec<_> =
                 pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -181,7 +181,7 @@ mod tests {
         let problem = |pairs| query(pairs).unwrap_err();
         assert_eq!(
             problem(&[("namespace", "a")]),
-            r#"query parameter "namespace" needs resource=... beside it"#
+            r#"query parameter "namespace" requires resource=..."#
         );
         assert_eq!(
             problem(&[("resource", "a"), ("resource", "b")]),
@@ -192,17 +192,17 @@ mod tests {
     }
 
     #[test]
-    fn a_set_is_refused_with_what_is_wrong_with_it() {
+    fn invalid_sets_are_rejected_with_the_reason() {
         let one = r#"{"id":"a","resource":"pods"}"#;
         let set = |inner: &str| Set::parse(format!(r#"{{"subscriptions":[{inner}]}}"#).as_bytes());
         assert!(set(one).is_ok() && set("").is_ok());
-        assert_eq!(problem(set(&format!("{one},{one}"))), r#"two subscriptions have the id "a""#);
-        assert_eq!(problem(set(r#"{"id":"","resource":"pods"}"#)), "a subscription needs an id");
+        assert_eq!(problem(set(&format!("{one},{one}"))), r#"duplicate subscription id "a""#);
+        assert_eq!(problem(set(r#"{"id":"","resource":"pods"}"#)), "subscription id must not be empty");
         let unknown = problem(set(r#"{"id":"a","resource":"pods","labels":"a=b"}"#));
-        assert!(unknown.starts_with("this is no set of subscriptions: unknown field `labels`"), "{unknown}");
+        assert!(unknown.starts_with("invalid subscriptions: unknown field `labels`"), "{unknown}");
         let many: Vec<_> =
             (0..=MAX_SUBSCRIPTIONS).map(|id| format!(r#"{{"id":"{id}","resource":"pods"}}"#)).collect();
         assert!(set(&many[..MAX_SUBSCRIPTIONS].join(",")).is_ok());
-        assert_eq!(problem(set(&many.join(","))), "1025 subscriptions: a stream has at most 1024");
+        assert_eq!(problem(set(&many.join(","))), "1025 subscriptions exceed the limit of 1024 per stream");
     }
 }

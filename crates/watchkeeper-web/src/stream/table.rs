@@ -1,4 +1,4 @@
-//! Table: what columns a resource has, and how an object becomes a row of them.
+//! Table: the columns of a resource, and the row of an object.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use watchkeeper_wire::{Kind, decode};
 
 use crate::tree::{Condition, Health, assess};
 
-/// What the objects of a resource are shown as.
+/// The columns of a resource.
 #[derive(Debug)]
 pub(super) struct Table {
     kind: Kind,
@@ -20,13 +20,13 @@ pub(super) struct Table {
 
 #[derive(Debug)]
 enum Of {
-    /// As the API server has it.
+    /// The API server's columns of a built-in resource.
     Builtin(&'static Columns),
-    /// As its definition has it; name and age, if that says nothing or there is none.
+    /// The columns of a custom resource; name and age by default.
     Custom(Vec<PrinterColumn>, Columns),
 }
 
-/// What is read of a definition.
+/// The parts of a CustomResourceDefinition that are read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Definition {
@@ -51,7 +51,7 @@ impl PartialEq for Table {
 }
 
 impl Table {
-    /// Of a resource, whose definition is asked for if it is not built in.
+    /// Creates the table of a resource. Reads the definition of a custom resource.
     pub(super) async fn of(resource: &GroupVersionResource, kind: Kind, client: &Client) -> Self {
         let builtin = columns(&resource.group, &resource.version, &resource.resource);
         if !builtin.are_of_others() {
@@ -69,7 +69,7 @@ impl Table {
         }
     }
 
-    /// What it begins with, as JSON.
+    /// Returns the column definitions, as JSON.
     pub(super) fn head(&self) -> Arc<str> {
         let columns = self.columns().dated();
         let columns = columns.iter().map(|column| {
@@ -79,8 +79,8 @@ impl Table {
         Value::from_iter(columns).to_string().into()
     }
 
-    /// An object as a row, as JSON: key, uid, version, time of creation, labels, cells and health. One that cannot be
-    /// read has a row of nothing.
+    /// Returns the row of an object, as JSON: key, UID, resource version, creation time, labels, cells and health. An object
+    /// that cannot be decoded has empty cells.
     pub(super) fn row(&self, object: &Object) -> Arc<str> {
         let head = &object.head;
         let value: Value = decode(&object.encoded, &self.kind).unwrap_or_default();
@@ -96,10 +96,10 @@ impl Table {
             cells,
             self.health(&value),
         );
-        serde_json::to_string(&row).expect("texts and JSON are always JSON").into()
+        serde_json::to_string(&row).expect("strings and JSON values can be serialized").into()
     }
 
-    /// How an object is; `None` where objects of its kind do not say.
+    /// Returns the health of an object; `None` if its kind has none.
     fn health(&self, object: &Value) -> Option<Health> {
         let kind = self.kind.name();
         let condition = assess(&kind.group, &kind.kind, object);
@@ -107,7 +107,7 @@ impl Table {
     }
 }
 
-/// What a definition asks for; nothing if there is none, or it is not to be had.
+/// Returns the columns of a custom resource; empty if it has none, or its definition cannot be read.
 async fn defined(resource: &GroupVersionResource, client: &Client) -> Vec<PrinterColumn> {
     let definitions =
         client.dynamic(&GroupVersion::new("apiextensions.k8s.io", "v1"), "customresourcedefinitions");

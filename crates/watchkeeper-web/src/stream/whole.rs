@@ -1,4 +1,4 @@
-//! Whole: an object with all that the cache has of it, as JSON.
+//! Whole objects as JSON.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use watchkeeper_wire::transcode::{Types, to_json};
 
 use crate::secret::{is_secret_kind, redact};
 
-/// How objects of a resource are written.
+/// Encodes the objects of a resource.
 #[derive(Debug)]
 pub(super) struct Whole {
     kind: Kind,
-    /// Then only their sizes are.
+    /// Whether values are redacted.
     is_secret: bool,
 }
 
@@ -22,7 +22,7 @@ impl Whole {
         Self { is_secret: is_secret_kind(&kind), kind }
     }
 
-    /// An object in one line. What cannot be read is written as nothing.
+    /// Encodes an object on one line. An object that cannot be decoded becomes `null`.
     pub(super) fn write(&self, object: &Object) -> Arc<str> {
         let mut json = Vec::new();
         if to_json(&object.encoded, &self.kind, Types::Named, &mut json).is_err() {
@@ -33,7 +33,7 @@ impl Whole {
             redact(&mut secret);
             return secret.to_string().into();
         }
-        json.retain(|byte| !matches!(byte, b'\r' | b'\n')); // within texts JSON has none
+        json.retain(|byte| !matches!(byte, b'\r' | b'\n')); // JSON strings contain none
         String::from_utf8(json).unwrap_or_else(|_| "null".to_owned()).into()
     }
 }
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_one_line_with_its_kind_and_a_secret_only_its_sizes() {
+    fn objects_are_one_line_and_secrets_are_redacted() {
         let kind = r#"{"kind":"ConfigMap","apiVersion":"v1""#;
         let map = |body| written("ConfigMap", body);
         assert_eq!(map(r#"{"data":{"b":"1", "a":"2"}}"#), format!(r#"{kind},"data":{{"b":"1", "a":"2"}}}}"#));

@@ -143,15 +143,15 @@ async fn what_makes_no_sense_is_refused() {
             "fieldSelector: unknown field \"spec.nodename\" of Pod",
         ),
         ("/pods/core/v1?sort=spec.nodename", "sort: unknown field \"spec.nodename\" of Pod"),
-        ("/pods/core/v1?limit=x", "limit: \"x\" is no number of objects"),
-        ("/pods/core/v1?limit=-1", "limit: \"-1\" is no number of objects"),
-        ("/pods/core/v1?continue=abc", "continue: this is no token of ours"),
-        ("/pods/core/v1?limit=1&limit=2", "query parameter \"limit\" is there twice"),
+        ("/pods/core/v1?limit=x", "limit: invalid number \"x\""),
+        ("/pods/core/v1?limit=-1", "limit: invalid number \"-1\""),
+        ("/pods/core/v1?continue=abc", "continue: invalid token"),
+        ("/pods/core/v1?limit=1&limit=2", "duplicate query parameter \"limit\""),
         (
             "/pods/core/v1?labels=a",
-            "unknown query parameter \"labels\"; there are: namespace, labelSelector, fieldSelector, limit, continue, sort",
+            "unknown query parameter \"labels\"; allowed: namespace, labelSelector, fieldSelector, limit, continue, sort",
         ),
-        ("/namespaces/core/v1?namespace=a", "namespace: namespaces are in none"),
+        ("/namespaces/core/v1?namespace=a", "namespace: namespaces are not namespaced"),
         ("/pods/core/v1?labelSelector=%ff", "labelSelector: "),
         ("/pods/core/%ff", "Invalid URL: "),
     ];
@@ -181,8 +181,8 @@ async fn what_is_not_there_is_told_with_what_is_near() {
             "/tokenreviews/authentication.k8s.io/v1",
             "tokenreviews/authentication.k8s.io/v1 cannot be listed and watched",
         ),
-        ("/nothing", "there is nothing at /nothing; /openapi.json says what there is"),
-        ("/v1/nothing", "there is nothing at /v1/nothing"),
+        ("/nothing", "/nothing not found; see /openapi.json for all routes"),
+        ("/v1/nothing", "/v1/nothing not found"),
     ];
     for (path, expected) in cases {
         let message = world.get(path).await.failure(404);
@@ -192,7 +192,7 @@ async fn what_is_not_there_is_told_with_what_is_near() {
     assert_eq!(secrets, "secrets are not cached; start the service with --cache-secrets to read them");
 
     let posted = world.ask(Method::POST, "/pods/core/v1", &[]).await;
-    assert_eq!(posted.failure(405), "POST cannot be done with /pods/core/v1");
+    assert_eq!(posted.failure(405), "method POST not allowed for /pods/core/v1");
     assert_eq!(posted.headers["allow"], "GET,HEAD");
     let head = world.ask(Method::HEAD, "/pods/core/v1", &[]).await;
     assert_eq!((head.status.as_u16(), &*head.text), (200, ""));

@@ -49,9 +49,9 @@ async fn a_page_says_what_is_left() {
     assert_eq!(rest.json().as_object().unwrap().len(), 3, "it is the last");
 
     let of_another = world.get(&format!("/pods/core/v1?labelSelector=app&continue={token}")).await;
-    assert_eq!(of_another.failure(400), "continue: this token is of another list");
+    assert_eq!(of_another.failure(400), "continue: token belongs to another list");
     let of_another = world.get(&format!("/services/core/v1?continue={token}")).await;
-    assert_eq!(of_another.failure(400), "continue: this token is of another list");
+    assert_eq!(of_another.failure(400), "continue: token belongs to another list");
     assert_eq!(walk(&world, "limit=3").await.1, 3);
     world.stop().await;
 }

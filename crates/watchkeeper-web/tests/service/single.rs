@@ -60,16 +60,16 @@ async fn an_object_is_named_exactly() {
     let namespace = world.get(&format!("/v1/objects/core/v1/namespaces/-/{here}")).await;
     assert_eq!(namespace.json()["metadata"]["name"], here);
     let cases = [
-        (400, format!("/v1/objects/core/v1/namespaces/{here}/{here}"), "namespaces are in no namespace"),
-        (400, "/v1/objects/core/v1/pods/-/web-0".to_owned(), "pods are in namespaces"),
-        (400, format!("/v1/objects/core/v1/pods/{here}/web-0?format=xml"), "format: \"xml\" is neither"),
+        (400, format!("/v1/objects/core/v1/namespaces/{here}/{here}"), "namespaces are not namespaced"),
+        (400, "/v1/objects/core/v1/pods/-/web-0".to_owned(), "pods are namespaced"),
+        (400, format!("/v1/objects/core/v1/pods/{here}/web-0?format=xml"), "format: invalid value \"xml\""),
         (
             400,
             format!("/v1/objects/core/v1/pods/{here}/web-0?managedFields=1"),
-            "managedFields: \"1\" is neither",
+            "managedFields: invalid value \"1\"",
         ),
         (400, format!("/v1/objects/core/v1/pods/{here}/web-0?x=y"), "unknown query parameter \"x\""),
-        (404, format!("/v1/objects/core/v1/pods/{here}/web-9"), &*format!("there is no pod {here}/web-9")),
+        (404, format!("/v1/objects/core/v1/pods/{here}/web-9"), &*format!("pod {here}/web-9 not found")),
         (
             404,
             format!("/v1/objects/core/v1/pods/{here}/web-9?managedFields=true"),

@@ -74,7 +74,7 @@ async fn a_tree_is_what_an_object_owns() {
     assert_eq!(below.lines().count(), 2, "{below}");
 
     let absent = world.get(&format!("/v1/tree/core/v1/pods/{here}/web-9")).await.failure(404);
-    assert_eq!(absent, format!("there is no pod {here}/web-9"));
+    assert_eq!(absent, format!("pod {here}/web-9 not found"));
     world.get(&format!("/v1/tree/core/v1/pods/{here}/web-1-a?up=yes")).await.failure(400);
     world.get(&format!("/v1/tree/core/v1/pods/{here}/web-1-a?down=true")).await.failure(400);
     world.get("/v1/tree/core/v1/pods/-/web-1-a").await.failure(400);

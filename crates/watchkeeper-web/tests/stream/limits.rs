@@ -41,7 +41,7 @@ async fn what_cannot_be_read_is_refused_and_changes_nothing() {
     let query = format!("?sub={}", escaped("{"));
     let (status, body) = Reader::try_open(world.address, &query, None).await.err().unwrap();
     assert_eq!(status, 400);
-    assert!(body.contains("this is no subscription"), "{body}");
+    assert!(body.contains("invalid subscription"), "{body}");
     world.create("one", "web").await;
     reader.until_seen(&mut view, |view| view.keys("a").len() == 1).await;
     world.stop().await;

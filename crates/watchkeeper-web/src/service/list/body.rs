@@ -1,4 +1,4 @@
-//! Body: objects in an envelope, spliced from their bytes.
+//! Response body of a list, spliced from the cached bytes.
 
 use serde_json::Value;
 use watchkeeper_core::Encoded;
@@ -8,7 +8,7 @@ use watchkeeper_wire::transcode::{self, Types};
 use super::page::Page;
 use crate::envelope::{Failure, OPENING};
 
-/// About what `apiVersion`, `kind` and a comma take.
+/// Approximate size of `apiVersion`, `kind` and a comma, in bytes.
 const TYPE: usize = 64;
 
 pub(super) fn write(page: &Page, kind: &Kind, is_secret: bool) -> Result<Vec<u8>, Failure> {
@@ -29,7 +29,7 @@ pub(super) fn write(page: &Page, kind: &Kind, is_secret: bool) -> Result<Vec<u8>
     }
     out.push(b']');
     if let Some((place, remaining)) = &page.next {
-        // A token has no characters that JSON would escape.
+        // Tokens contain no characters that need escaping.
         out.extend_from_slice(
             format!(r#","continue":"{}","remaining":{remaining}"#, place.token()).as_bytes(),
         );
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn both_encodings_are_written_alike() {
+    fn json_and_protobuf_give_the_same_json() {
         let kind = Kind::new("", "v1", "ConfigMap");
         let body = Encoded::json(br#"{"metadata":{"name":"a"},"data":{"k":"v"}}"#.as_slice());
         let message = transcode::to_protobuf(&body, &kind).unwrap_or_default();
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_almost_nothing_are_lists() {
+    fn empty_lists_and_empty_objects_are_valid() {
         let kind = Kind::new("", "v1", "ConfigMap");
         assert_eq!(written(vec![], &kind), json!({"code": 20000, "message": "success", "data": []}));
         let data = written(vec![Encoded::json(*b"{}"), Encoded::json(*b"{ }")], &kind)["data"].take();
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_an_error_and_no_panic() {
+    fn invalid_bodies_are_errors() {
         let object = Object { head: HeadBuilder::default().finish(), encoded: Encoded::json(*b"[]") };
         let page = Page { objects: vec![Arc::new(object)], next: None };
         assert!(write(&page, &Kind::new("", "v1", "ConfigMap"), false).is_err());

@@ -1,9 +1,9 @@
-//! List: the objects of a resource, chosen, in order and in pages, straight from the cache.
+//! Lists of a resource: filtered, sorted and paged, from the cache.
 //!
-//! - L1: the bodies are the bytes that the cache has; nothing of them is parsed but what a field selector or an order
-//!   looks at.
-//! - L2: a page is of the objects as they are now. The next one goes on after the last object of this one, wherever
-//!   that would stand by then; so what stays as it is comes neither twice nor not at all.
+//! Invariants:
+//! - `list.L1`: bodies are the cached bytes; they are parsed only for a field selector or an order.
+//! - `list.L2`: a page shows the current objects. The next page continues after the last object of this one in the order
+//!   of that time, so that an unchanged object is neither repeated nor skipped.
 
 mod body;
 mod order;
@@ -27,12 +27,12 @@ use crate::fields::Fields;
 use order::Order;
 use page::{Page, Place};
 
-/// What a query may say.
+/// Allowed query parameters.
 const NAMES: [&str; 6] = ["namespace", "labelSelector", "fieldSelector", "limit", "continue", "sort"];
-/// From so many objects on, choosing and writing them is not done where others wait for their turn.
+/// Lists longer than this are built on a blocking thread, not on the async executor.
 const MANY: usize = 1_000;
 
-/// Which objects, in which order, how many.
+/// A parsed list request.
 #[derive(Debug)]
 struct Wanted {
     namespace: Option<String>,
@@ -41,7 +41,7 @@ struct Wanted {
     order: Order,
     limit: Option<usize>,
     after: Option<Place>,
-    /// Stands for all of it but the page.
+    /// Hash of all parameters except the page.
     list: u64,
 }
 
@@ -75,9 +75,10 @@ pub(super) async fn list(
     let is_small = chosen.len() < MANY;
     let is_secret = crate::secret::is_secret(&mapping);
     let answer = move || body::write(&wanted.page(chosen, &snapshot, &kind), &kind, is_secret);
-    let body = match is_small {
-        true => answer()?,
-        false => tokio::task::spawn_blocking(answer).await.map_err(Failure::broken)??,
+    let body = if is_small {
+        answer()?
+    } else {
+        tokio::task::spawn_blocking(answer).await.map_err(Failure::broken)??
     };
     Ok(json(StatusCode::OK, body.into()))
 }
@@ -87,7 +88,7 @@ impl Wanted {
         let wrong = |name: &str, why: &dyn std::fmt::Display| Failure::bad(format!("{name}: {why}"));
         let namespace = said.text("namespace");
         if namespace.is_some() && !mapping.namespaced {
-            return Err(wrong("namespace", &format_args!("{} are in none", mapping.resource.resource)));
+            return Err(wrong("namespace", &format_args!("{} are not namespaced", mapping.resource.resource)));
         }
         let labels = said.text("labelSelector").unwrap_or_default();
         let after = said.text("continue").map(str::parse).transpose();
@@ -105,7 +106,7 @@ impl Wanted {
         })
     }
 
-    /// What labels and namespace choose, by namespace and name.
+    /// Returns the objects selected by labels and namespace, ordered by namespace and name.
     fn chosen(&self, snapshot: &Snapshot) -> Vec<Arc<Object>> {
         let namespace = self.namespace.as_deref();
         match (self.labels.is_everything(), namespace) {
@@ -115,7 +116,7 @@ impl Wanted {
         }
     }
 
-    /// What fields choose of that, in order, from where the last page ended.
+    /// Applies the field selector, the order, and the page.
     fn page(&self, mut chosen: Vec<Arc<Object>>, snapshot: &Snapshot, kind: &Kind) -> Page {
         chosen.retain(|object| self.fields.match_object(object, kind));
         let mut sorted = self.order.sort(chosen, kind);

@@ -1,7 +1,7 @@
-//! Order: by namespace and name, or by a field first.
+//! Order of a list: by namespace and name, or by a field first.
 //!
-//! - O1: what has no such field comes before what has, numbers before texts, and what is equal by namespace and name;
-//!   a descending order turns all but the last around.
+//! - `order.O1`: objects without the field come first, then numbers, then other strings; equal values are ordered by
+//!   namespace and name. A descending order reverses all but the last.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::envelope::Failure;
 use crate::fields::check;
 use crate::secret::may_compare;
 
-/// In which order objects come.
+/// The order of a list.
 #[derive(Debug, Default)]
 pub(super) struct Order(Option<(FieldPath, Direction)>);
 
@@ -23,14 +23,14 @@ enum Direction {
     Descending,
 }
 
-/// An object, and what it is sorted by.
+/// An object and its sort value.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) object: Arc<Object>,
     pub(super) value: Option<Box<str>>,
 }
 
-/// Where an entry stands.
+/// Position of an entry in the order.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Standing<'a> {
     pub(super) value: Option<&'a str>,
@@ -38,7 +38,7 @@ pub(super) struct Standing<'a> {
 }
 
 impl Order {
-    /// Reads an order for objects of a kind.
+    /// Parses an order for objects of a kind.
     pub(super) fn read(text: &str, kind: &GroupVersionKind) -> Result<Self, Failure> {
         let (direction, path) = match text.strip_prefix('-') {
             Some(path) => (Direction::Descending, path),
@@ -50,20 +50,20 @@ impl Order {
         let text = path.strip_prefix('.').unwrap_or(path);
         let path = text.parse().map_err(|why| Failure::bad(format!("sort: {why}")))?;
         if !may_compare(kind, &path) {
-            return Err(Failure::bad(format!("sort: nobody sorts Secrets by {text}")));
+            return Err(Failure::bad(format!("sort: Secrets cannot be sorted by {text}")));
         }
         check(kind, &path).map_err(|why| Failure::bad(format!("sort: {why}")))?;
         Ok(Self(Some((path, direction))))
     }
 
-    /// Puts objects in order, which come by namespace and name.
+    /// Sorts objects that are already ordered by namespace and name.
     pub(super) fn sort(&self, objects: Vec<Arc<Object>>, kind: &Kind) -> Vec<Entry> {
         let Some((path, _)) = &self.0 else {
             return objects.into_iter().map(|object| Entry { object, value: None }).collect();
         };
         let entry = |object: Arc<Object>| {
             let mut value = None;
-            // One that cannot be read has no such field.
+            // An object that cannot be decoded does not have the field.
             let _ = read_field(&object.encoded, kind, path, &mut |found| {
                 value.get_or_insert_with(|| found.into());
             });
@@ -74,7 +74,7 @@ impl Order {
         entries
     }
 
-    /// Whether an entry comes after a place.
+    /// Returns whether an entry comes after a position.
     pub(super) fn is_after(&self, entry: &Entry, place: Standing<'_>) -> bool {
         self.compare(entry.standing(), place).is_gt()
     }
@@ -95,7 +95,7 @@ impl Entry {
     }
 }
 
-/// O1.
+/// Compares sort values (`order.O1`).
 fn compare_values(one: Option<&str>, other: Option<&str>) -> Ordering {
     let (Some(one), Some(other)) = (one, other) else { return one.cmp(&other) };
     match (number(one), number(other)) {
@@ -106,7 +106,7 @@ fn compare_values(one: Option<&str>, other: Option<&str>) -> Ordering {
     }
 }
 
-/// A text that is a number and could not be the name of something.
+/// Parses a plain decimal number; excludes text such as `1e5`, which could be a name.
 fn number(text: &str) -> Option<f64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_count_and_texts_are_spelled() {
+    fn numbers_sort_by_value_and_before_strings() {
         let in_order =
             [None, Some("-3"), Some("0.5"), Some("9"), Some("10"), Some(""), Some("1e5"), Some("a")];
         for (at, one) in in_order.iter().enumerate() {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_path_can_be_sorted_by() {
+    fn invalid_paths_are_rejected() {
         let pod = GroupVersionKind::new("", "v1", "Pod");
         for good in ["", "metadata.name", "-status.startTime", ".spec.nodeName"] {
             assert!(Order::read(good, &pod).is_ok(), "{good:?}");

@@ -1,4 +1,4 @@
-//! Page: a part of a list, and where the next one goes on.
+//! Pages of a list and continue tokens.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::str::FromStr;
@@ -14,15 +14,15 @@ use watchkeeper_core::{Object, ObjectKey, ResourceVersion};
 use super::order::{Entry, Standing};
 use crate::envelope::Failure;
 
-/// A part of a list.
+/// A page of a list.
 #[derive(Debug)]
 pub(super) struct Page {
     pub(super) objects: Vec<Arc<Object>>,
-    /// Where the next one goes on, and how many objects are left for it.
+    /// Position of the next page, and the number of remaining objects.
     pub(super) next: Option<(Place, usize)>,
 }
 
-/// The last object of a page: where it stands, and in which state of the cache that was.
+/// Position of the last object of a page, and the resource version of the cache at that time.
 #[derive(Debug)]
 pub(super) struct Place {
     version: ResourceVersion,
@@ -31,7 +31,7 @@ pub(super) struct Place {
     list: u64,
 }
 
-/// A place as it is written; clients need not know.
+/// Content of a continue token; opaque to clients.
 #[derive(Serialize, Deserialize)]
 struct Written {
     v: String,
@@ -41,9 +41,9 @@ struct Written {
     l: u64,
 }
 
-/// A text that says no place.
+/// An invalid continue token.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this is no token of ours")]
+#[error("invalid token")]
 pub(super) struct NoPlace;
 
 impl Place {
@@ -56,14 +56,14 @@ impl Place {
         Standing { value: self.value.as_deref(), key: &self.key }
     }
 
-    /// Whether it is one of this list, in a state that the cache has seen.
+    /// Checks that the token belongs to this list, and is not newer than the cache.
     pub(super) fn check(&self, now: &ResourceVersion, list: u64) -> Result<(), Failure> {
         if self.list != list {
-            return Err(Failure::bad("continue: this token is of another list"));
+            return Err(Failure::bad("continue: token belongs to another list"));
         }
         match now.compare(&self.version) {
             Ok(order) if order.is_lt() => {
-                let why = "continue: this token is of a state that is newer than the cache: begin again";
+                let why = "continue: token is newer than the cache; list again from the start";
                 Err(Failure::new(StatusCode::GONE, why))
             }
             _ => Ok(()),
@@ -97,7 +97,7 @@ impl FromStr for Place {
     }
 }
 
-/// Stands for what a list is of, so that a token of one is not taken for that of another.
+/// Returns a hash of the list's parameters, so that a token is not used for another list.
 pub(super) fn list_number<const N: usize>(mapping: &Mapping, said: [Option<&str>; N]) -> u64 {
     let mut hasher = DefaultHasher::new();
     (&mapping.resource, said).hash(&mut hasher);
@@ -109,26 +109,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_found_again() {
+    fn tokens_round_trip() {
         let place = Place {
             version: 7.into(),
             key: ObjectKey::namespaced("shop", "web-0"),
             value: Some("n1".into()),
             list: u64::MAX,
         };
-        let read: Place = place.token().parse().unwrap_or_else(|_: NoPlace| panic!("it is a token of ours"));
+        let read: Place = place.token().parse().unwrap_or_else(|_: NoPlace| panic!("valid token rejected"));
         assert_eq!(
             (&read.version, &read.key, &read.value, read.list),
             (&place.version, &place.key, &place.value, place.list)
         );
         assert!(read.check(&7.into(), u64::MAX).is_ok());
         assert!(read.check(&8.into(), u64::MAX).is_ok());
-        assert!(read.check(&6.into(), u64::MAX).is_err(), "the cache has not seen it yet");
-        assert!(read.check(&8.into(), 1).is_err(), "it is of another list");
+        assert!(read.check(&6.into(), u64::MAX).is_err(), "token is newer than the cache");
+        assert!(read.check(&8.into(), 1).is_err(), "token belongs to another list");
     }
 
     #[test]
-    fn nothing_else_is_a_place() {
+    fn invalid_tokens_are_rejected() {
         for bad in ["x", "{}", "e30", "", "eyJ2IjoiNyIsImsiOiJhL2IvYyIsImwiOjB9", "\u{e9}"] {
             assert_eq!(bad.parse::<Place>().err(), Some(NoPlace), "{bad:?}");
         }
