@@ -6,10 +6,21 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 use watchkeeper_client::Client;
 use watchkeeper_core::{GroupVersion, GroupVersionResource, Head, Object};
-use watchkeeper_print::{Columns, PrinterColumn, Times, columns};
+use watchkeeper_print::{Column, Columns, PrinterColumn, Times, columns};
 use watchkeeper_wire::{Kind, decode};
 
 use crate::tree::{Condition, Health, assess};
+
+/// Roles of columns by heading, of built-in and custom resources.
+const ROLES: [(&str, &str); 7] = [
+    ("Namespace", "namespace"),
+    ("Status", "status"),
+    ("Restarts", "restarts"),
+    ("Age", "age"),
+    ("Last Seen", "last-seen"),
+    ("Object", "object"),
+    ("Message", "message"),
+];
 
 /// The columns of a resource.
 #[derive(Debug)]
@@ -74,7 +85,7 @@ impl Table {
         let columns = self.columns().dated();
         let columns = columns.iter().map(|column| {
             json!({"name": column.name, "type": column.value_type, "priority": column.priority,
-                   "description": column.description})
+                   "description": column.description, "role": role(column)})
         });
         Value::from_iter(columns).to_string().into()
     }
@@ -119,10 +130,40 @@ async fn defined(resource: &GroupVersionResource, client: &Client) -> Vec<Printe
     version.map(|version| version.additional_printer_columns).unwrap_or_default()
 }
 
+/// Returns the role of a column on the web page, which does not depend on headings itself; `None` for most columns.
+fn role(column: &Column) -> Option<&'static str> {
+    if column.format == "name" {
+        return Some("name");
+    }
+    ROLES.iter().find(|(heading, _)| *heading == column.name).map(|(_, role)| *role)
+}
+
 struct Labels<'a>(&'a Head);
 
 impl Serialize for Labels<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.labels())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn roles(columns: &Columns) -> Vec<&'static str> {
+        columns.definitions().iter().filter_map(role).collect()
+    }
+
+    #[test]
+    fn columns_that_the_page_treats_specially_have_a_role() {
+        assert_eq!(roles(columns("", "v1", "pods")), ["name", "status", "restarts", "age"]);
+        assert_eq!(roles(columns("", "v1", "events")), ["last-seen", "object", "message", "name"]);
+        assert_eq!(roles(columns("events.k8s.io", "v1", "events")), ["last-seen", "object", "message", "name"]);
+        assert_eq!(roles(columns("", "v1", "nodes")), ["name", "status", "age"]);
+        assert_eq!(roles(&Columns::custom(&[])), ["name", "age"]);
+        for (group, version, plural) in watchkeeper_print::tables() {
+            let columns = columns(group, version, plural);
+            assert!(plural.starts_with('/') || roles(columns).contains(&"name"), "{plural} has no column with the name");
+        }
     }
 }

@@ -301,7 +301,7 @@ async fn when_a_definition_is_removed_its_subscription_fails() {
     assert_eq!(view.keys("a"), [world.key("b")]);
     assert_eq!(
         view.columns["a"][1],
-        json!({"name": "Size", "type": "integer", "priority": 1,
+        json!({"name": "Size", "type": "integer", "priority": 1, "role": null,
         "description": "Custom resource definition column (in JSONPath format): .spec.size"})
     );
     assert_eq!(view.subs["a"][&world.key("b")][5], json!(["b", 3]));
