@@ -187,7 +187,7 @@ async fn the_table_follows_the_cluster() -> Outcome {
     stage.browser.press(&format!("fruit=no{ENTER}")).await?;
     stage.text("#notice", "No configmaps match these labels").await?;
     stage.open("#/r/core/v1/configmaps?ns=shop&l=a%20b%20c").await?;
-    stage.text("#notice", "This cannot be asked").await?;
+    stage.text("#notice", "Invalid request").await?;
     stage.browser.until("document.querySelector('#labels').getAttribute('aria-invalid') === 'true'").await?;
     stage.end(&[]).await
 }
@@ -231,7 +231,7 @@ async fn an_object_shows_what_it_is_and_what_becomes_of_it() -> Outcome {
 
     // Changes, as they arrive.
     stage.browser.press("2").await?;
-    stage.text("#panel", "No change yet").await?;
+    stage.text("#panel", "No changes yet").await?;
     stage.site.kubectl("set image -n shop deployment/web main=example.org/web:2").await?;
     stage.browser.until(&lines("minus", "- image: example.org/web:1")).await?;
     stage.browser.until(&lines("plus", "- image: example.org/web:2")).await?;
@@ -298,7 +298,7 @@ async fn the_stream_is_taken_up_again_when_the_server_is_back() -> Outcome {
     }
     stage.open("#/o/core/v1/configmaps/shop/apple?ns=shop&tab=diff").await?;
     stage.rows(&["apple", "bread"]).await?;
-    stage.text("#panel", "No change yet").await?;
+    stage.text("#panel", "No changes yet").await?;
 
     stage.site.crash().await;
     stage.text("#state", "Reconnecting").await?;
@@ -367,7 +367,7 @@ async fn an_api_server_that_is_away_is_shown_with_what_is_old_until_it_is_back()
         stage.browser.until(r"/^API server unreachable for \d+s/.test(document.querySelector('#outage:not([hidden])')?.textContent)").await?;
         let shown = begun.elapsed();
         stage.browser.until(&is_dimmed(".body")).await?;
-        stage.text("#state", "Not current").await?;
+        stage.text("#state", "Out of date").await?;
         let stopped = stage.browser.run(&format!("return {ages}")).await?;
         let count = "Number(/for (\\d+)s/.exec(document.querySelector('#outage').textContent)[1])";
         let counted = stage.browser.run(&format!("return {count}")).await?;
@@ -641,13 +641,13 @@ async fn who_signs_in_sees_what_there_is_and_the_token_is_nowhere_to_be_read() -
     stage.site.kubectl("create serviceaccount visitor").await?;
     let token = stage.site.kubectl("create token visitor").await?.trim().to_owned();
     stage.open("#/r/core/v1/configmaps?ns=shop").await?;
-    stage.text("dialog[open]", "The server wants to know who you are").await?;
+    stage.text("dialog[open]", "The server requires a token").await?;
     stage.browser.until("document.activeElement.type === 'password'").await?;
     stage.rows(&[]).await?;
 
     stage.browser.press(&format!("guessed{ENTER}")).await?;
     let refused =
-        "The server does not take this token. the API server does not know this token: invalid bearer token";
+        "Sign-in failed: the API server rejected the token: invalid bearer token";
     stage.text("dialog[open] [role=alert]:not([hidden])", refused).await?;
     stage.rows(&[]).await?;
 

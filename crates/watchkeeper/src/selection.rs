@@ -118,7 +118,7 @@ impl Selection {
 impl Written {
     fn of(arguments: &[String]) -> Result<Self, Failure> {
         let Some((first, names)) = arguments.split_first() else {
-            return Err(Failure::error("web, .../web, ..."));
+            return Err(Failure::error("no resource specified; for example: pods, deployments/web"));
         };
         let types = split(first);
         if types.len() > 1 && !names.is_empty() {

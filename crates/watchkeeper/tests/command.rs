@@ -45,7 +45,7 @@ fn invalid_input_is_reported_on_one_line() {
         (b"hello", "error: failed to read apiVersion and kind: at byte 0: expected an object\n"),
         (
             br#"{"apiVersion":"example.com/v1","kind":"Widget"}"#,
-            "error: v1, Kind=Widget cannot be transcoded/v1, Kind=Widget cannot be transcoded: \
+            "error: failed to transcode example.com/v1, Kind=Widget: \
              example.com/v1, Kind=Widget has no protobuf form: ask the server for JSON\n",
         ),
         (

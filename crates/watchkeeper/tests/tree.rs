@@ -137,7 +137,7 @@ fn invalid_roots_are_reported_on_one_line() {
     );
     assert_eq!(
         shop.complaint(&["tree", "pods"]),
-        "error: web/web"
+        "error: no object specified; for example: deployment/web"
     );
     assert!(shop.complaint(&["tree", "deploy/web", "-o", "wide"]).contains("allowed formats are: json,yaml"));
 }

@@ -203,7 +203,7 @@ async fn keys_move_through_rows_and_the_open_object_follows() -> Outcome {
     stage.browser.until("document.querySelector('#object').contains(document.activeElement)").await?;
     stage.browser.press(HOME).await?;
     stage.browser.press("2").await?; // shows that Home has been dealt with
-    stage.text("#panel", "No change yet").await?;
+    stage.text("#panel", "No changes yet").await?;
     stage.text("#object h2", "m-68").await?;
 
     // An address with an object: the next is the next of that.

@@ -96,7 +96,7 @@ const names = () => {
   return view.rows.map(({ name }) => name);
 };
 const row = (name, status = "Running", version = "1", uid = name) => [`shop/${name}`, uid, version, "", {}, [name, status]];
-rows.receive("columns", { columns: [{ name: "Name", type: "string" }, { name: "Status", type: "string" }] });
+rows.receive("columns", { columns: [{ name: "Name", type: "string", role: "name" }, { name: "Status", type: "string", role: "status" }] });
 rows.receive("rows", { rows: [row("b"), row("a"), row("d")], gone: [] });
 same("rows are in order", names(), ["a", "b", "d"]);
 rows.receive("synced", {});

@@ -1,4 +1,4 @@
-// Age: how long ago something was, in kubectl's words, and kept current where it is shown.
+// Age: elapsed time in kubectl's format, updated where it is shown.
 
 import { now as clock } from "./clock.js";
 import { h, write } from "./dom.js";
@@ -9,7 +9,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
-/** A span of milliseconds as kubectl writes it: `45s`, `3m12s`, `5h3m`, `2d4h`, `40d`, `2y30d`. */
+/** Formats milliseconds as kubectl does: `45s`, `3m12s`, `5h3m`, `2d4h`, `40d`, `2y30d`. */
 export function span(milliseconds) {
   if (milliseconds < 0) return milliseconds > -2 * SECOND ? "0s" : "<invalid>";
   const seconds = Math.floor(milliseconds / SECOND);
@@ -31,7 +31,7 @@ function both(large, largeUnit, small, smallUnit) {
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }
 
-/** The age at `now` of what an RFC 3339 time names; `<unknown>` if it names none. */
+/** The age at `now` of an RFC 3339 time; `<unknown>` if it is invalid. */
 export function age(time, now) {
   const then = Date.parse(time);
   return Number.isNaN(then) ? "<unknown>" : span(now - then);
@@ -40,25 +40,25 @@ export function age(time, now) {
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 const WITHIN = /\((\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z) ago\)/;
 
-/** The moment in a cell: all of it in a column of dates, `3 (2026-01-01T00:00:00Z ago)` elsewhere; null without one. */
+/** The time in a cell: the whole cell in a date column, `3 (2026-01-01T00:00:00Z ago)` elsewhere; null if there is none. */
 export function momentOf(cell, isDate) {
   if (typeof cell !== "string") return null;
   return isDate ? (MOMENT.test(cell) ? cell : null) : WITHIN.exec(cell)?.[1] ?? null;
 }
 
-/** A cell as kubectl would print it at `now`, given the moment in it. What has none stays as it is. */
+/** A cell as kubectl prints it at `now`, given the time in it. A cell without a time is unchanged. */
 export function aged(cell, moment, now) {
   return moment === null ? cell : cell.replace(moment, age(moment, now));
 }
 
-/** An element that says how long ago a time was, as `words` with the age in place of `%`. `tick` keeps it current. */
+/** An element that shows the age of a time: `words` with the age in place of `%`. `tick` updates it. */
 export function since(tag, time, words = "%", attributes = {}) {
   const element = h(tag, { title: time, "data-since": time ?? "", "data-words": words, ...attributes });
   show(element, clock());
   return element;
 }
 
-/** Brings every age below an element up to `now`. */
+/** Updates every age below an element to `now`. */
 export function tick(root, now) {
   for (const element of root.querySelectorAll("[data-since]")) show(element, now);
 }
@@ -69,7 +69,7 @@ function show(element, now) {
 
 const UNITS = { y: YEAR, d: DAY, h: HOUR, m: MINUTE, s: SECOND, ms: 1 };
 
-/** The milliseconds of a span such as `3m12s`, or NaN. */
+/** The milliseconds of a duration such as `3m12s`, or NaN. */
 export function parseSpan(text) {
   if (!/^(\d+(y|d|h|ms|m|s))+$/.test(text)) return NaN;
   let sum = 0;
@@ -77,7 +77,7 @@ export function parseSpan(text) {
   return sum;
 }
 
-/** A moment as people read it: the time alone if it was today, otherwise with its date. */
+/** A time for humans: without the date if it is today. */
 export function moment(milliseconds, now) {
   const date = new Date(milliseconds);
   const today = date.toDateString() === new Date(now).toDateString();

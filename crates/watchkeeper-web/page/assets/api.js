@@ -1,8 +1,8 @@
-// API: what is asked of the service beside the stream, and what its refusals mean in words.
+// API: requests to the service besides the stream, and descriptions of their errors.
 
-const PATIENCE = 10_000; // a question that is not answered would keep one of the few connections of the browser
+const TIMEOUT = 10_000; // milliseconds: a browser has few connections, and a hanging request occupies one
 
-/** Why there is no answer. */
+/** A failed request. `status` is 0 if the server cannot be reached. */
 export class Failure extends Error {
   constructor(status, message, retryAfter = 0) {
     super(message);
@@ -11,21 +11,22 @@ export class Failure extends Error {
   }
 }
 
-/** The `data` of an answer of the service. */
+/** The `data` of a response. */
 export async function data(path, signal) {
-  return (await (await answer(path, signal)).json()).data;
+  return (await (await respond(path, signal)).json()).data;
 }
 
-/** The body of an answer that is JSON of its own. */
+/** The body of a response without an envelope. */
 export async function json(path, signal) {
-  return (await answer(path, signal)).json();
+  return (await respond(path, signal)).json();
 }
 
-async function answer(path, signal) {
+async function respond(path, signal) {
   let response;
   try {
-    const patience = AbortSignal.timeout(PATIENCE);
-    response = await fetch(path, { signal: signal ? AbortSignal.any([signal, patience]) : patience, headers: { accept: "application/json" } });
+    const timeout = AbortSignal.timeout(TIMEOUT);
+    const options = { signal: signal ? AbortSignal.any([signal, timeout]) : timeout, headers: { accept: "application/json" } };
+    response = await fetch(path, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Failure(0, "The server cannot be reached.");
@@ -35,18 +36,18 @@ async function answer(path, signal) {
   throw new Failure(response.status, message, Number(response.headers.get("retry-after")) || 0);
 }
 
-/** The path of an object below a part of the service, with `-` for no namespace. */
+/** The path of an object in the API; the namespace of a cluster-scoped object is `-`. */
 export function objectPath(part, { group, version, resource, namespace, name }) {
   return `/v1/${part}/${[group, version, resource, namespace || "-", name].map(encodeURIComponent).join("/")}`;
 }
 
-/** What a failure means to the one who sees it: a heading, and what can be done. */
+/** A title and a hint for a failure. */
 export function explain({ status, message }) {
-  if (status === 0) return { title: "No connection", hint: "The server cannot be reached. Trying again." };
-  if (status === 400) return { title: "This cannot be asked", hint: message };
-  if (status === 401) return { title: "Who are you?", hint: "The server wants a token before it shows anything." };
+  if (status === 0) return { title: "No connection", hint: "The server cannot be reached. Retrying." };
+  if (status === 400) return { title: "Invalid request", hint: message };
+  if (status === 401) return { title: "Not signed in", hint: "The server requires a token." };
   if (status === 403) return { title: "Not allowed", hint: message };
   if (status === 404) return { title: "Not found", hint: message };
-  if (status === 503) return { title: "Still syncing", hint: `${message}. It is tried again in a moment.` };
-  return { title: "That went wrong", hint: message };
+  if (status === 503) return { title: "Loading", hint: `${message}. Retrying.` };
+  return { title: "Something went wrong", hint: message };
 }

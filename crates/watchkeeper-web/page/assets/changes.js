@@ -1,4 +1,4 @@
-// Changes: what went and what came between the versions of an object, as they arrive, newest first.
+// Changes: the differences between versions of an object as they arrive, newest first.
 
 import { moment } from "./age.js";
 import { diff, hunks, tally } from "./diff.js";
@@ -11,13 +11,13 @@ export class Changes {
   constructor() {
     this.last = null;
     this.count = 0;
-    this.empty = h("div", { class: "empty" }, h("h3", {}, "No change yet"),
-      "Each new version of the object is compared with the one before it, from when you opened it.");
+    this.empty = h("div", { class: "empty" }, h("h3", {}, "No changes yet"),
+      "Each new version of the object is compared with the previous one, starting when you opened it.");
     this.list = h("div", {});
     this.element = h("div", { class: "changes" }, this.empty, this.list);
   }
 
-  /** Compares a newer version of the object with the last one. */
+  /** Compares a newer version of the object with the previous one. */
   update(object) {
     const { resourceVersion: version, ...metadata } = object.metadata;
     const text = yaml({ ...object, metadata }).trimEnd();
@@ -28,7 +28,7 @@ export class Changes {
     this.#add(last, version, diff(last.text, text));
   }
 
-  /** Says that the object is gone. */
+  /** Records that the object was deleted. */
   gone() {
     this.#put(h("section", { class: "version" }, h("h3", {}, h("span", { class: "minus" }, "Deleted"), when())));
     this.last = null;

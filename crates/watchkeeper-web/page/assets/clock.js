@@ -1,15 +1,15 @@
-// Clock: the time at which ages are measured. It stands still while what is shown is not current.
+// Clock: the time that ages are measured at. It is stopped while the content is stale.
 
 let stopped = null;
 let last = Date.now();
 
-/** The time in milliseconds. */
+/** The current time in milliseconds. */
 export const now = () => stopped ?? (last = Date.now());
 
-/** Whether it runs: otherwise there is nothing to bring up to date. */
+/** Whether the clock runs; if not, ages need no update. */
 export const runs = () => stopped === null;
 
-/** Stops the clock at the time that was last shown, or lets it run again. */
+/** Stops the clock at the last time shown, or starts it again. */
 export function stop(stop) {
   stopped = stop ? stopped ?? last : null;
 }

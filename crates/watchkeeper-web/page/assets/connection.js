@@ -1,20 +1,20 @@
 // Connection: one stream of the service, shared by the tabs of a browser.
 //
-// Input: `/v1/stream`, as server-sent events; the set of all subscriptions is put to `/v1/stream/{id}`.
-// Output: messages to each client: `{ id, event, data }` for a subscription, and `{ status }` whenever that changes.
+// Input: `/v1/stream`, as server-sent events; all subscriptions are PUT to `/v1/stream/{id}`.
+// Output: messages to each client: `{ id, event, data }` for a subscription, and `{ status }` whenever it changes.
 //
-// - T1: after a break the stream is resumed. If the service no longer has it, every subscription receives `reset` and
-//   everything again.
-// - T2: one PUT is under way at a time, and the last set put is the last set wanted.
-// - T3: a stream over which nothing comes for SILENCE is lost: the service sends a ping every HEARTBEAT seconds.
+// - `connection.T1`: after an interruption the stream is resumed. If it has expired, every subscription receives `reset`
+//   and everything again.
+// - `connection.T2`: at most one PUT is in flight, and the last one has the newest subscriptions.
+// - `connection.T3`: a stream without any event for SILENCE is lost: the service sends a ping every HEARTBEAT seconds.
 
-const RETRY = [250, 500, 1000]; // milliseconds before each attempt to connect; the last goes on
-const REFUSED = 4000; // the same while the service does not let us in
-const CARRIED = 8; // as many subscriptions are sent with the request that opens the stream
+const RETRY = [250, 500, 1000]; // milliseconds before each attempt to connect; the last one repeats
+const REFUSED = 4000; // the same while the service rejects us
+const CARRIED = 8; // maximum number of subscriptions in the request that opens the stream
 const HEARTBEAT = 1; // seconds
 const SILENCE = 3500; // milliseconds
-const CHECK = 500; // milliseconds between two looks at the silence
-const ANSWER = 2000; // milliseconds until a request counts as not answered
+const CHECK = 500; // milliseconds between checks for silence
+const ANSWER = 2000; // milliseconds until a request times out
 
 export class Connection {
   constructor() {
@@ -25,17 +25,17 @@ export class Connection {
     this.id = null;
     this.last = null;
     this.failures = 0;
-    this.heard = Date.now();
+    this.lastEventAt = Date.now();
     this.status = { state: "connecting", code: 0, since: null, server: null };
     this.stale = new Map();
     addEventListener("online", () => this.retry());
   }
 
-  /** Adds a client, to which `send(message)` delivers; returns its number. */
+  /** Adds a client; `send(message)` delivers to it. Returns its number. */
   add(send) {
     const client = this.next++;
     this.clients.set(client, send);
-    this.#tell(client);
+    this.#notify(client);
     return client;
   }
 
@@ -49,21 +49,21 @@ export class Connection {
     else if (message.close) this.remove(client);
   }
 
-  /** Removes a client with its subscriptions. The stream ends with the last one. */
+  /** Removes a client and its subscriptions. The stream is closed with the last client. */
   remove(client) {
     if (!this.clients.delete(client)) return;
     for (const [key, subscription] of this.subscriptions) if (subscription.client === client) this.#unsubscribe(key);
     if (this.clients.size === 0) this.release();
   }
 
-  /** Connects now rather than later, if there is no connection. */
+  /** Connects immediately instead of after the backoff. */
   retry() {
     if (this.timer === undefined) return;
     clearTimeout(this.timer);
     this.#connect();
   }
 
-  /** Opens another stream, as somebody else: the credentials have changed. */
+  /** Opens another stream, since the credentials have changed. */
   renew() {
     this.#drop();
     this.last = null;
@@ -71,7 +71,7 @@ export class Connection {
     this.#connect();
   }
 
-  /** Closes the connection. The service keeps the stream for a while, and `resume` goes on with it. */
+  /** Closes the connection. The service keeps the stream for a while; `resume` continues it. */
   release() {
     this.#drop();
     this.released = true;
@@ -123,12 +123,12 @@ export class Connection {
     this.puts = new AbortController();
     this.#watch();
     const on = (name, take) => source.addEventListener(name, (event) => {
-      this.heard = Date.now();
+      this.lastEventAt = Date.now();
       if (this.source === source) take(event);
     });
     on("error", () => this.#lost());
     on("hello", (event) => this.#hello(JSON.parse(event.data), event.lastEventId));
-    on("status", (event) => this.#outdated(JSON.parse(event.data)));
+    on("status", (event) => this.#onStatus(JSON.parse(event.data)));
     on("ping", () => {});
     for (const name of ["columns", "rows", "synced", "objects", "reset", "failed"]) {
       on(name, (event) => {
@@ -138,7 +138,7 @@ export class Connection {
     }
   }
 
-  /** Passes a message on as it is: it begins with the subscription, and only its tab has to parse the rest. */
+  /** Forwards a message unparsed: it starts with the subscription, and only its tab parses the rest. */
   #deliver(event, data) {
     const start = '{"sub":"'.length;
     const subscription = this.subscriptions.get(data.slice(start, data.indexOf('"', start)));
@@ -157,40 +157,40 @@ export class Connection {
     this.carried = undefined;
   }
 
-  /** The service reports what it has that is not current. */
-  #outdated({ server, stale }) {
+  /** Handles the service's report of stale content. */
+  #onStatus({ server, stale }) {
     const outage = ({ forMs, reason }) => ({ since: Date.now() - forMs, reason });
     this.stale = new Map(stale.map((each) => [each.sub, outage(each)]));
     this.status = { ...this.status, server: server && outage(server) };
-    this.#tellAll();
+    this.#notifyAll();
   }
 
   #state(state, code = 0) {
     const lost = state === "reconnecting" || state === "refused";
-    const since = lost ? this.status.since ?? this.heard : null;
+    const since = lost ? this.status.since ?? this.lastEventAt : null;
     this.status = { state, code, since, server: null };
-    this.#tellAll();
+    this.#notifyAll();
   }
 
-  #tellAll() {
-    for (const client of this.clients.keys()) this.#tell(client);
+  #notifyAll() {
+    for (const client of this.clients.keys()) this.#notify(client);
   }
 
-  #tell(client) {
+  #notify(client) {
     const mine = [...this.stale].filter(([key]) => this.subscriptions.get(key)?.client === client);
     const stale = Object.fromEntries(mine.map(([key, outage]) => [this.subscriptions.get(key).id, outage]));
     this.clients.get(client)({ status: { ...this.status, stale } });
   }
 
-  /** Notices a stream that is silent (T3). A check that comes late was not running: it begins again. */
+  /** Detects a silent stream (`connection.T3`). If the timer itself was suspended, the silence is measured again. */
   #watch() {
     clearInterval(this.watching);
-    this.heard = Date.now();
-    let last = this.heard;
+    this.lastEventAt = Date.now();
+    let last = this.lastEventAt;
     this.watching = setInterval(() => {
       const now = Date.now();
-      if (now - last > 3 * CHECK) this.heard = now;
-      else if (now - this.heard > SILENCE) this.#lost();
+      if (now - last > 3 * CHECK) this.lastEventAt = now;
+      else if (now - this.lastEventAt > SILENCE) this.#lost();
       last = now;
     }, CHECK);
   }
@@ -204,7 +204,7 @@ export class Connection {
     this.puts?.abort();
   }
 
-  /** Asks what an event source does not report: whether the service is there, and lets us in. */
+  /** Finds out what an EventSource does not report: whether the service is reachable, and accepts us. */
   async #lost() {
     this.#drop();
     this.failures++;
@@ -232,7 +232,7 @@ export class Connection {
       this.last = null;
       this.#lost();
     } else if (status === 0 || status >= 500) {
-      this.unsent = true; // if the stream breaks, too, hello puts it again
+      this.unsent = true; // if the stream is lost too, hello sends it again
       setTimeout(() => this.unsent && this.#put(), ANSWER);
     } else if (this.unsent) this.#put();
   }

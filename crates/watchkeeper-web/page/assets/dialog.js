@@ -1,8 +1,8 @@
-// Dialog: a window over the page that keeps the focus until it is closed, and then gives it back.
+// Dialog: a modal dialog that returns the focus when it is closed.
 
 import { h } from "./dom.js";
 
-/** Opens a dialog of this title and returns it; it is removed when it is closed. */
+/** Opens a dialog with this title and returns it; it is removed when closed. */
 export function openDialog(title, ...content) {
   const close = h("button", { type: "button", class: "button close", "aria-label": "Close", click: () => dialog.close() }, "×");
   const dialog = h("dialog", { "aria-label": title }, h("header", {}, h("h2", {}, title), close), h("div", { class: "content" }, content));

@@ -1,10 +1,10 @@
-// Diff: which lines went and which came between two texts, by Myers' shortest edit script. The work is bounded:
-// texts that differ in more than MOST lines are shown as all of one gone and all of the other come.
+// Diff: the removed and added lines between two texts, by Myers' shortest edit script. The work is bounded: texts that
+// differ in more than MOST lines are shown as entirely replaced.
 
 const MOST = 2000;
 
-/** The lines of both texts in order, each `{sign, text, before, after}`: sign is ` `, `-` or `+`, the numbers are
- * those of the line in either text, from 1. */
+/** The lines of both texts in order, each `{sign, text, before, after}`: sign is ` `, `-` or `+`; `before` and `after` are
+ * the line numbers in either text, from 1. */
 export function diff(before, after) {
   const a = before.split("\n");
   const b = after.split("\n");
@@ -27,7 +27,7 @@ export function diff(before, after) {
   return lines;
 }
 
-/** The signs of the shortest way from one list to the other. */
+/** The signs of the shortest edit script. */
 function script(a, b) {
   const replaced = () => [...a.map(() => "-"), ...b.map(() => "+")];
   if (a.length === 0 || b.length === 0) return replaced();
@@ -48,7 +48,7 @@ function script(a, b) {
   return replaced();
 }
 
-/** Walks back over how far each step came, and so finds the steps. */
+/** Walks the trace backwards to recover the edits. */
 function retrace(trace, x, y) {
   const signs = [];
   for (let d = trace.length - 1; d > 0; d--) {
@@ -70,7 +70,7 @@ function retrace(trace, x, y) {
   return signs.reverse();
 }
 
-/** The lines around changes, in runs: each run is a list of lines with at most `context` unchanged at its ends. */
+/** Groups of changed lines, each with at most `context` unchanged lines around. */
 export function hunks(lines, context = 3) {
   const runs = [];
   let run = null;
@@ -87,7 +87,7 @@ export function hunks(lines, context = 3) {
   return runs.map(({ from, to }) => lines.slice(from, to));
 }
 
-/** How many lines came and went. */
+/** The number of added and removed lines. */
 export function tally(lines) {
   const count = (sign) => lines.reduce((sum, line) => sum + (line.sign === sign ? 1 : 0), 0);
   return { added: count("+"), removed: count("-") };

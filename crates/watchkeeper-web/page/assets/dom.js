@@ -1,6 +1,6 @@
-// DOM: elements in few words.
+// DOM: short helpers for elements.
 
-/** An element with attributes (functions are listeners, `null`, `undefined` and `false` are left out) and children. */
+/** Creates an element with attributes and children. Functions are listeners; `null`, `undefined` and `false` are omitted. */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -16,20 +16,20 @@ export function h(tag, attributes = {}, ...children) {
 /** The element with this id. */
 export const $ = (id) => document.getElementById(id);
 
-/** Writes a text, unless it stands there. */
+/** Sets the text, if it differs. */
 export function write(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Sets an attribute, unless it is set so. */
+/** Sets an attribute, if it differs. */
 export function set(element, name, value) {
   if (element.getAttribute(name) !== String(value)) element.setAttribute(name, value);
 }
 
-/** A dot whose shape and name, not its colour alone, say how something does. */
+/** A dot that shows health by shape and label, not by colour alone. */
 export function dot(level) {
   return h("span", { class: `dot ${level}`, role: "img", "aria-label": level, title: level });
 }
 
-/** A number with its thousands set apart. */
+/** Formats a number with thousands separators. */
 export const count = (number) => number.toLocaleString("en");

@@ -1,4 +1,4 @@
-// Events: what was said about an object, newest first, asked for again whenever one of its events changes.
+// Events: the events of an object, newest first, requested again whenever one of them changes.
 
 import { since } from "./age.js";
 import { data, explain } from "./api.js";
@@ -10,7 +10,7 @@ const MOST = 200;
 export class Events {
   constructor({ stream, namespace, uid }) {
     this.list = h("ul", { class: "events" });
-    this.note = h("div", { class: "empty" }, "Asking for events…");
+    this.note = h("div", { class: "empty" }, "Loading events…");
     this.element = h("div", {}, this.note, this.list);
     const query = new URLSearchParams({ uid, limit: MOST });
     if (namespace) query.set("namespace", namespace);
@@ -27,7 +27,7 @@ export class Events {
 
   #show(events) {
     this.note.hidden = events.length > 0;
-    this.note.replaceChildren(h("h3", {}, "No events"), "Nothing has been said about this object, or it is too long ago.");
+    this.note.replaceChildren(h("h3", {}, "No events"), "No events were recorded for this object, or they have expired.");
     this.list.replaceChildren(...events.map((event) => {
       const level = event.type === "Warning" ? "degraded" : "healthy";
       return h("li", {}, dot(level),

@@ -1,7 +1,7 @@
-// Filter: free text over a row's cells and labels. Words are joined by "and"; a word with `!` before it must be absent.
-// What is searched is lower case already when a row arrives, so that a keystroke costs one search a row.
+// Filter: free text over a row's cells and labels. Words are joined by "and"; a word prefixed with `!` must be absent.
+// The text of a row is lowercased once when it arrives, so that a keystroke costs one search per row.
 
-/** What can be searched of a row: its key, its cells but for dates, and its labels. */
+/** The searchable text of a row: its key, its cells except dates, and its labels. */
 export function textOf(key, cells, labels, isDate) {
   let text = key;
   for (let i = 0; i < cells.length; i++) {
@@ -11,7 +11,7 @@ export function textOf(key, cells, labels, isDate) {
   return text.toLowerCase();
 }
 
-/** A query, ready to be matched. */
+/** Parses a query. */
 export function parse(query) {
   const has = [];
   const lacks = [];
@@ -22,14 +22,14 @@ export function parse(query) {
   return { has, lacks };
 }
 
-/** Whether a text has all that is asked for. */
+/** Whether a text matches a query. */
 export function matches(text, { has, lacks }) {
   for (let i = 0; i < has.length; i++) if (!text.includes(has[i])) return false;
   for (let i = 0; i < lacks.length; i++) if (text.includes(lacks[i])) return false;
   return true;
 }
 
-/** Whether everything that `next` matches, `last` has matched: then only that need be searched. */
+/** Whether `next` matches only rows that `last` matched, so that only those need to be searched. */
 export function narrows(last, next) {
   if (last.lacks.join(" ") !== next.lacks.join(" ")) return false;
   return last.has.every((word) => next.has.some((longer) => longer.includes(word)));

@@ -1,8 +1,8 @@
-// Keys: what a key does when no field has the focus.
+// Keys: keyboard shortcuts, active while no field has the focus.
 
 const CHORD = 1200;
 
-/** Calls what is bound to a key, or to two in a row (`g p`). Keys with Ctrl, Alt or Meta are the browser's. */
+/** Binds keys, and sequences of two keys (`g p`). Keys with Ctrl, Alt or Meta are left to the browser. */
 export function listen(bindings) {
   let [prefix, since] = ["", 0];
   addEventListener("keydown", (event) => {

@@ -1,4 +1,4 @@
-// List: the table of one resource, from its subscription to what stands where rows would be.
+// List: the table of one resource, with its subscription, and the notice shown instead of rows.
 
 import { explain } from "./api.js";
 import { every, shown } from "./columns.js";
@@ -7,10 +7,11 @@ import { Rows } from "./rows.js";
 import { Table } from "./table.js";
 import { View } from "./view.js";
 
-const AGAIN = 1500;
+const RETRY = 1500; // milliseconds
 
 export class List {
-  /** `onOpen(row)`, `onMove(row)` and `onSort(column)` hear what the user does; `onDraw()` that the numbers may differ. */
+  /** `onOpen(row)`, `onMove(row)` and `onSort(column)` are called for the user's actions, `onDraw()` after counts may
+   * have changed. */
   constructor({ stream, resources, onOpen, onMove, onSort, onDraw }) {
     this.stream = stream;
     this.resources = resources;
@@ -24,7 +25,7 @@ export class List {
     this.signIn = null;
   }
 
-  /** Shows what the address says, and asks for it only if it is something else. */
+  /** Shows a route; subscribes again only if the request differs. */
   show(route) {
     const last = this.route;
     this.route = route;
@@ -35,29 +36,31 @@ export class List {
       if (last.sort !== route.sort) this.#sort();
     }
     this.table.opened = route.object ? [route.object.namespace, route.object.name].filter(Boolean).join("/") : null;
-    if (last === null || last.sort !== route.sort || last.cols !== route.cols || asked(last) !== asked(route)) this.#lay();
-    else this.#soon();
+    const same = last !== null && last.sort === route.sort && last.cols === route.cols && asked(last) === asked(route);
+    if (same) this.#soon();
+    else this.#lay();
   }
 
-  /** What there is to choose of, and what is chosen. */
+  /** All columns, the chosen ones, and the order. */
   get choice() {
     const columns = this.rows.columns ?? [];
-    return { all: every(columns, this.namespaced), chosen: this.table.columns.map(({ name }) => name), order: this.view.order };
+    const chosen = this.table.columns.map(({ name }) => name);
+    return { all: every(columns, this.namespaced), chosen, order: this.view.order };
   }
 
   get namespaced() {
     return this.resources.find([this.route.group, this.route.version, this.route.resource].join("/")).namespaced;
   }
 
-  /** The namespace that is shown; empty for all, and for kinds that are in none. */
+  /** The namespace shown; empty for all, and for cluster-scoped resources. */
   get ns() {
     return this.namespaced ? this.route.ns : "";
   }
 
-  /** Nobody is signed in: says so, with a way to. `null` once somebody is. */
+  /** Shows that nobody is signed in, with a button that calls `signIn`; null once somebody is. */
   refuse(signIn) {
     this.signIn = signIn;
-    if (this.rows) this.#say();
+    if (this.rows) this.#summary();
   }
 
   hold(paused) {
@@ -70,13 +73,13 @@ export class List {
     this.table.tick();
   }
 
-  /** What of it is not current: `{ what, since, reason }`, or null. */
+  /** The outage of the resource: `{ what, since, reason }`, or null. */
   get outage() {
     const stale = this.rows?.stale;
-    return stale ? { what: `${this.route.resource} not current`, ...stale } : null;
+    return stale ? { what: `${this.route.resource} out of date`, ...stale } : null;
   }
 
-  /** More is known of the resources: the columns may differ. */
+  /** Lays out the columns again, after more is known about the resource. */
   relay() {
     if (this.route) this.#lay();
   }
@@ -91,7 +94,8 @@ export class List {
     this.#sort();
     this.rows.hold(this.paused);
     const rows = this.rows;
-    this.unsubscribe = this.stream.subscribe({ group, version, resource, namespace: ns, labelSelector: l }, (event, message) => {
+    const spec = { group, version, resource, namespace: ns, labelSelector: l };
+    this.unsubscribe = this.stream.subscribe(spec, (event, message) => {
       rows.receive(event, message);
       if (event === "columns") {
         this.#sort();
@@ -102,7 +106,7 @@ export class List {
     });
   }
 
-  /** Subscribes again after a while: what failed may be there by then. */
+  /** Subscribes again after a while. */
   #later() {
     clearTimeout(this.again);
     this.again = setTimeout(() => {
@@ -110,43 +114,45 @@ export class List {
       this.#subscribe();
       this.rows.failure = failure;
       this.#lay();
-    }, AGAIN);
+    }, RETRY);
   }
 
   #sort() {
-    const sort = this.route.sort || (this.#has("Last Seen") ? "Last Seen" : ""); // of events, the newest first
+    const lastSeen = this.rows.columns?.find(({ role }) => role === "last-seen")?.name ?? "";
+    const sort = this.route.sort || lastSeen; // events: newest first
     if (this.rows.columns === null && sort !== "") return;
     const descending = sort.startsWith("-");
     this.view.sort(sort === "" ? null : sort.slice(descending ? 1 : 0), descending);
   }
 
-  #has(name) {
-    return this.rows.columns?.some((column) => column.name === name) ?? false;
-  }
-
   #lay() {
     const { cols, ns } = this.route;
     const chosen = cols === "" ? null : cols.split(",");
-    this.#complain(chosen ?? []);
-    this.columns = this.rows.columns === null ? [] : shown(this.rows.columns, { namespaced: this.namespaced, allNamespaces: ns === "", chosen });
+    this.#reportUnknown(chosen ?? []);
+    const options = { namespaced: this.namespaced, allNamespaces: ns === "", chosen };
+    this.columns = this.rows.columns === null ? [] : shown(this.rows.columns, options);
     this.view.update();
     this.table.show(this.view, this.columns, this.#characters());
-    this.#say();
+    this.#summary();
   }
 
-  /** Says which columns of the address there are not. */
-  #complain(chosen) {
+  /** Reports columns of the URL that do not exist. */
+  #reportUnknown(chosen) {
     const { sort, resource } = this.route;
     const names = every(this.rows.columns ?? [], this.namespaced).map(({ name }) => name);
-    const unknown = [...new Set([...chosen, sort.replace(/^-/, "")])].filter((name) => name !== "" && !names.includes(name));
-    const said = this.rows.columns === null || unknown.length === 0 ? ""
-      : `Unknown column ${unknown.map((name) => `“${name}”`).join(", ")}: ${resource} have ${names.join(", ")}.`;
-    write($("problem"), said);
-    $("problem").hidden = said === "";
+    const requested = new Set([...chosen, sort.replace(/^-/, "")]);
+    const unknown = [...requested].filter((name) => name !== "" && !names.includes(name));
+    const quoted = unknown.map((name) => `“${name}”`).join(", ");
+    const problem = this.rows.columns === null || unknown.length === 0 ? ""
+      : `Unknown column ${quoted}: ${resource} have ${names.join(", ")}.`;
+    write($("problem"), problem);
+    $("problem").hidden = problem === "";
   }
 
   #characters() {
-    return this.columns.map(({ at, name }) => (at < 0 ? 14 : this.rows.widest[at] + (name === "Name" || name === "Object" ? 3 : 0)) || name.length);
+    const dot = (role) => (role === "name" || role === "object" ? 3 : 0); // characters
+    const width = ({ at, role }) => (at < 0 ? 14 : this.rows.widest[at] + dot(role));
+    return this.columns.map((column) => width(column) || column.name.length);
   }
 
   #soon() {
@@ -156,14 +162,15 @@ export class List {
       this.drawing = false;
       this.view.update();
       this.table.refresh(this.#characters());
-      this.#say();
-      if (this.view.rows.length > 0 && performance.getEntriesByName("first-rows").length === 0) performance.mark("first-rows");
+      this.#summary();
+      const isFirst = performance.getEntriesByName("first-rows").length === 0;
+      if (this.view.rows.length > 0 && isFirst) performance.mark("first-rows");
     };
     if (document.hidden) setTimeout(draw, 1000);
     else requestAnimationFrame(draw);
   }
 
-  #say() {
+  #summary() {
     const [shownRows, all] = [this.view.rows.length, this.rows.byKey.size];
     const words = shownRows === all ? count(all) : `${count(shownRows)} of ${count(all)}`;
     write($("count"), this.rows.synced ? words : all > 0 ? `${words}, loading` : "");
@@ -171,27 +178,40 @@ export class List {
     this.onDraw();
   }
 
-  /** What stands in the place of rows, if there are none; above them, if they are old. */
+  /** Shows a notice instead of rows if there are none, or a banner above them if they are out of date. */
   #notice(shownRows, all) {
     const { failure, synced } = this.rows;
     const { resource, l, q } = this.route;
     const where = this.ns ? ` in namespace ${this.ns}` : "";
-    let said = null;
-    if (this.signIn && all === 0) said = { title: "You are not signed in", hint: `The server shows ${resource} to those it knows.`, signIn: true };
-    else if (failure && all === 0) said = { busy: failure.status === 503, ...explain(failure) };
-    else if (!synced && all === 0) said = { busy: true, title: `Loading ${resource}`, hint: "" };
-    else if (all === 0 && l) said = { title: `No ${resource} match these labels`, hint: `Nothing${where} has ${l}.` };
-    else if (all === 0) said = { title: `No ${resource}${where}`, hint: "As soon as there is one, it appears here." };
-    else if (shownRows === 0) said = { title: "Nothing matches", hint: `None of ${count(all)} ${resource}${where} has “${q}” in its cells or labels.` };
-    const key = JSON.stringify(said);
-    if (key !== this.said) {
-      this.said = key;
-      $("notice").hidden = said === null;
-      $("notice").replaceChildren(...(said === null ? [] : [said.busy ? h("div", { class: "spinner" }) : "", h("h2", {}, said.title), h("p", { class: "quiet" }, said.hint),
-        said.signIn ? h("button", { type: "button", class: "button primary", id: "signin", click: () => this.signIn?.() }, "Sign in") : ""]));
+    let notice = null;
+    if (this.signIn && all === 0) {
+      notice = { title: "You are not signed in", hint: `Sign in to see ${resource}.`, signIn: true };
+    } else if (failure && all === 0) notice = { busy: failure.status === 503, ...explain(failure) };
+    else if (!synced && all === 0) notice = { busy: true, title: `Loading ${resource}`, hint: "" };
+    else if (all === 0 && l) {
+      notice = { title: `No ${resource} match these labels`, hint: `No ${resource}${where} match ${l}.` };
+    } else if (all === 0) notice = { title: `No ${resource}${where}`, hint: "New objects appear here automatically." };
+    else if (shownRows === 0) {
+      const hint = `None of ${count(all)} ${resource}${where} contains “${q}” in its cells or labels.`;
+      notice = { title: "Nothing matches", hint };
+    }
+    const key = JSON.stringify(notice);
+    if (key !== this.notice) {
+      this.notice = key;
+      $("notice").hidden = notice === null;
+      $("notice").replaceChildren(...(notice === null ? [] : this.#noticeContent(notice)));
     }
     $("banner").hidden = !(failure && all > 0);
-    if (failure) write($("banner"), `${explain(failure).title}: ${explain(failure).hint} What you see may be old.`);
+    if (failure) {
+      const { title, hint } = explain(failure);
+      write($("banner"), `${title}: ${hint} The rows below may be out of date.`);
+    }
     $("labels").setAttribute("aria-invalid", String(failure?.status === 400 && l !== ""));
+  }
+
+  #noticeContent({ busy, title, hint, signIn }) {
+    const attributes = { type: "button", class: "button primary", id: "signin", click: () => this.signIn?.() };
+    return [busy ? h("div", { class: "spinner" }) : "", h("h2", {}, title), h("p", { class: "quiet" }, hint),
+      signIn ? h("button", attributes, "Sign in") : ""];
   }
 }

@@ -1,5 +1,4 @@
-// Login: asks for a token, once the server has said that it wants one. The token is kept in a cookie that scripts
-// cannot read, and nowhere else.
+// Login: asks for a token if the server requires one. The token is stored only in a cookie that scripts cannot read.
 
 import { openDialog } from "./dialog.js";
 import { h } from "./dom.js";
@@ -9,48 +8,54 @@ let open = null;
 const tabs = new BroadcastChannel("watchkeeper-session");
 tabs.addEventListener("message", () => location.reload());
 
-/** Asks for a token until the server takes one, or the user does not want to: then `done(whether)` is called. */
+/** Asks for a token until the server accepts one or the user cancels; then calls `done(accepted)`. */
 export function askForToken(done) {
   if (open) return;
-  let taken = false;
+  let accepted = false;
   const error = h("p", { role: "alert", "data-level": "degraded", hidden: true });
-  const token = h("input", { class: "field", type: "password", autocomplete: "current-password", "aria-label": "Bearer token", required: true, autofocus: true, placeholder: "Bearer token" });
+  const token = h("input", {
+    class: "field", type: "password", autocomplete: "current-password", "aria-label": "Bearer token", required: true,
+    autofocus: true, placeholder: "Bearer token",
+  });
   const form = h("form", {
     submit: async (event) => {
       event.preventDefault();
-      const answer = await fetch("/v1/login", { method: "POST", headers: { "content-type": "application/json" },
-        body: JSON.stringify({ token: token.value.trim() }) }).catch(() => null);
-      if (answer?.ok) {
-        answered();
+      const response = await fetch("/v1/login", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ token: token.value.trim() }),
+      }).catch(() => null);
+      if (response?.ok) {
+        succeed();
         return;
       }
-      const said = await answer?.json().then((body) => body.message, () => "");
-      error.textContent = answer ? `The server does not take this token. ${said}` : "The server cannot be reached.";
+      const message = await response?.json().then((body) => body.message, () => "");
+      error.textContent = response ? `Sign-in failed: ${message}` : "The server cannot be reached.";
       error.hidden = false;
     },
   }, h("div", { class: "line" }, token, h("button", { class: "button primary", type: "submit" }, "Sign in")));
   const dialog = openDialog("Sign in",
-    h("p", {}, "The server wants to know who you are: what you see is what your account may read."), error, form,
-    h("p", { class: "quiet" }, "One way to get a token: kubectl create token <service account>"));
-  const answered = () => {
-    taken = true;
+    h("p", {}, "The server requires a token. You see what your account may read."), error, form,
+    h("p", { class: "quiet" }, "To create a token: kubectl create token <service account>"));
+  const succeed = () => {
+    accepted = true;
     dialog.close();
   };
-  open = answered;
+  open = succeed;
   dialog.addEventListener("close", () => {
     open = null;
-    done(taken);
+    done(accepted);
   });
 }
 
-/** Closes the question, if it is open: another tab has answered it. Whether it was open. */
+/** Closes the dialog after another tab has signed in. Returns whether it was open. */
 export function stopAsking() {
-  const answered = open;
-  answered?.();
-  return answered !== null;
+  const succeed = open;
+  succeed?.();
+  return succeed !== null;
 }
 
-/** Forgets the token, and begins anew in all tabs. `renew` opens their stream anew. */
+/** Discards the token and reloads all tabs. `renew` reopens their stream. */
 export async function signOut(renew) {
   await fetch("/v1/logout", { method: "POST" }).catch(() => null);
   renew();

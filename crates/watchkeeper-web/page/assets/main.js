@@ -1,4 +1,4 @@
-// Main: puts the parts together, and moves between addresses.
+// Main: connects the parts, and shows the route of the URL.
 
 import { data, json } from "./api.js";
 import { openChooser } from "./chooser.js";
@@ -17,8 +17,8 @@ import { address, go, read } from "./route.js";
 import { Stream } from "./stream.js";
 import * as theme from "./theme.js";
 
-const STATES = { connecting: "Connecting", live: "Live", reconnecting: "Reconnecting", refused: "Refused", stale: "Not current", paused: "Paused" };
-const BRIEF = 1000; // a service that is back sooner was not missed
+const STATES = { connecting: "Connecting", live: "Live", reconnecting: "Reconnecting", refused: "Rejected", stale: "Out of date", paused: "Paused" };
+const BRIEF = 1000; // milliseconds: shorter interruptions are not reported
 
 const resources = new Resources();
 const banner = new Outage($("outage"));
@@ -38,7 +38,7 @@ function only({ group, version, resource }) {
   return { group: group || "core", version, resource };
 }
 
-/** Goes to what is shown now, but for these changes. */
+/** Goes to the current route with these changes. */
 function change(changes, options) {
   go({ ...route, ...changes }, options);
 }
@@ -55,7 +55,7 @@ function sort(column, descending) {
   change({ sort: column === null ? "" : `${descending ? "-" : ""}${column}` }, { replace: true });
 }
 
-/** Shows what the address says. */
+/** Shows the route of the URL. */
 function show() {
   const last = route;
   route = read(location.hash);
@@ -72,7 +72,7 @@ function show() {
   document.title = `${object ? `${object.name} · ` : ""}${route.resource} · Watchkeeper`;
 }
 
-/** Says of which namespace the table is. */
+/** Shows the namespace of the table. */
 function scope() {
   write($("namespace").querySelector(".value"), list.namespaced ? list.ns || "all" : "none");
   $("namespace").disabled = !list.namespaced;
@@ -104,17 +104,17 @@ function connection(status) {
   if (status.state === "live") {
     declined = false;
     list.refuse(null);
-    if (before.state === "refused" && !stopAsking()) describe(); // somebody has signed in in another tab
+    if (before.state === "refused" && !stopAsking()) describe(); // signed in in another tab
   }
   state();
 }
 
-/** Asks for a token; who does not want to give one is not asked again before they say so. */
+/** Asks for a token. If the user cancels, they are not asked again until they click "Sign in". */
 function signIn() {
-  askForToken((taken) => {
-    declined = !taken;
-    list.refuse(taken ? null : signIn);
-    if (!taken) panel?.refuse();
+  askForToken((accepted) => {
+    declined = !accepted;
+    list.refuse(accepted ? null : signIn);
+    if (!accepted) panel?.refuse();
     else {
       if (connected.state !== "live") stream.renew();
       describe();
@@ -122,15 +122,16 @@ function signIn() {
   });
 }
 
-/** What is not current of all that is shown: `{ what, since, reason }`, or null. */
+/** The outage that affects everything shown: `{ what, since, reason }`, or null. */
 function outage() {
   const { state, since, server } = connected;
-  if (state === "reconnecting" && Date.now() - since >= BRIEF) return { what: "Watchkeeper service unreachable", since, reason: "trying again" };
+  const lost = state === "reconnecting" && Date.now() - since >= BRIEF;
+  if (lost) return { what: "Watchkeeper service unreachable", since, reason: "retrying" };
   if (state === "live" && server) return { what: "API server unreachable", ...server };
   return null;
 }
 
-/** Says what is current and what is not, dims the latter, and stops its ages. */
+/** Shows what is out of date, dims it, and stops its ages. */
 function freshness() {
   const all = outage();
   const [ofList, ofPanel] = [all ?? list.outage, all ?? panel?.outage ?? null];
@@ -142,7 +143,7 @@ function freshness() {
   return ofList ?? ofPanel;
 }
 
-/** Says how it stands with the connection and the pause. */
+/** Shows the state of the connection and the pause. */
 function state() {
   const held = (list.rows?.heldCount ?? 0) + (panel?.heldCount ?? 0);
   const stale = freshness() !== null;
@@ -175,7 +176,7 @@ function columns() {
   openChooser({ ...list.choice, onSort: sort, onColumns: (names) => change({ cols: names === null ? "" : names.join(",") }, { replace: true }) });
 }
 
-/** Asks what the cluster is and has, until it says so. */
+/** Requests the cluster's version and resources until they are known. */
 async function describe() {
   json("/version").then(({ gitVersion }) => write($("cluster"), `${location.host} · Kubernetes ${gitVersion}`), () => write($("cluster"), location.host));
   try {
@@ -212,7 +213,7 @@ const resourcePicker = new Picker($("resource"), { name: "a resource", options: 
 const listNamespaces = namespaces(stream);
 const namespacePicker = new Picker($("namespace"), { name: "a namespace", options: listNamespaces, onPick: (ns) => change({ ns, object: null }) });
 
-/** Goes to another table; the namespace goes along. */
+/** Goes to another table and keeps the namespace. */
 function goTo(id) {
   const [group, version, resource] = id.split("/");
   change({ group, version, resource, l: "", q: "", sort: "", cols: "", object: null });
@@ -222,7 +223,7 @@ const focus = (id) => () => {
   $(id).focus();
   $(id).select();
 };
-/** Moves among the rows. In the panel, keys that scroll do that; `j` and `k` go on to the next object there, too. */
+/** Moves among the rows. In the panel, keys that scroll do so; `j` and `k` open the next object there too. */
 const step = ({ key, target }) => {
   const inside = panel?.element.contains(target);
   if (inside && key.length > 1) return false;

@@ -1,4 +1,4 @@
-// Manifest: the YAML of an object, with the lines marked that its last change brought.
+// Manifest: the YAML of an object, with the lines of its last change marked.
 
 import { json, objectPath } from "./api.js";
 import { h } from "./dom.js";
@@ -62,12 +62,12 @@ export class Manifest {
       this.copied.textContent = "Copied";
     } catch {
       getSelection().selectAllChildren(this.code);
-      this.copied.textContent = "Selected: copy it with the keyboard";
+      this.copied.textContent = "Selected: copy with the keyboard";
     }
   }
 }
 
-/** Which lines are inside a block of literal text, where nothing is a key. */
+/** Which lines are inside a literal block, where nothing is a key. */
 function literals(lines) {
   let inside = -1;
   return lines.map((line) => {

@@ -1,8 +1,8 @@
-// Namespaces: their names, as they come and go.
+// Namespaces: their names, kept up to date.
 
 import { Rows } from "./rows.js";
 
-/** Follows the namespaces of the cluster; returns a function that lists them as choices. */
+/** Watches the namespaces; returns a function that lists them as options. */
 export function namespaces(stream) {
   const rows = new Rows();
   stream.subscribe({ resource: "namespaces" }, (event, message) => {

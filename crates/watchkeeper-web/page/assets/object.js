@@ -1,4 +1,4 @@
-// Object: the panel of one object, live: its YAML, its changes, what was said about it, and its place among others.
+// Object: the panel of one object, live: YAML, changes, events, owner tree and pods.
 
 import { moment, since, tick } from "./age.js";
 import { explain } from "./api.js";
@@ -12,10 +12,10 @@ import { Tree } from "./tree.js";
 
 const TABS = [["yaml", "YAML"], ["diff", "Changes"], ["events", "Events"], ["tree", "Tree"], ["pods", "Pods"]];
 const HELD = 50;
-const AGAIN = 1500;
+const RETRY = 1500; // milliseconds
 
 export class ObjectPanel {
-  /** `link(target, tab)` gives an address; `onTab(name)` and `onClose()` hear what the user wants. */
+  /** `link(target, tab)` returns a URL; `onTab(name)` and `onClose()` are called for the user's actions. */
   constructor({ stream, target, kind, link, onTab, onClose }) {
     this.context = { stream, target, link };
     this.target = target;
@@ -40,10 +40,10 @@ export class ObjectPanel {
     this.parts.yaml = new Manifest(target);
     this.parts.diff = new Changes();
     this.show(target.tab);
-    this.#note("Asking for the object…", "");
+    this.#note("Loading…", "");
   }
 
-  /** The tabs that this object has. */
+  /** The tabs of this object. */
   names() {
     const { group, resource } = this.target;
     return TABS.filter(([name]) => name !== "pods" || (group === "apps" && resource === "deployments"));
@@ -61,7 +61,7 @@ export class ObjectPanel {
     this.#draw();
   }
 
-  /** Whether newer versions wait. */
+  /** Holds newer versions back, or applies them. */
   hold(held) {
     if (held) this.held ??= [];
     else if (this.held) {
@@ -71,24 +71,24 @@ export class ObjectPanel {
     }
   }
 
-  /** How many versions wait. */
+  /** The number of versions held back. */
   get heldCount() {
     return this.held?.length ?? 0;
   }
 
-  /** Brings all ages in sight up to now. */
+  /** Updates all visible ages. */
   tick() {
     tick(this.element, now());
   }
 
-  /** Nobody is signed in. */
+  /** Shows that nobody is signed in. */
   refuse() {
-    if (this.object === null) this.#note("You are not signed in", "The server shows the object to those it knows.");
+    if (this.object === null) this.#note("You are not signed in", "Sign in to see this object.");
   }
 
-  /** What of it is not current: `{ what, since, reason }`, or null. */
+  /** The outage of the resource: `{ what, since, reason }`, or null. */
   get outage() {
-    return this.stale && { what: `${this.target.resource} not current`, ...this.stale };
+    return this.stale && { what: `${this.target.resource} out of date`, ...this.stale };
   }
 
   close() {
@@ -110,7 +110,7 @@ export class ObjectPanel {
       for (const object of message.objects) this.#take(object);
       if (message.gone?.length) this.#take(null);
     } else if (event === "synced" && message.count === 0 && this.object === null) {
-      this.#note("Not found", "There is no such object. It may have been deleted, or the address is not right.");
+      this.#note("Not found", "The object does not exist. It may have been deleted, or the URL is wrong.");
     } else if (event === "synced" && !this.came) {
       this.#take(null);
     } else if (event === "reset") {
@@ -118,7 +118,7 @@ export class ObjectPanel {
     } else if (event === "stale") {
       this.stale = message;
     } else if (event === "failed") {
-      if (message.status >= 500) this.again = setTimeout(() => this.#subscribe(), AGAIN);
+      if (message.status >= 500) this.again = setTimeout(() => this.#subscribe(), RETRY);
       const { title, hint } = explain(message);
       this.#note(title, hint);
     }
@@ -154,10 +154,10 @@ export class ObjectPanel {
     this.facts.append(h("span", { class: "gone", role: "status" }, "Deleted"));
     this.element.classList.add("deleted");
     this.deleted.hidden = false;
-    write(this.deleted, `This ${this.object.kind} was deleted at ${moment(Date.now(), Date.now())}. What is shown is its last known state.`);
+    write(this.deleted, `This ${this.object.kind} was deleted at ${moment(Date.now(), Date.now())}. The last known state is shown.`);
   }
 
-  /** Another object has taken the name: what was shown beside the one before it is not of this one. */
+  /** Removes the parts of the previous object: another object has the same name now. */
   #forget() {
     for (const name of ["events", "tree", "pods"]) {
       this.parts[name]?.close();
@@ -184,7 +184,7 @@ export class ObjectPanel {
     if (this.panel.firstChild === shown) return;
     this.panel.replaceChildren(...(shown ? [shown] : []));
     this.panel.scrollTop = 0;
-    this.tick(); // a tab that was not shown did not tick
+    this.tick(); // hidden tabs are not updated
   }
 
   #part() {

@@ -1,4 +1,4 @@
-// Outage: the banner that says what is not current, since when and why.
+// Outage: the banner that shows what is out of date, since when and why.
 
 import { span } from "./age.js";
 import { h, write } from "./dom.js";
@@ -22,7 +22,7 @@ export class Outage {
     this.tick();
   }
 
-  /** Counts on. */
+  /** Updates the duration. */
   tick() {
     if (this.outage) write(this.since, `for ${span(Math.max(0, Date.now() - this.outage.since))}`);
   }

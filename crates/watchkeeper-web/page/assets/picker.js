@@ -1,11 +1,11 @@
-// Picker: a button that opens a list with a search field, for choosing one of many.
+// Picker: a button that opens a searchable list of options.
 
 import { h } from "./dom.js";
 
 let pickers = 0;
 
 export class Picker {
-  /** `options()` gives `[{value, label, detail, group, words}]`; `onPick(value)` hears the choice. */
+  /** `options()` returns `[{value, label, detail, group, words}]`; `onPick(value)` is called with the choice. */
   constructor(button, { name, options, onPick }) {
     this.button = button;
     this.options = options;
@@ -28,7 +28,7 @@ export class Picker {
     });
   }
 
-  /** Shows which value is chosen. */
+  /** Sets the selected value. */
   choose(value) {
     this.current = value;
   }
@@ -64,7 +64,7 @@ export class Picker {
         "aria-selected": String(option.value === this.current) },
       h("span", { class: "label" }, option.label), h("span", { class: "detail" }, option.detail ?? "")));
     });
-    if (parts.length === 0) parts.push(h("div", { class: "group" }, "Nothing of that name."));
+    if (parts.length === 0) parts.push(h("div", { class: "group" }, "No matches."));
     this.list.replaceChildren(...parts);
     const selected = words.length === 0 ? this.list.querySelector("[aria-selected=true]") : null;
     this.#point(selected ?? this.list.querySelector("[role=option]"));

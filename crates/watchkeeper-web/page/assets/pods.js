@@ -1,4 +1,4 @@
-// Pods: the pods of a deployment's current replica set, and how each does.
+// Pods: the pods of a deployment's current replica set, with their health.
 
 import { since } from "./age.js";
 import { data, explain } from "./api.js";
@@ -19,12 +19,12 @@ export class Pods {
     this.refresh();
   }
 
-  /** The deployment has changed: its pods may have. */
+  /** Refreshes: the deployment has changed. */
   update() {
     this.refresh();
   }
 
-  /** The deployment is gone: what is shown is how it was. */
+  /** Stops refreshing: the deployment was deleted, and its last state is shown. */
   gone() {
     this.refresh.stop();
   }
@@ -59,7 +59,7 @@ export class Pods {
   }
 }
 
-/** A selector of an object as the text that a subscription takes. */
+/** Formats an object's selector for a subscription. */
 function written({ matchLabels = {}, matchExpressions = [] }) {
   const expressions = matchExpressions.map(({ key, operator, values = [] }) => ({ In: `${key} in (${values})`, NotIn: `${key} notin (${values})`,
     Exists: key, DoesNotExist: `!${key}` })[operator]);

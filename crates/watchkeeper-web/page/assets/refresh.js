@@ -1,9 +1,9 @@
-// Refresh: asks again for what has changed, one question at a time and not too often.
+// Refresh: repeats a request after changes, one at a time and not too often.
 
 const GAP = 400;
 
-/** Makes a function that runs `ask(signal)` soon, however often it is called; `stop` ends it. A question that fails is
- * asked again while `again(error)` gives a number of milliseconds. */
+/** Returns a function that runs `ask(signal)` soon, however often it is called; its `stop` ends it. A failed request is
+ * repeated if `again(error)` returns a number of milliseconds. */
 export function refresher(ask, again = () => null) {
   const abort = new AbortController();
   let [running, wanted, timer] = [false, false, undefined];

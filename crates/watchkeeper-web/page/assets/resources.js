@@ -1,9 +1,9 @@
-// Resources: what the cluster has, as the chooser shows it.
+// Resources: the resources of the cluster, as options of the picker.
 
 const MAIN = ["core/v1/pods", "apps/v1/deployments", "core/v1/services", "apps/v1/replicasets", "apps/v1/statefulsets",
   "apps/v1/daemonsets", "core/v1/namespaces", "core/v1/events"];
 
-/** How a resource is written in an address. */
+/** The id of a resource in URLs. */
 export const idOf = ({ group, version, resource }) => `${group || "core"}/${version}/${resource}`;
 
 export class Resources {
@@ -12,13 +12,13 @@ export class Resources {
     this.byId = new Map();
   }
 
-  /** Takes the answer of `/v1/resources`. */
+  /** Sets the response of `/v1/resources`. */
   fill(list) {
     this.all = list;
     this.byId = new Map(list.map((each) => [idOf(each), each]));
   }
 
-  /** What is known of a resource; the eight main ones are known before the server was asked. */
+  /** A resource by id; before the response has arrived, a guess that is right for the main ones. */
   find(id) {
     const known = this.byId.get(id);
     if (known) return known;
@@ -26,7 +26,7 @@ export class Resources {
     return { group, version, resource, kind: resource, namespaced: resource !== "namespaces", shortNames: [], guessed: true };
   }
 
-  /** The choices: the main ones first, then by group. */
+  /** The options: the main resources first, then by group. */
   options() {
     const main = MAIN.filter((id) => this.byId.has(id) || this.all.length === 0);
     const rest = this.all.filter((each) => !main.includes(idOf(each)));

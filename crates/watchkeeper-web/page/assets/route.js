@@ -1,4 +1,4 @@
-// Route: the page's address, after the `#`, and what it shows. Everything that can be looked at has one.
+// Route: the part of the URL after `#`, and what it shows.
 //
 //   #/r/{group}/{version}/{resource}?ns=&l=&q=&sort=&cols=                          a table
 //   #/o/{group}/{version}/{resource}/{namespace or -}/{name}?tab=&from=g/v/r&ns=... an object, beside its table
@@ -8,7 +8,7 @@ export const HOME = { group: "core", version: "v1", resource: "pods" };
 
 const EMPTY = { ns: "", l: "", q: "", sort: "", cols: "" };
 
-/** What an address shows: the table `{group, version, resource, ns, l, q, sort, cols}` with, if one is open, `object`. */
+/** Parses a hash: the table `{group, version, resource, ns, l, q, sort, cols}` and, if one is open, `object`. */
 export function read(hash) {
   const [path, query = ""] = hash.replace(/^#/, "").split("?");
   const [, kind, ...parts] = path.split("/").map(decoded);
@@ -25,7 +25,7 @@ export function read(hash) {
   return { ...table, ...list, object };
 }
 
-/** The address of what is shown. */
+/** The hash of a route. */
 export function address({ group, version, resource, object, ...list }) {
   const query = new URLSearchParams();
   let path = ["r", group, version, resource];
@@ -40,7 +40,7 @@ export function address({ group, version, resource, object, ...list }) {
   return `#/${path.map(encodeURIComponent).join("/")}${asked && `?${asked}`}`;
 }
 
-/** Goes there. `replace` leaves no step to come back to. */
+/** Goes to a route. `replace` adds no history entry. */
 export function go(route, { replace = false } = {}) {
   const to = address(route);
   if (to === location.hash) return;

@@ -1,4 +1,4 @@
-// Rows: what a subscription has sent so far, by key. While held back, what arrives waits, the newest for each key.
+// Rows: the content of a subscription, by key. While held back, the newest row of each key is kept for later.
 
 import { momentOf } from "./age.js";
 import { textOf } from "./filter.js";
@@ -20,7 +20,7 @@ export class Rows {
     this.round = 0;
   }
 
-  /** Takes in a message of the stream. */
+  /** Handles a message of the stream. */
   receive(event, message) {
     if (event === "columns") this.#columns(message.columns);
     else if (event === "rows") this.#rows(message);
@@ -30,14 +30,14 @@ export class Rows {
     else if (event === "failed") this.failure = { status: message.status, message: message.message };
   }
 
-  /** The rows that came, changed or went (`gone`) since this was last called. */
+  /** Returns the rows that were added, changed or removed (`gone`) since the last call. */
   take() {
     const changed = this.changed;
     this.changed = new Set();
     return changed;
   }
 
-  /** Whether what arrives waits. What there is before the first whole content is shown in any case. */
+  /** Holds changes back, or applies them. The initial content is shown in any case. */
   hold(held) {
     if (held && this.held === null) this.held = new Map();
     if (held || this.held === null) return;
@@ -49,7 +49,7 @@ export class Rows {
     }
   }
 
-  /** How many rows have something waiting. */
+  /** The number of rows held back. */
   get heldCount() {
     return this.held?.size ?? 0;
   }
@@ -72,7 +72,7 @@ export class Rows {
     for (const key of gone ?? []) this.#remove(key);
   }
 
-  /** Everything is sent again: what is not sent by then is gone, and stays in sight till then. */
+  /** Everything is sent again. Rows that are not sent again are removed afterwards, and shown until then. */
   #again() {
     this.round++;
     if (this.held === null) this.synced = false;

@@ -1,4 +1,4 @@
-// Sort: what a cell is ordered by. Numbers, quantities, ages and counts go by their value, the rest by its text.
+// Sort: sort keys of cells. Numbers, quantities, ages and counts sort by value, others as text.
 
 import { parseSpan } from "./age.js";
 
@@ -8,7 +8,7 @@ const SUFFIXES = { m: 1e-3, "": 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 
   Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 };
 const TIMELY = /age|duration|since|seen/i;
 
-/** The number or string that orders a cell of this column. An age is ordered youngest first. */
+/** The sort key of a cell, a number or string. Ages sort youngest first. */
 export function sortKey(cell, column) {
   if (typeof cell === "number") return cell;
   if (typeof cell === "boolean") return cell ? 1 : 0;
@@ -16,7 +16,7 @@ export function sortKey(cell, column) {
   if (column.type === "date") {
     const time = Date.parse(cell);
     if (!Number.isNaN(time)) return -time;
-    const length = parseSpan(cell); // of what has ended, among what still goes on
+    const length = parseSpan(cell); // finished durations sort among running ones
     return Number.isNaN(length) ? Infinity : length - LOADED;
   }
   if (TIMELY.test(column.name)) {
@@ -31,7 +31,7 @@ export function sortKey(cell, column) {
   return quantity ? Number(quantity[1]) * SUFFIXES[quantity[2] ?? ""] : cell;
 }
 
-/** Orders two keys: numbers before strings. */
+/** Compares two sort keys: numbers before strings. */
 export function compare(a, b) {
   if (a === b) return 0;
   if (typeof a === typeof b) return a < b ? -1 : 1;

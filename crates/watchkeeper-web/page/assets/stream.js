@@ -1,18 +1,18 @@
-// Stream: what a tab receives of the stream that all tabs of the browser share.
+// Stream: the subscriptions of a tab in the stream that all tabs of the browser share.
 //
-// Input: messages of the connection in the shared worker; where there are no shared workers, of a connection in this tab,
-//        which is released while the tab is hidden.
-// Output: the receiver of each subscription, as `(event, message)`, and `onStatus(status)`.
+// Input: messages of the connection in the shared worker; without shared workers, of a connection in this tab, which is
+//        released while the tab is hidden.
+// Output: `(event, message)` to the receiver of each subscription, and `onStatus(status)`.
 
 import { Connection } from "./connection.js";
 
-const WORKER = "watchkeeper-1"; // another number for another protocol: tabs of an older page may still be open
+const WORKER = "watchkeeper-1"; // changes with the protocol: tabs of an older page may still be open
 const PING = 3000;
 
 export class Stream {
   /** `onStatus` receives `{ state, code, since, server }`: the state is `connecting`, `live`, `reconnecting` or `refused`
-   * (with the code that the service gave), `since` is when the service was last heard, and `server` is
-   * `{ since, reason }` while the API server is unreachable. */
+   * (with the service's status code), `since` is the time of the last event, and `server` is `{ since, reason }` while the
+   * API server is unreachable. */
   constructor(onStatus) {
     this.onStatus = onStatus;
     this.subscriptions = new Map();
@@ -26,7 +26,7 @@ export class Stream {
     setInterval(() => document.hidden || this.#ping(), PING);
   }
 
-  /** Subscribes to what matches. Returns the function that unsubscribes. */
+  /** Subscribes. Returns a function that unsubscribes. */
   subscribe(wanted, receive) {
     const id = `s${this.next++}`;
     const spec = { group: "core", version: "v1", namespace: "", labelSelector: "", fieldSelector: "", name: "", as: "row", ...wanted };
@@ -37,12 +37,12 @@ export class Stream {
     };
   }
 
-  /** Connects now rather than later, if there is no connection. */
+  /** Connects immediately instead of after the backoff. */
   retry() {
     this.post({ retry: true });
   }
 
-  /** Opens the stream anew, for all tabs: the user has signed in or out. */
+  /** Reopens the stream for all tabs, after the user has signed in or out. */
   renew() {
     this.post({ renew: true });
   }
@@ -60,7 +60,7 @@ export class Stream {
       const { port } = worker;
       worker.addEventListener("error", () => {
         if (this.port !== port) return;
-        this.alone = true; // it cannot be loaded
+        this.alone = true; // the worker cannot be loaded
         this.#rejoin();
       });
       port.addEventListener("message", ({ data }) => this.port === port && this.#receive(data));
@@ -73,7 +73,7 @@ export class Stream {
     }
   }
 
-  /** Holds a lock as long as this tab lives: the worker waits for it, and so notices a tab that crashes. */
+  /** Holds a lock while this tab exists: the worker waits for it, and so detects a crashed tab. */
   #hold(port) {
     const lock = `watchkeeper-tab-${Date.now()}-${Math.random()}`;
     navigator.locks?.request(lock, () => new Promise((release) => {
@@ -88,7 +88,7 @@ export class Stream {
     document.removeEventListener("visibilitychange", this.hide);
     this.hide = () => (document.hidden ? connection.release() : connection.resume());
     this.connection = connection;
-    const later = (message) => queueMicrotask(() => this.connection === connection && this.#receive(message)); // as from a worker
+    const later = (message) => queueMicrotask(() => this.connection === connection && this.#receive(message)); // asynchronous, as from a worker
     const client = connection.add(later);
     document.addEventListener("visibilitychange", this.hide);
     return { post: (message) => connection.receive(client, message) };
@@ -101,14 +101,14 @@ export class Stream {
     this.left = true;
   }
 
-  /** Comes back after the tab was left, or to another worker. What was received comes again. */
+  /** Joins again after the tab was left, or with another worker. Everything is received again. */
   #rejoin() {
     for (const { receive } of this.subscriptions.values()) receive("reset", {});
     this.left = false;
     this.#join();
   }
 
-  /** A worker that does not answer twice is gone. */
+  /** Pings the worker; one that misses two pings is gone. */
   #ping() {
     if (this.port === null || this.left) return;
     if (this.pings >= 2) return this.#rejoin();

@@ -1,5 +1,5 @@
-// Table: the rows in sight, as a grid. However many rows there are, only those in the window are elements; they are
-// reused as it scrolls, and a cell is written only when what it says has changed.
+// Table: the visible rows, as a grid. Only rows in the viewport are elements; they are reused while scrolling, and a cell
+// is written only when its text changes.
 
 import { aged, momentOf } from "./age.js";
 import { now as clock } from "./clock.js";
@@ -10,7 +10,7 @@ const OVERSCAN = 6;
 const FLASH = 1500;
 
 export class Table {
-  /** `onOpen(row)`, `onSort(column)` and `onMove(row)` are called for what the user does. */
+  /** `onOpen(row)`, `onSort(column)` and `onMove(row)` are called for the user's actions. */
   constructor(grid, { onOpen, onSort, onMove }) {
     this.grid = grid;
     this.onOpen = onOpen;
@@ -30,7 +30,7 @@ export class Table {
     new ResizeObserver(() => this.#fit()).observe(grid);
   }
 
-  /** Shows this view under these columns; the window stays where it is if the view is the same. */
+  /** Shows a view with these columns; keeps the scroll position if the view is the same. */
   show(view, columns, characters) {
     if (view !== this.view) {
       this.grid.scrollTop = 0;
@@ -41,7 +41,7 @@ export class Table {
     if (JSON.stringify(columns) !== JSON.stringify(this.columns)) {
       this.columns = columns;
       this.headline = headline(columns);
-      set(this.grid, "data-lines", columns.some(({ name }) => name === "Message") ? 3 : 2);
+      set(this.grid, "data-lines", columns.some(({ role }) => role === "message") ? 3 : 2);
       this.lines.splice(0).forEach((line) => line.element.remove());
     }
     this.#header();
@@ -56,13 +56,13 @@ export class Table {
     } else this.#draw();
   }
 
-  /** Writes the ages anew. */
+  /** Updates the ages. */
   tick() {
     const now = clock();
     for (const line of this.lines) if (line.row) this.#ages(line, now);
   }
 
-  /** Moves as a key says, from the current row, or else the opened one, or else the window; false for other keys. */
+  /** Moves as a key says, from the current row, or the opened one, or the viewport; false for other keys. */
   move(key) {
     const rows = this.view?.rows ?? [];
     const page = Math.max(1, Math.floor(this.grid.clientHeight / this.height) - 2);
@@ -81,7 +81,7 @@ export class Table {
     return row ? this.view.indexOf(row) : -1;
   }
 
-  /** Makes this row the current one, and brings it into the window. */
+  /** Makes a row the current one and scrolls to it. */
   select(row) {
     this.current = row;
     const at = row === null ? -1 : this.view.indexOf(row);
@@ -157,7 +157,7 @@ export class Table {
   #line() {
     const cells = this.columns.map((column, i) => h("div", { role: "gridcell", "aria-colindex": i + 1,
       class: [i === this.headline ? "name" : "", column.at < 0 ? "namespace" : "", numeric(column) ? "number" : ""].filter(Boolean).join(" ") || null,
-      "data-label": column.name }));
+      "data-label": column.name, "data-role": column.role ?? null }));
     const element = h("div", { role: "row", class: "row", id: `row-${this.lines.length}`, hidden: true }, cells);
     const name = h("span", { class: "text" });
     cells[this.headline]?.append(name);
@@ -202,7 +202,7 @@ export class Table {
     this.columns.forEach((column, i) => {
       const element = line.cells[i];
       if (column.type === "date") return;
-      const text = column.at < 0 ? row.namespace : column.name === "Name" ? row.name : said(row.cells[column.at]);
+      const text = column.at < 0 ? row.namespace : column.role === "name" ? row.name : textOf(row.cells[column.at]);
       if (i === this.headline) {
         if (line.level !== row.health) {
           line.level = row.health;
@@ -212,8 +212,8 @@ export class Table {
         write(line.name, text);
       } else {
         if (momentOf(text, false) === null) write(element, text);
-        if (column.name === "Status") set(element, "data-level", row.health ?? "");
-        if (column.name === "Restarts") set(element, "data-level", /^[1-9]/.test(text) ? "progressing" : "");
+        if (column.role === "status") set(element, "data-level", row.health ?? "");
+        if (column.role === "restarts") set(element, "data-level", /^[1-9]/.test(text) ? "progressing" : "");
       }
       element.title = text;
     });
@@ -225,7 +225,7 @@ export class Table {
       const cell = column.at < 0 ? null : line.row.cells[column.at];
       const time = momentOf(cell, column.type === "date");
       if (column.type !== "date" && time === null) return;
-      write(line.cells[i], aged(said(cell), time, now));
+      write(line.cells[i], aged(textOf(cell), time, now));
       if (line.cells[i].title !== (time ?? "")) line.cells[i].title = time ?? "";
     });
   }
@@ -257,4 +257,4 @@ export class Table {
 
 const numeric = (column) => column.type === "integer" || column.type === "number";
 
-const said = (cell) => (cell === null || cell === undefined ? "" : typeof cell === "object" ? JSON.stringify(cell) : String(cell));
+const textOf = (cell) => (cell === null || cell === undefined ? "" : typeof cell === "object" ? JSON.stringify(cell) : String(cell));

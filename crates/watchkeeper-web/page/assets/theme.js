@@ -1,9 +1,9 @@
-// Theme: light, dark, or as the system has it; remembered.
+// Theme: light, dark or system; remembered.
 
 const KEY = "watchkeeper.theme";
 const ORDER = ["auto", "light", "dark"];
 
-/** The theme that was chosen. */
+/** The chosen theme. */
 export function chosen() {
   try {
     const theme = localStorage.getItem(KEY);
@@ -13,22 +13,22 @@ export function chosen() {
   }
 }
 
-/** Shows a theme, and remembers it. */
+/** Applies and remembers a theme. */
 export function choose(theme) {
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    // A browser that keeps nothing still shows it.
+    // Storage may be disabled; the theme is applied anyway.
   }
   apply();
 }
 
-/** The one after the one that is shown. */
+/** The theme after the chosen one. */
 export function following() {
   return ORDER[(ORDER.indexOf(chosen()) + 1) % ORDER.length];
 }
 
-/** Shows the theme that was chosen. */
+/** Applies the chosen theme. */
 export function apply() {
   const theme = chosen();
   if (theme === "auto") delete document.documentElement.dataset.theme;

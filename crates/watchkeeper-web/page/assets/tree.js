@@ -1,5 +1,5 @@
-// Tree: an object among its owners and what they own, from the topmost owner down, each with its health. It is asked
-// for again whenever an object in it that owns others changes, and now and then besides.
+// Tree: an object with its owners and their descendants, from the topmost owner, each with its health. Requested again
+// whenever an owner in it changes, and periodically.
 
 import { since } from "./age.js";
 import { data, explain, objectPath } from "./api.js";
@@ -8,7 +8,7 @@ import { refresher } from "./refresh.js";
 
 const WATCHED = 12;
 const CHILDREN = 200;
-const NOW_AND_THEN = 5000;
+const REFRESH_EVERY = 5000;
 const RANK = { unknown: 0, healthy: 1, progressing: 2, degraded: 3 };
 
 export class Tree {
@@ -19,11 +19,11 @@ export class Tree {
     this.folded = new Set();
     this.unfolded = new Map();
     this.watched = new Map();
-    this.list = h("ul", { class: "tree", role: "tree", "aria-label": "Owners and what they own", keydown: (event) => this.#key(event) });
-    this.note = h("div", { class: "empty" }, "Asking for the tree…");
+    this.list = h("ul", { class: "tree", role: "tree", "aria-label": "Owners and owned objects", keydown: (event) => this.#key(event) });
+    this.note = h("div", { class: "empty" }, "Loading the tree…");
     this.element = h("div", {}, this.note, this.list);
     this.refresh = refresher(async (signal) => this.#show(await data(`${objectPath("tree", target)}?up=true`, signal)), (error) => this.#failed(error));
-    this.timer = setInterval(() => document.hidden || this.refresh(), NOW_AND_THEN);
+    this.timer = setInterval(() => document.hidden || this.refresh(), REFRESH_EVERY);
     this.refresh();
   }
 
@@ -31,7 +31,7 @@ export class Tree {
     this.refresh();
   }
 
-  /** The object is gone: what is shown is how it was. */
+  /** Stops refreshing: the object was deleted, and its last state is shown. */
   gone() {
     clearInterval(this.timer);
     this.refresh.stop();
@@ -89,7 +89,7 @@ export class Tree {
     this.#show(this.root);
   }
 
-  /** Hears of changes of the objects that own others. */
+  /** Subscribes to the objects that own others. */
   #watch(root) {
     const owners = [];
     const walk = (node) => {

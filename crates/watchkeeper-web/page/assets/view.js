@@ -1,7 +1,7 @@
-// View: the rows that match the filter, in order.
+// View: the rows that match the filter, sorted.
 //
-// V1: `all` has every row that is not gone, once, sorted; `rows` are those of them that match, in the same order.
-// A change of few rows among many costs a pass, not a sort, and so does another filter.
+// `view.V1`: `all` has every existing row once, sorted; `rows` has those that match, in the same order. A change of few
+// rows among many, or another filter, costs one pass and no sort.
 
 import { matches, narrows, parse } from "./filter.js";
 import { compare, sortKey } from "./sort.js";
@@ -17,7 +17,7 @@ export class View {
     this.compare = byKey;
   }
 
-  /** Shows the rows that have these words. */
+  /** Filters the rows by words. */
   filter(text) {
     this.update();
     const query = parse(text);
@@ -26,7 +26,7 @@ export class View {
     this.rows = this.#matching(from);
   }
 
-  /** Orders by a column: its name, `Namespace`, or null for the order of keys. */
+  /** Sorts by a column: its heading, `Namespace`, or null for the order of keys. */
   sort(column, descending) {
     this.update();
     this.order = { column, descending };
@@ -37,7 +37,7 @@ export class View {
     this.rows = this.#matching(this.all);
   }
 
-  /** Takes over what has changed; true if something has. */
+  /** Applies what has changed; returns whether something has. */
   update() {
     const changed = this.source.take();
     if (changed.size === 0) return false;
@@ -57,7 +57,7 @@ export class View {
     return true;
   }
 
-  /** Where a row is, or -1. */
+  /** The index of a row, or -1. */
   indexOf(row) {
     let [low, high] = [0, this.rows.length];
     while (low < high) {
@@ -82,7 +82,7 @@ function comparer(column, descending) {
   return (a, b) => (a.orderedBy === b.orderedBy ? byKey(a, b) : sign * compare(a.orderedBy, b.orderedBy));
 }
 
-/** Makes the function that gives what a row is ordered by. */
+/** Returns the function that computes the sort key of a row. */
 function keyReader(name, columns) {
   if (name === null) return () => 0;
   const at = columns.findIndex((column) => column.name === name);

@@ -1,11 +1,10 @@
 // Worker: runs in the browser beside all tabs of the page, and holds the streams that they share.
 //
-// A browser opens at most six connections to a host over HTTP/1.1. With a stream for each tab the seventh tab would never
-// load; with the streams here, a tab holds none.
+// A browser opens at most six connections per host over HTTP/1.1. With one stream per tab the seventh tab would never load.
 
 import { Connection } from "./connection.js";
 
-const TABS = 40; // as many tabs share a stream: each has up to 20 subscriptions, and a stream up to 1024
+const TABS = 40; // tabs per stream: each has up to 20 subscriptions, and a stream up to 1024
 
 const connections = [];
 
@@ -21,7 +20,7 @@ addEventListener("connect", ({ ports: [port] }) => {
   port.start();
 });
 
-/** Waits for a lock that a tab holds as long as it lives. */
+/** Waits for a lock that a tab holds while it exists. */
 function gone(lock) {
   return navigator.locks.request(lock, () => {});
 }

@@ -1,9 +1,9 @@
-// YAML: an object as `kubectl get -o yaml` writes it: keys in natural order, lists flush with their key,
-// strings quoted only where they would be read as something else, long ones folded after 80 columns.
+// YAML: formats an object as `kubectl get -o yaml` does: keys in natural order, lists not indented below their key, strings
+// quoted only if necessary, long ones folded after 80 columns.
 
 const WIDTH = 80;
 
-/** The text of an object. managedFields are left out unless asked for. */
+/** The YAML of an object. managedFields are omitted by default. */
 export function yaml(object, { managedFields = false } = {}) {
   const shown = managedFields ? object : withoutManagedFields(object);
   const out = [];
@@ -54,7 +54,7 @@ function writeList(list, indent, out) {
   }
 }
 
-/** A value on its line. `column` is where it begins, `indent` where its parent does. */
+/** Formats a value on its line. `column` is where it starts, `indent` where its parent starts. */
 function scalar(value, indent, column, isKey = false) {
   if (value === null || value === undefined) return "null";
   if (Array.isArray(value)) return "[]";
@@ -80,7 +80,7 @@ const SPACE_THEN_BREAK = new RegExp(` ${BREAK}`);
 const BREAK_THEN_SPACE = new RegExp(`${BREAK} `);
 const EDGED = new RegExp(`^ | $|${BREAK}`);
 
-/** In which styles a string means itself. */
+/** The styles in which a string can be written. */
 function analyse(value) {
   const safe = !UNPRINTABLE.test(value) && !SPACE_THEN_BREAK.test(value);
   const single = safe && !BREAK_THEN_SPACE.test(value);
@@ -99,7 +99,7 @@ const NUMBERS = [
 ];
 const TIME = /^\d{4}-\d{1,2}-\d{1,2}([Tt ]+\d{1,2}:\d{1,2}:\d{1,2}(\.\d+)?( *(Z|[-+]\d{1,2}(:\d{2})?))?)?$/;
 
-/** Whether a reader would take the bare word for null, a truth, a number or a time. */
+/** Whether a plain string would be parsed as null, a boolean, a number or a time. */
 function looksLikeAnother(value) {
   return value === "" || WORDS.has(value) || NUMBERS.some((number) => number.test(value)) || TIME.test(value);
 }
@@ -113,7 +113,7 @@ function literal(value, indent) {
   return [`|${hint}${chomp}`, ...lines.map((line) => (line === "" ? "" : pad + line))].join("\n");
 }
 
-/** Breaks at the first single space after the width is used up. */
+/** Breaks at the first single space after the width is exceeded. */
 function fold(line, indent, column, isKey) {
   if (isKey || column + line.length <= WIDTH) return line;
   const pad = " ".repeat(indent + 2);
@@ -166,7 +166,7 @@ function escaped(character) {
 const isLetter = (character) => /\p{L}/u.test(character);
 const leadingNumber = (text) => /^\d*/.exec(text)[0];
 
-/** Numbers within names by their value; everything that is not a letter before letters. */
+/** Compares names naturally: digits by value, other characters before letters. */
 function naturally(a, b) {
   let i = 0;
   while (i < a.length && i < b.length && a[i] === b[i]) i++;

@@ -102,7 +102,7 @@ impl Proxy {
         if upgrade {
             let (switch, client) = (extensions.remove::<Switch>(), extensions.remove::<OnUpgrade>());
             let (Version::HTTP_11, Some(switch), Some(client)) = (version, switch, client) else {
-                return Err(Box::new(Status::bad_request("1.1 can be upgraded/1.1 can be upgraded")));
+                return Err(Box::new(Status::bad_request("upgrades require HTTP/1.1")));
             };
             return switch_over(transport, request, switch, client).await;
         }

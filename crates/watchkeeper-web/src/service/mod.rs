@@ -144,7 +144,7 @@ fn routes() -> Router<Service> {
 }
 
 async fn absent(uri: Uri) -> Failure {
-    Failure::absent(format!("openapi.json says what there is/openapi.json says what there is", uri.path()))
+    Failure::absent(format!("{} not found; see /openapi.json for all routes", uri.path()))
 }
 
 async fn not_allowed(method: Method, uri: Uri) -> Failure {

@@ -58,7 +58,7 @@ pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> Result<(), Fail
     }
     let selection = Selection::of(&arguments.object, &Selectors::default(), &connection).await?;
     let Asked::Named(named) = &selection.asked else {
-        return Err(Failure::error("web/web"));
+        return Err(Failure::error("no object specified; for example: deployment/web"));
     };
     let [(mapping, name)] = named.as_slice() else {
         return Err(Failure::error("only one object can be specified"));

@@ -46,7 +46,7 @@ impl Observer for Weather {
         }
         let failure = command_failure(failure);
         match self.first.take() {
-            Some(first) => drop(// nobody waits for it any more: all ends
+            Some(first) => drop(first.send(failure)), // an error means that the command is ending
             None => self.report(&format!("{failure}; retrying in {:.1} s", after.as_secs_f64())),
         }
     }

@@ -246,7 +246,7 @@ fn anything() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn // H4
+    fn assess_never_fails_and_degraded_has_a_status(object in anything()) { // health.H4
         for (group, kind) in [
             ("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("apps", "DaemonSet"),
             ("batch", "Job"), ("batch", "CronJob"), ("", "Pod"), ("", "Service"), ("", "PersistentVolumeClaim"),
