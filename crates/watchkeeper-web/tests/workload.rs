@@ -1,4 +1,4 @@
-//! A deployment of two revisions on the embedded server, looked at through the cache.
+//! A deployment with two revisions on the embedded server, read through informers.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::time::Duration;
@@ -70,7 +70,7 @@ fn template(app: &str, hash: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_current_set_its_pods_and_their_last_events_are_found() {
+async fn workloads_have_the_current_set_its_pods_and_last_events() {
     let world = World { cluster: TestCluster::start().await.unwrap() };
     let uid = world.deployment("web", "2").await;
     world.set("web", "old", "1", (&uid, true)).await;
@@ -104,7 +104,7 @@ async fn the_current_set_its_pods_and_their_last_events_are_found() {
 }
 
 #[tokio::test]
-async fn a_deployment_without_a_set_has_no_pods_and_one_that_is_not_there_is_an_error() {
+async fn a_deployment_without_a_set_has_no_pods_and_a_missing_one_is_an_error() {
     let world = World { cluster: TestCluster::start().await.unwrap() };
     world.deployment("web", "1").await;
     world.pod("web", "new", "web-new-1").await;

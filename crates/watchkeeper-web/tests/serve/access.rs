@@ -1,4 +1,4 @@
-//! Tokens, and what they open.
+//! Tokens and permissions.
 
 use serde_json::{Value, json};
 use watchkeeper_client::Secret;
@@ -8,7 +8,7 @@ use watchkeeper_web::{Options, Service};
 use crate::upstream::{Script, Upstream, get};
 use crate::world::{Answer, Served, World, ask};
 
-/// Jane, who may read the namespace `a`, and a service that knows her.
+/// A service, and a user Jane who may read the namespace `a`.
 struct Town {
     upstream: Upstream,
     served: Served,
@@ -48,7 +48,7 @@ impl Town {
 }
 
 #[tokio::test]
-async fn without_a_token_there_is_the_page_and_the_health_and_nothing_else() {
+async fn without_a_token_only_the_page_and_health_checks_are_served() {
     let town = Town::start().await;
     for path in [
         "/ping",
@@ -81,7 +81,7 @@ async fn without_a_token_there_is_the_page_and_the_health_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_token_is_known_by_the_api_server_or_not_and_is_asked_about_once() {
+async fn tokens_are_reviewed_once() {
     let town = Town::start().await;
     for _ in 0..3 {
         assert_eq!(town.get("/ping", "Authorization: Bearer jane-token\r\n").await.status, 200);
@@ -99,7 +99,7 @@ async fn a_token_is_known_by_the_api_server_or_not_and_is_asked_about_once() {
 }
 
 #[tokio::test]
-async fn who_logs_in_gets_a_cookie_that_scripts_cannot_read() {
+async fn login_sets_an_http_only_cookie() {
     let town = Town::start().await;
     let answer = town.post("/v1/login", r#"{"token":" jane-token\n"}"#).await;
     assert_eq!(answer.status, 200, "{answer:?}");
@@ -126,7 +126,7 @@ async fn who_logs_in_gets_a_cookie_that_scripts_cannot_read() {
 }
 
 #[tokio::test]
-async fn metrics_are_for_those_who_may_read_them() {
+async fn metrics_require_permission() {
     let town = Town::start().await;
     let answer = town.get("/metrics", "Authorization: Bearer jane-token\r\n").await;
     assert_eq!(answer.status, 403);
@@ -135,7 +135,7 @@ async fn metrics_are_for_those_who_may_read_them() {
 }
 
 #[tokio::test]
-async fn who_may_read_one_namespace_is_told_to_name_it() {
+async fn denied_lists_suggest_a_namespace() {
     let town = Town::start().await;
     let access = Access::new(&town.upstream.client);
     let jane = Who::User(access.whose(&Secret::from("jane-token")).await.unwrap());
@@ -171,7 +171,7 @@ async fn who_may_read_one_namespace_is_told_to_name_it() {
 }
 
 #[tokio::test]
-async fn an_api_server_that_does_not_answer_opens_nothing() {
+async fn failed_reviews_deny_access() {
     let town = Town::start().await;
     let Town { upstream, served } = town;
     upstream.stop().await;
@@ -182,7 +182,7 @@ async fn an_api_server_that_does_not_answer_opens_nothing() {
 }
 
 #[tokio::test]
-async fn tokens_of_service_accounts_are_known_and_forgotten_ones_are_not() {
+async fn service_account_tokens_are_valid_until_the_account_is_deleted() {
     let world = World::start(Options::default().require_tokens(true)).await;
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "viewer"}});
     world.cluster.create(account).await.unwrap();
@@ -207,7 +207,7 @@ async fn tokens_of_service_accounts_are_known_and_forgotten_ones_are_not() {
 }
 
 #[tokio::test]
-async fn on_loopback_nobody_is_asked() {
+async fn loopback_requires_no_token() {
     let upstream = Upstream::start(Script::default()).await;
     let access = Access::new(&upstream.client);
     let wish = Wish { verb: "list", group: "", resource: "pods", namespace: "", name: "" };

@@ -1,16 +1,16 @@
-//! Who is let in, and what answers say to browsers.
+//! Host and origin checks, and security headers.
 
 use watchkeeper_web::Options;
 
 use crate::world::{World, ask};
 
-/// The status of a request with these lines.
+/// Returns the status of a request with these header lines.
 async fn status(world: &World, lines: &str) -> u16 {
     ask(world.address(), format!("{lines}\r\nConnection: close\r\n\r\n")).await.status
 }
 
 #[tokio::test]
-async fn a_name_that_was_made_to_resolve_to_us_is_refused() {
+async fn dns_rebinding_is_rejected() {
     let world = World::start(Options::default().allow_host("keep.example")).await;
     let port = world.address().port();
     for host in ["localhost", "127.0.0.1", "127.0.0.1:8888", "[::1]", "keep.example", "Keep.Example.:443"] {
@@ -24,7 +24,7 @@ async fn a_name_that_was_made_to_resolve_to_us_is_refused() {
         assert_eq!(answer.status, 421, "{host}");
         assert!(answer.body.contains("--allow-host"), "{answer:?}");
     }
-    // Whichever of two is right, the other is not.
+    // Both the authority and the Host header must be allowed.
     let absolute = "GET http://evil.example/ping HTTP/1.1\r\nHost: localhost";
     assert_eq!(status(&world, absolute).await, 421);
     let absolute = "GET http://localhost/ping HTTP/1.1\r\nHost: evil.example";
@@ -33,7 +33,7 @@ async fn a_name_that_was_made_to_resolve_to_us_is_refused() {
 }
 
 #[tokio::test]
-async fn a_request_names_one_host() {
+async fn requests_have_exactly_one_host() {
     let world = World::start(Options::default()).await;
     assert_eq!(status(&world, "GET /ping HTTP/1.1").await, 400);
     assert_eq!(status(&world, "GET /ping HTTP/1.0").await, 400);
@@ -44,7 +44,7 @@ async fn a_request_names_one_host() {
 }
 
 #[tokio::test]
-async fn pages_of_other_origins_can_write_nothing_and_upgrade_nothing() {
+async fn cross_origin_writes_and_upgrades_are_rejected() {
     let world = World::start(Options::default()).await;
     let foreign = ["http://evil.example", "null", "http://localhost:1", "https://localhost"];
     for origin in foreign {
@@ -67,7 +67,7 @@ async fn pages_of_other_origins_can_write_nothing_and_upgrade_nothing() {
 }
 
 #[tokio::test]
-async fn every_answer_tells_browsers_to_keep_it_to_themselves() {
+async fn all_responses_have_security_headers() {
     let world = World::start(Options::default()).await;
     let foreign = "GET /ping HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n";
     let cross =
@@ -94,7 +94,7 @@ async fn every_answer_tells_browsers_to_keep_it_to_themselves() {
 }
 
 #[tokio::test]
-async fn a_query_has_a_longest() {
+async fn queries_are_limited() {
     let world = World::start(Options::default()).await;
     let query = |bytes: usize| format!("/ping?{}", "a".repeat(bytes));
     assert_eq!(world.get(&query(8 << 10)).await.status, 200);
@@ -105,7 +105,7 @@ async fn a_query_has_a_longest() {
 }
 
 #[tokio::test]
-async fn a_body_has_a_longest_whether_it_says_so_or_not() {
+async fn bodies_are_limited_with_and_without_content_length() {
     let world = World::start(Options::default()).await;
     let head = "POST /ping HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
     let announced = format!("{head}Content-Length: {}\r\n\r\n", (1 << 20) + 1);
@@ -120,7 +120,7 @@ async fn a_body_has_a_longest_whether_it_says_so_or_not() {
 }
 
 #[tokio::test]
-async fn no_path_leads_out() {
+async fn path_traversal_is_rejected() {
     let world = World::start(Options::default()).await;
     for path in [
         "/assets/../../etc/passwd",

@@ -1,4 +1,4 @@
-//! Where the service listens, whom it waits for, and how it stops.
+//! Listening, connection limits and shutdown.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ use crate::world::{Answer, LONG, World, short};
 const GET: &[u8] = b"GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 #[tokio::test]
-async fn the_address_is_known_before_anybody_is_answered() {
+async fn address_is_known_before_requests_are_answered() {
     let world = World::start(Options::default()).await;
     let server = Server::bind(&world.service, Options::default()).await.unwrap();
     assert!(server.address().port() > 0);
@@ -33,7 +33,7 @@ async fn the_address_is_known_before_anybody_is_answered() {
 }
 
 #[tokio::test]
-async fn beyond_loopback_there_is_no_listening_without_tls() {
+async fn non_loopback_addresses_require_tls() {
     let world = World::start(Options::default()).await;
     let error = Server::bind(&world.service, Options::new(([0, 0, 0, 0], 0).into())).await.unwrap_err();
     assert_eq!(
@@ -44,7 +44,7 @@ async fn beyond_loopback_there_is_no_listening_without_tls() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_options_is_said() {
+async fn invalid_options_are_reported() {
     let world = World::start(Options::default()).await;
     let bind = async |options| Server::bind(&world.service, options).await.unwrap_err().to_string();
     let host = bind(Options::default().allow_host("no host")).await;
@@ -57,7 +57,7 @@ async fn what_is_wrong_with_options_is_said() {
 }
 
 #[tokio::test]
-async fn who_trickles_a_request_is_cut_off() {
+async fn slow_request_heads_are_cut() {
     let world = World::start(Options::default().limits(short())).await;
     let mut stream = TcpStream::connect(world.address()).await.unwrap();
     let begun = Instant::now();
@@ -78,7 +78,7 @@ async fn who_trickles_a_request_is_cut_off() {
 }
 
 #[tokio::test]
-async fn who_says_nothing_is_cut_off() {
+async fn silent_connections_are_cut() {
     let world = World::start(Options::default().limits(short())).await;
     let mut silent = TcpStream::connect(world.address()).await.unwrap();
     let mut half = TcpStream::connect(world.address()).await.unwrap();
@@ -90,14 +90,14 @@ async fn who_says_nothing_is_cut_off() {
 }
 
 #[tokio::test]
-async fn a_head_has_a_longest() {
+async fn request_heads_are_limited() {
     let world = World::start(Options::default()).await;
     let many: String = (0..200).map(|number| format!("X-{number}: a\r\n")).collect();
     let long = format!("X: {}\r\n", "a".repeat(LIMITS.head_bytes * 2));
     for lines in [many, long] {
         let mut stream = TcpStream::connect(world.address()).await.unwrap();
         let request = format!("GET /ping HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{lines}\r\n");
-        let _ = stream.write_all(request.as_bytes()).await; // it may be closed half-way
+        let _ = stream.write_all(request.as_bytes()).await; // the server may close the connection first
         let mut bytes = Vec::new();
         let _ = timeout(LONG, stream.read_to_end(&mut bytes)).await.expect("no end");
         assert!(
@@ -125,7 +125,7 @@ async fn connections_beyond_the_limit_wait() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_does_not_keep_a_server_from_stopping() {
+async fn idle_connections_do_not_delay_shutdown() {
     let world = World::start(Options::default()).await;
     let mut idle = TcpStream::connect(world.address()).await.unwrap();
     idle.write_all(GET).await.unwrap();
@@ -136,14 +136,14 @@ async fn an_idle_connection_does_not_keep_a_server_from_stopping() {
     timeout(LONG, idle.read_to_end(&mut Vec::new())).await.expect("it is still open").unwrap();
 }
 
-/// A server's certificate, and who believes it.
+/// Creates an authority and a server certificate.
 fn identity() -> (Authority, Identity) {
     let authority = Authority::generate().unwrap();
     let identity = authority.vouch_for_server(&[]).unwrap();
     (authority, identity)
 }
 
-/// A client that believes those for whom one of these vouches.
+/// Creates a TLS client that trusts these authorities.
 fn trusting(authorities: &[&Authority]) -> ClientConfig {
     let mut roots = RootCertStore::empty();
     for authority in authorities {
@@ -155,7 +155,7 @@ fn trusting(authorities: &[&Authority]) -> ClientConfig {
 }
 
 #[tokio::test]
-async fn tls_speaks_both_protocols() {
+async fn tls_supports_http1_and_http2() {
     let (authority, Identity { certificate, key, .. }) = identity();
     let world = World::start(Options::default().tls(Tls::Pem { certificate, key: key.into() })).await;
     let config = trusting(&[&authority]);
@@ -199,7 +199,7 @@ async fn http_2_is_known_by_its_first_words_without_tls() {
     world.stop().await;
 }
 
-/// A connection over TLS that stays open.
+/// An open TLS connection.
 struct Open {
     certificate: CertificateDer<'static>,
     sender: SendRequest<Empty<Bytes>>,
@@ -217,7 +217,7 @@ impl Open {
         Self { certificate, sender }
     }
 
-    /// Whether it was served by this certificate.
+    /// Returns whether the server used this certificate.
     fn is_by(&self, identity: &Identity) -> bool {
         self.certificate == CertificateDer::from_pem_slice(identity.certificate.as_bytes()).unwrap()
     }
@@ -232,7 +232,7 @@ impl Open {
 }
 
 #[tokio::test]
-async fn a_pair_that_is_renewed_in_its_files_is_served_and_a_broken_one_is_not() {
+async fn replaced_certificates_are_served_and_invalid_ones_are_not() {
     let home = tempfile::tempdir().unwrap();
     let (certificate, key) = (home.path().join("tls.crt"), home.path().join("tls.key"));
     let write = |identity: &Identity| {
@@ -243,13 +243,13 @@ async fn a_pair_that_is_renewed_in_its_files_is_served_and_a_broken_one_is_not()
     write(&old);
     let files = Tls::Files { certificate: certificate.clone(), key: key.clone() };
     let world = World::start(Options::default().tls(files)).await;
-    // A client that resumes a session is given no certificate: each begins anew.
+    // A resumed TLS session shows no certificate, so every connection starts a new one.
     let connect = async || Open::to(&world, trusting(&[&old_authority, &new_authority])).await;
     let mut before = connect().await;
     assert!(before.is_by(&old));
     before.ping().await;
 
-    std::fs::write(&certificate, &new.certificate).unwrap(); // and the key is that of the old one
+    std::fs::write(&certificate, &new.certificate).unwrap(); // while the key is still the old one
     assert!(connect().await.is_by(&old));
     std::fs::write(&key, "half a k").unwrap();
     assert!(connect().await.is_by(&old));

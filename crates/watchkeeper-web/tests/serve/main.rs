@@ -1,4 +1,4 @@
-//! The service on a port, as clients see it that speak HTTP by hand.
+//! The service on a port, tested with raw HTTP.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod access;

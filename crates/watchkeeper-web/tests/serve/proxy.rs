@@ -1,4 +1,4 @@
-//! The API server, by way of the service.
+//! The proxy to the API server.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -19,21 +19,21 @@ fn settings(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "b"}})
 }
 
-/// A client that goes by way of the service.
+/// Creates a client that uses the proxy.
 fn through(served: &Served) -> Client {
     let mut config = Config::new(format!("http://{}", served.address).parse().unwrap());
     config.proxy = Proxy::Direct;
     Client::new(&config).unwrap()
 }
 
-/// What an API server says that it is wrong.
+/// Returns the message of a status.
 fn message(answer: &Answer) -> String {
     let status: Value = serde_json::from_str(&answer.body).unwrap_or_else(|_| panic!("{answer:?}"));
     assert_eq!((&status["kind"], &status["code"]), (&json!("Status"), &json!(answer.status)), "{answer:?}");
     status["message"].as_str().unwrap().to_owned()
 }
 
-/// A connection on which an answer has begun.
+/// A connection whose response has started.
 struct Open {
     stream: BufReader<TcpStream>,
     head: String,
@@ -54,7 +54,7 @@ impl Open {
         Self { stream, head }
     }
 
-    /// The next line that is no frame of chunks.
+    /// Returns the next line of the body, skipping chunk framing.
     async fn line(&mut self) -> String {
         loop {
             let mut line = String::new();
@@ -73,7 +73,7 @@ impl Open {
 }
 
 #[tokio::test]
-async fn what_is_read_is_the_api_servers_own() {
+async fn reads_return_the_api_servers_response() {
     let world = World::start(Options::default()).await;
     world.cluster.create(settings("one")).await.unwrap();
     let path = format!("/api/v1/namespaces/{}/configmaps", world.cluster.namespace());
@@ -94,7 +94,7 @@ async fn what_is_read_is_the_api_servers_own() {
 }
 
 #[tokio::test]
-async fn a_watch_comes_event_by_event_and_ends_when_the_server_stops() {
+async fn watches_stream_events_and_end_with_the_server() {
     let world = World::start(Options::default()).await;
     let path = format!("/api/v1/namespaces/{}/configmaps?watch=1", world.cluster.namespace());
     let mut watch = Open::start(&world.served, &get(&path, "")).await;
@@ -104,11 +104,11 @@ async fn a_watch_comes_event_by_event_and_ends_when_the_server_stops() {
         assert_eq!((&event["type"], &event["object"]["metadata"]["name"]), (&json!("ADDED"), &json!(name)));
     }
     world.stop().await;
-    assert!(watch.rest().await.ends_with("0\r\n\r\n"), "it was cut off");
+    assert!(watch.rest().await.ends_with("0\r\n\r\n"), "the body is incomplete");
 }
 
 #[tokio::test]
-async fn what_is_compressed_stays_so() {
+async fn compressed_responses_are_passed_through() {
     let world = World::start(Options::default()).await;
     let mut large = settings("large");
     large["data"]["a"] = "compressible ".repeat(20_000).into();
@@ -124,7 +124,7 @@ async fn what_is_compressed_stays_so() {
 }
 
 #[tokio::test]
-async fn pieces_go_through_as_they_come() {
+async fn chunks_are_forwarded_immediately() {
     let upstream = Upstream::start(Script::default()).await;
     let served = Served::start(&Service::new(&upstream.client), Options::default()).await;
     let (send, pieces) = mpsc::unbounded_channel();
@@ -141,7 +141,7 @@ async fn pieces_go_through_as_they_come() {
 }
 
 #[tokio::test]
-async fn who_goes_away_has_the_request_cancelled() {
+async fn disconnecting_cancels_the_request() {
     let upstream = Upstream::start(Script::default()).await;
     let served = Served::start(&Service::new(&upstream.client), Options::default()).await;
     let (send, pieces) = mpsc::unbounded_channel();
@@ -155,7 +155,7 @@ async fn who_goes_away_has_the_request_cancelled() {
 }
 
 #[tokio::test]
-async fn who_has_no_token_acts_by_ours_and_who_has_one_by_it() {
+async fn requests_use_their_own_token_or_the_services() {
     let upstream =
         Upstream::start(Script { users: [("hers", json!({"username": "her"}))].into(), ..Script::default() })
             .await;
@@ -188,7 +188,7 @@ async fn who_has_no_token_acts_by_ours_and_who_has_one_by_it() {
 }
 
 #[tokio::test]
-async fn writes_are_refused_until_they_are_opened() {
+async fn writes_require_a_flag() {
     let world = World::start(Options::default()).await;
     let writing = Served::start(&world.service, Options::default().proxy_writes(true)).await;
     let path = format!("/api/v1/namespaces/{}/configmaps", world.cluster.namespace());
@@ -213,7 +213,7 @@ async fn writes_are_refused_until_they_are_opened() {
 }
 
 #[tokio::test]
-async fn secrets_and_tokens_pass_only_with_their_flag() {
+async fn secrets_and_tokens_require_a_flag() {
     let opened = || Options::default().proxy_writes(true);
     let world = World::start(opened()).await;
     let open = Served::start(&world.service, opened().proxy_secrets(true)).await;
@@ -249,7 +249,7 @@ async fn secrets_and_tokens_pass_only_with_their_flag() {
             }
         }
     }
-    // What only has such a name passes.
+    // Other resources with such a name are allowed.
     world.cluster.create(settings("secrets")).await.unwrap();
     assert_eq!(world.get(&format!("/api/v1/namespaces/{here}/configmaps/secrets")).await.status, 200);
 
@@ -265,7 +265,7 @@ async fn secrets_and_tokens_pass_only_with_their_flag() {
 }
 
 #[tokio::test]
-async fn a_body_may_be_as_long_as_the_api_server_takes() {
+async fn bodies_up_to_the_api_servers_limit_are_forwarded() {
     let world = World::start(Options::default().proxy_writes(true)).await;
     let path = format!("/api/v1/namespaces/{}/configmaps", world.cluster.namespace());
     let head = format!(
@@ -292,7 +292,7 @@ async fn a_body_may_be_as_long_as_the_api_server_takes() {
 }
 
 #[tokio::test]
-async fn programs_and_ports_of_pods_are_opened_by_a_flag() {
+async fn exec_and_port_forward_require_a_flag() {
     let world = World::start(Options::default().proxy_writes(true)).await;
     let upgrading = Served::start(&world.service, Options::default().proxy_upgrades(true)).await;
     let kubelet = Kubelet::start(&world.cluster, "node-1").await.unwrap();
@@ -335,7 +335,7 @@ async fn programs_and_ports_of_pods_are_opened_by_a_flag() {
 }
 
 #[tokio::test]
-async fn what_connects_or_upgrades_is_known_however_it_is_written() {
+async fn connections_and_upgrades_are_recognized_in_any_spelling() {
     let world = World::start(Options::default().proxy_writes(true)).await;
     let upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
     for (path, lines) in [
@@ -360,7 +360,7 @@ async fn what_connects_or_upgrades_is_known_however_it_is_written() {
 }
 
 #[tokio::test]
-async fn where_one_side_ends_the_other_goes_on() {
+async fn half_closed_upgrades_continue() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut config = Config::new(format!("http://{}", listener.local_addr().unwrap()).parse().unwrap());
     config.proxy = Proxy::Direct;
@@ -374,9 +374,9 @@ async fn where_one_side_ends_the_other_goes_on() {
         }
         let answer = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4\r\n\r\n";
         stream.write_all(answer.as_bytes()).await.unwrap();
-        let mut said = Vec::new();
-        stream.read_to_end(&mut said).await.unwrap(); // until the client has ended its side
-        stream.write_all(&said).await.unwrap();
+        let mut received = Vec::new();
+        stream.read_to_end(&mut received).await.unwrap(); // until the client has ended its side
+        stream.write_all(&received).await.unwrap();
         stream.write_all(b", and then some").await.unwrap();
         head
     });
@@ -398,7 +398,7 @@ async fn where_one_side_ends_the_other_goes_on() {
 }
 
 #[tokio::test]
-async fn an_api_server_that_dies_ends_its_watches_and_is_a_bad_gateway_then() {
+async fn a_dead_api_server_ends_watches_and_gives_bad_gateway() {
     let world = World::start(Options::default()).await;
     let path = format!("/api/v1/namespaces/{}/configmaps?watch=1", world.cluster.namespace());
     let cut = world.cluster.faults().add(
@@ -410,7 +410,7 @@ async fn an_api_server_that_dies_ends_its_watches_and_is_a_bad_gateway_then() {
     let watch = Open::start(&world.served, &get(&path, "")).await;
     world.cluster.create(settings("one")).await.unwrap();
     let rest = watch.rest().await;
-    assert_eq!((cut.hits(), rest.ends_with("0\r\n\r\n")), (1, false), "what was cut off looks whole: {rest}");
+    assert_eq!((cut.hits(), rest.ends_with("0\r\n\r\n")), (1, false), "a truncated body looks complete: {rest}");
     let World { cluster, service, served } = world;
     cluster.stop().await;
     let answer = ask(served.address, get("/api/v1/pods", "")).await;
@@ -421,7 +421,7 @@ async fn an_api_server_that_dies_ends_its_watches_and_is_a_bad_gateway_then() {
 }
 
 #[tokio::test]
-async fn no_path_leads_past_the_proxy() {
+async fn path_traversal_through_the_proxy_is_rejected() {
     let world = World::start(Options::default()).await;
     for path in [
         "/api/../v1/resources",

@@ -1,4 +1,4 @@
-//! An API server that says what a test wants: who tokens belong to, who may do what, and what else it was asked.
+//! A scripted API server: token reviews, access reviews, and a record of other requests.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -18,20 +18,20 @@ use watchkeeper_client::config::{Authorization, Proxy};
 use watchkeeper_client::{Client, Config};
 use watchkeeper_listen::{Answer, Arrival, Departure, Listener, Security};
 
-/// What is asked of it, and what it says.
+/// Responses and recorded requests.
 #[derive(Default)]
 pub(crate) struct Script {
     /// Users by token.
     pub(crate) users: HashMap<&'static str, Value>,
-    /// Who may read which namespace; `*` is all.
+    /// Namespaces that a user may read; `*` is all.
     pub(crate) rules: Mutex<Vec<(&'static str, &'static str)>>,
-    /// Paths of reviews, in their order.
+    /// Paths of reviews, in order.
     pub(crate) reviews: Mutex<Vec<Value>>,
     /// Headers of other requests.
     pub(crate) requests: Mutex<Vec<HeaderMap>>,
-    /// The body of the next other answer, piece by piece; without one it is `{}`.
+    /// Body of the next other response, chunk by chunk; `{}` by default.
     pub(crate) pieces: Mutex<Option<mpsc::UnboundedReceiver<Bytes>>>,
-    /// Cancelled when such a body has been dropped.
+    /// Cancelled when that body has been dropped.
     pub(crate) dropped: CancellationToken,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Upstream {
 }
 
 impl Upstream {
-    /// The service's own token is `ours`.
+    /// Starts the server; the service's own token is `ours`.
     pub(crate) async fn start(script: Script) -> Self {
         let listener = Listener::bind(([127, 0, 0, 1], 0).into(), Security::Plain).await.unwrap();
         let mut config = Config::new(listener.url().parse().unwrap());
@@ -126,7 +126,7 @@ impl Script {
     }
 }
 
-/// A body that comes whole, or as a test says.
+/// A body that is sent whole, or chunk by chunk.
 pub(crate) struct Pieces {
     whole: Option<Bytes>,
     pieces: Option<(mpsc::UnboundedReceiver<Bytes>, tokio_util::sync::DropGuard)>,
@@ -155,7 +155,7 @@ impl http_body::Body for Pieces {
     }
 }
 
-/// A request for nothing in particular, as somebody.
+/// Formats a GET request with these header lines.
 pub(crate) fn get(path: &str, lines: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{lines}\r\n")
 }

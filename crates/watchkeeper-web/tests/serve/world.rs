@@ -1,4 +1,4 @@
-//! A cluster, the service before it, and a client that says exactly what it is told to.
+//! A cluster, the service in front of it, and a client that sends raw bytes.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use watchkeeper_testkit::TestCluster;
 use watchkeeper_web::listen::{ConnectionLimits, LIMITS};
 use watchkeeper_web::{Options, Server, Service};
 
-/// Longer than anything here takes.
+/// Time limit of every wait.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 pub(crate) struct World {
@@ -35,7 +35,7 @@ impl World {
         self.served.address
     }
 
-    /// Says `GET path` as somebody on this machine.
+    /// Sends `GET path` to the loopback server.
     pub(crate) async fn get(&self, path: &str) -> Answer {
         ask(self.address(), &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
             .await
@@ -48,7 +48,7 @@ impl World {
     }
 }
 
-/// A server that runs.
+/// A running server.
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     pub(crate) stop: CancellationToken,
@@ -74,13 +74,13 @@ pub(crate) fn client(cluster: &TestCluster) -> Client {
     Client::new(&Config::load(&sources, &Overrides::default()).unwrap()).unwrap()
 }
 
-/// The usual limits, but what makes a client wait is short.
+/// The default limits with short timeouts.
 pub(crate) fn short() -> ConnectionLimits {
     let short = Duration::from_millis(300);
     ConnectionLimits { head: short, handshake: short, drain: short, ..LIMITS }
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -96,14 +96,14 @@ impl Answer {
         Self { status, head: head.to_owned(), body: body.to_owned() }
     }
 
-    /// The value of a header.
+    /// Returns the value of a header.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let lines = self.head.lines().skip(1).filter_map(|line| line.split_once(": "));
         lines.into_iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 }
 
-/// Sends these bytes, and reads until the server closes the connection.
+/// Sends bytes, and reads until the server closes the connection.
 pub(crate) async fn ask(address: SocketAddr, request: impl AsRef<[u8]>) -> Answer {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request.as_ref()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Nothing is read that was not allowed.
+//! Every read is authorized.
 
 use watchkeeper_client::Secret;
 use watchkeeper_testkit::{Fault, Verb};
@@ -7,7 +7,7 @@ use watchkeeper_web::access::Who;
 use crate::together::shop;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_is_read_was_asked_for() {
+async fn every_read_is_authorized_first() {
     let (world, _) = shop().await;
     let here = world.namespace();
     let user = world.service.access().whose(&Secret::from(world.cluster.token())).await.unwrap();

@@ -1,4 +1,4 @@
-//! Resources that are cached because somebody has asked for them.
+//! Resources that are cached on demand.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn is_cached(world: &World, resource: &str) -> bool {
     world.service.catalog().cached().iter().any(|mapping| mapping.resource.resource == resource)
 }
 
-/// Lets time pass without taking any.
+/// Advances the paused clock.
 async fn pass(time: Duration) {
     tokio::time::pause();
     sleep(time).await;
@@ -35,28 +35,28 @@ async fn pass(time: Duration) {
 }
 
 #[tokio::test]
-async fn what_nobody_reads_is_not_cached_for_ever() {
+async fn idle_resources_are_evicted() {
     let world = World::of(&[]).await;
     assert!(!is_cached(&world, "configmaps"));
     world.get("/configmaps/core/v1").await.data();
     let read = world.service.catalog().watched("", "v1", "configmaps").await.unwrap();
     pass(IDLE * 2).await;
-    assert!(is_cached(&world, "configmaps"), "somebody reads it");
+    assert!(is_cached(&world, "configmaps"), "it has a reader");
 
     drop(read);
     pass(IDLE - Duration::from_secs(60)).await;
-    assert!(is_cached(&world, "configmaps"), "somebody has read it");
+    assert!(is_cached(&world, "configmaps"), "it was read recently");
     pass(Duration::from_secs(120)).await;
     assert!(!is_cached(&world, "configmaps"));
     assert_eq!(world.service.catalog().cached().len(), FROM_THE_START.len());
 
     world.get("/configmaps/core/v1").await.data();
-    assert!(is_cached(&world, "configmaps"), "it is cached again when somebody asks");
+    assert!(is_cached(&world, "configmaps"), "it is cached again on demand");
     world.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn there_is_an_end_to_what_is_cached_on_demand() {
+async fn on_demand_informers_are_limited() {
     let world = World::of(&[widgets(MAX_ON_DEMAND + 2)]).await;
     let catalog = world.service.catalog();
     let mut read = Vec::new();
@@ -75,18 +75,18 @@ async fn there_is_an_end_to_what_is_cached_on_demand() {
     world.get(&path).await.data();
     assert_eq!(catalog.cached().len(), FROM_THE_START.len() + MAX_ON_DEMAND);
     let is_there = |version: &str| catalog.cached().iter().any(|mapping| mapping.resource.version == version);
-    assert!(!is_there("v7"), "the one that nobody reads has made room");
+    assert!(!is_there("v7"), "the idle one was evicted");
     assert!(is_there("v8"));
     world.stop().await;
 }
 
 #[tokio::test]
-async fn what_has_no_first_list_yet_is_for_later() {
+async fn a_slow_first_list_is_a_503_and_continues() {
     let world = World::of(&[]).await;
     let faults = world.cluster.faults();
     let broken =
         [Verb::List, Verb::Watch].map(|verb| faults.add(Fault::on(verb).resource("configmaps").answer(500)));
-    tokio::time::pause(); // the ten seconds that are waited are none
+    tokio::time::pause(); // skips the ten seconds of waiting
     let late = world.get("/configmaps/core/v1").await;
     tokio::time::resume();
     assert_eq!(
@@ -97,18 +97,18 @@ async fn what_has_no_first_list_yet_is_for_later() {
     assert!(broken.iter().any(|fault| fault.hits() > 0));
 
     broken.iter().for_each(|fault| fault.remove());
-    tokio::time::pause(); // who has failed several times waits longer before the next
+    tokio::time::pause(); // the backoff grows with each failure
     let mut asked = 0;
     while world.get("/configmaps/core/v1").await.status != 200 {
         asked += 1;
-        assert!(asked < 20, "the first list does not go on");
+        assert!(asked < 20, "the first list does not continue");
     }
     tokio::time::resume();
     world.stop().await;
 }
 
 #[tokio::test]
-async fn definitions_come_and_go() {
+async fn resources_follow_their_definitions() {
     let world = World::of(&[]).await;
     world.get("/widgets/example.com/v1").await.failure(404);
     world.cluster.create(widgets(1)).await.unwrap();

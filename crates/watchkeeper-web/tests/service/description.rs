@@ -1,4 +1,4 @@
-//! What the service says of itself.
+//! Self-description of the service: OpenAPI, health, metrics.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,7 +7,7 @@ use watchkeeper_testkit::TestCluster;
 
 use crate::world::{World, pod};
 
-/// Every route that the sources of this crate name.
+/// Collects every route in the sources of this crate.
 fn routes(directory: &Path, found: &mut BTreeSet<String>) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -19,14 +19,14 @@ fn routes(directory: &Path, found: &mut BTreeSet<String>) {
                 let named = text[at + ".route(".len()..].trim_start();
                 let name = named.strip_prefix('"').and_then(|rest| rest.split('"').next());
                 found
-                    .insert(name.unwrap_or_else(|| panic!("a route that is no text in {path:?}")).to_owned());
+                    .insert(name.unwrap_or_else(|| panic!("route is not a string literal in {path:?}")).to_owned());
             }
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_route_is_described() {
+async fn openapi_describes_every_route() {
     let world = World::of(&[]).await;
     let description = world.get("/openapi.json").await.json();
     assert_eq!(description["openapi"], "3.0.3");
@@ -35,9 +35,9 @@ async fn every_route_is_described() {
     routes(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut named);
     assert!(named.contains("/pod/list"), "the sources were not read");
     let missing: Vec<&String> = named.difference(&described).collect();
-    assert!(missing.is_empty(), "nobody describes {missing:?}");
+    assert!(missing.is_empty(), "routes without a description: {missing:?}");
 
-    // What is referred to is there.
+    // All references resolve.
     let mut ahead = vec![&description];
     while let Some(value) = ahead.pop() {
         if let Some(reference) = value.get("$ref").and_then(|reference| reference.as_str()) {
@@ -51,7 +51,7 @@ async fn every_route_is_described() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_is_ready_when_it_has_read_everything() {
+async fn readyz_waits_for_the_first_lists() {
     let world = World::of(&[]).await;
     for path in ["/healthz", "/livez", "/readyz", "/readyz/informers", "/healthz/ping"] {
         let answer = world.get(path).await;

@@ -1,4 +1,4 @@
-//! Lists are what the API server would list.
+//! Lists equal those of the API server.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn widgets() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_is_what_the_api_server_lists() {
+async fn lists_equal_the_api_servers() {
     let mut objects = vec![
         pod("web-0", "web", "n1"),
         pod("web-1", "web", "n2"),
@@ -71,7 +71,7 @@ async fn a_list_is_what_the_api_server_lists() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn selectors_select_what_the_api_server_selects() {
+async fn selectors_match_like_the_api_servers() {
     let world =
         World::of(&[pod("web-0", "web", "n1"), pod("web-1", "web", "n2"), pod("db-0", "db", "n1")]).await;
     let here = world.namespace().to_owned();
@@ -102,14 +102,14 @@ async fn selectors_select_what_the_api_server_selects() {
         let answer = world.get(&format!("/pods/core/v1?{}", text.join("&"))).await;
         assert_eq!(answer.data(), Value::Array(world.listed(PODS, query).await), "{query:?}");
     }
-    // The API server would not know these.
+    // Field selectors that the API server does not support.
     let images = world.get("/pods/core/v1?fieldSelector=spec.containers.image%3Ddb:1").await;
     assert_eq!(names(&images.data()), ["db-0"]);
     world.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_is_sorted_by_any_field() {
+async fn lists_can_be_sorted_by_any_field() {
     let mut objects = vec![pod("a", "web", "n2"), pod("b", "web", "n1"), pod("c", "db", "n2")];
     for (at, object) in objects.iter_mut().enumerate() {
         object["spec"]["terminationGracePeriodSeconds"] = [30, 4, 100][at].into();
@@ -123,14 +123,14 @@ async fn a_list_is_sorted_by_any_field() {
     assert_eq!(sorted("metadata.name").await, "abc");
     assert_eq!(sorted("-metadata.name").await, "cba");
     assert_eq!(sorted("spec.nodeName").await, "bac");
-    assert_eq!(sorted("-spec.nodeName").await, "acb", "equal ones are by name whatever the direction");
+    assert_eq!(sorted("-spec.nodeName").await, "acb", "equal values are sorted by name in both directions");
     assert_eq!(sorted("spec.terminationGracePeriodSeconds").await, "bac", "4, 30, 100: as numbers");
     assert_eq!(sorted("metadata.labels.absent").await, "abc");
     world.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_makes_no_sense_is_refused() {
+async fn invalid_queries_are_rejected() {
     let world = World::of(&[pod("a", "web", "n1")]).await;
     let cases = [
         ("/pods/core/v1?labelSelector=a%20in%20(", "labelSelector: at"),
@@ -163,7 +163,7 @@ async fn what_makes_no_sense_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_there_is_told_with_what_is_near() {
+async fn unknown_resources_get_suggestions() {
     let world = World::of(&[]).await;
     let cases = [
         ("/pod/core/v1", "resource pod/core/v1 not found; did you mean pods/core/v1"),
@@ -201,7 +201,7 @@ async fn what_is_not_there_is_told_with_what_is_near() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_not_known_reads_nothing() {
+async fn unauthenticated_requests_read_nothing() {
     let world = World::of(&[pod("a", "web", "n1")]).await;
     let here = world.namespace();
     let paths = [
@@ -249,7 +249,7 @@ async fn no_route_reads_secrets_unless_they_are_cached() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn secrets_are_cached_if_one_asks_and_shown_to_nobody() {
+async fn cached_secrets_are_redacted() {
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"password": "aHVudGVyMg=="}});
     let world = World::with(&[secret], true).await;
     let list = world.get("/secrets/core/v1").await;
@@ -262,7 +262,7 @@ async fn secrets_are_cached_if_one_asks_and_shown_to_nobody() {
         assert!(!answer.text.contains("aHVudGVyMg"), "{}", answer.text);
     }
     assert_eq!(list.data()[0], one.json());
-    // Nor can it be guessed, or read from the token of a page.
+    // Values can neither be guessed by selectors or sorting nor read from a continue token.
     let inside = ["data.password", "stringData.password", "data", "metadata.annotations.note"];
     for path in inside {
         world.get(&format!("/secrets/core/v1?sort={path}&limit=1")).await.failure(400);

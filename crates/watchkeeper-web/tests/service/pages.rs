@@ -1,4 +1,4 @@
-//! Pages, taken together, are the list.
+//! Pages together are the whole list.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::world::{PODS, World, names, pod};
 
-/// All pages of a list, and how often was asked.
+/// Returns all pages of a list, and the number of requests.
 async fn walk(world: &World, query: &str) -> (Vec<Value>, usize) {
     let mut all = Vec::new();
     let mut token = String::new();
@@ -33,7 +33,7 @@ async fn walk(world: &World, query: &str) -> (Vec<Value>, usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_says_what_is_left() {
+async fn pages_have_a_token_and_the_remaining_count() {
     let pods: Vec<Value> = (0..5).map(|at| pod(&format!("p{at}"), "web", "n1")).collect();
     let world = World::of(&pods).await;
     let first = world.get("/pods/core/v1?limit=2").await;
@@ -41,12 +41,12 @@ async fn a_page_says_what_is_left() {
     assert_eq!(first.json()["remaining"], 3);
     let token = first.json()["continue"].as_str().unwrap().to_owned();
 
-    // What happens meanwhile changes nothing of what stays.
+    // Concurrent changes do not affect unchanged objects.
     world.create(pod("p1x", "web", "n1"), PODS).await;
     world.create(pod("a", "web", "n1"), PODS).await;
     let rest = world.get(&format!("/pods/core/v1?continue={token}")).await;
     assert_eq!(names(&rest.data()), ["p1x", "p2", "p3", "p4"]);
-    assert_eq!(rest.json().as_object().unwrap().len(), 3, "it is the last");
+    assert_eq!(rest.json().as_object().unwrap().len(), 3, "the last page has no token");
 
     let of_another = world.get(&format!("/pods/core/v1?labelSelector=app&continue={token}")).await;
     assert_eq!(of_another.failure(400), "continue: token belongs to another list");
@@ -56,7 +56,7 @@ async fn a_page_says_what_is_left() {
     world.stop().await;
 }
 
-/// What a query says, and which pods it means.
+/// A query, with a model of the pods that it selects.
 #[derive(Debug, Clone)]
 struct Query {
     namespace: Option<usize>,
@@ -182,7 +182,7 @@ fn any_query() -> impl Strategy<Value = Query> {
 }
 
 #[test]
-fn pages_of_any_query_are_what_it_means() {
+fn pages_of_any_query_equal_the_model() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let (world, namespaces) = runtime.block_on(async {
         let world = World::of(&[]).await;

@@ -1,4 +1,4 @@
-//! One object, whole.
+//! Single objects.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use watchkeeper_core::GroupVersion;
 use crate::world::{World, pod};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_object_is_what_the_api_server_has() {
+async fn objects_equal_the_api_servers() {
     let world = World::of(&[]).await;
     let here = world.namespace();
     let applied = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "notes"}, "data": {"a": "1\n2: x"}});
@@ -36,7 +36,7 @@ async fn an_object_is_what_the_api_server_has() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_object_that_one_has_is_not_sent_again() {
+async fn unchanged_objects_are_not_sent_again() {
     let world = World::of(&[pod("web-0", "web", "n1")]).await;
     let path = format!("/v1/objects/core/v1/pods/{}/web-0", world.namespace());
     let first = world.get(&path).await;
@@ -54,7 +54,7 @@ async fn an_object_that_one_has_is_not_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_object_is_named_exactly() {
+async fn invalid_object_paths_are_rejected() {
     let world = World::of(&[pod("web-0", "web", "n1")]).await;
     let here = world.namespace();
     let namespace = world.get(&format!("/v1/objects/core/v1/namespaces/-/{here}")).await;
@@ -87,7 +87,7 @@ async fn an_object_is_named_exactly() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn resources_are_those_that_can_be_listed() {
+async fn resources_lists_what_can_be_listed() {
     let world = World::of(&[]).await;
     let find = |rows: &Value, resource: &str, group: &str| -> Option<Value> {
         let is_it = |row: &&Value| row["resource"] == resource && row["group"] == group;
@@ -103,7 +103,7 @@ async fn resources_are_those_that_can_be_listed() {
     assert_eq!(find(&rows, "tokenreviews", "authentication.k8s.io"), None);
     let twice =
         rows.as_array().unwrap().iter().filter(|row| row["resource"] == "horizontalpodautoscalers").count();
-    assert_eq!(twice, 1, "only the version that is preferred");
+    assert_eq!(twice, 1, "only the preferred version");
 
     world.get("/configmaps/core/v1").await.data();
     let rows = world.get("/v1/resources").await.data();

@@ -1,4 +1,4 @@
-//! Objects that belong together.
+//! Related objects: trees, workloads, events.
 
 use serde_json::{Value, json};
 use watchkeeper_client::rest::PatchKind;
@@ -20,7 +20,7 @@ fn workload(kind: &str, name: &str) -> Value {
             "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}})
 }
 
-/// A deployment, its replica set and its pod.
+/// Creates a deployment with a replica set and a pod.
 pub(crate) async fn shop() -> (World, [Value; 3]) {
     let world = World::of(&[]).await;
     let deployment = world.create(workload("Deployment", "web"), ("apps", "v1", "deployments")).await;
@@ -30,7 +30,7 @@ pub(crate) async fn shop() -> (World, [Value; 3]) {
     (world, [deployment, set, pod])
 }
 
-/// `kind name health [children]`, a line each.
+/// Formats a tree, one line per node: `kind name health [children]`.
 fn drawn(node: &Value, depth: usize, out: &mut String) {
     let text = |field: &str| node[field].as_str().unwrap().to_owned();
     out.push_str(&format!("{}{} {} {}\n", " ".repeat(depth), text("kind"), text("name"), text("health")));
@@ -40,7 +40,7 @@ fn drawn(node: &Value, depth: usize, out: &mut String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tree_is_what_an_object_owns() {
+async fn trees_contain_owned_objects() {
     let (world, [deployment, _, pod]) = shop().await;
     let here = world.namespace();
     let tree = async |path: String| {
@@ -67,7 +67,7 @@ async fn a_tree_is_what_an_object_owns() {
     );
     assert_eq!((&leaf["namespace"], &leaf["uid"]), (&json!(here), &pod["metadata"]["uid"]));
 
-    // What is cached from now on belongs to it from now on.
+    // A resource that becomes cached is included.
     let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "notes"}});
     world.create(owned(config, "Pod", &pod), ("", "v1", "configmaps")).await;
     let below = tree(format!("/v1/tree/core/v1/pods/{here}/web-1-a")).await;
@@ -83,7 +83,7 @@ async fn a_tree_is_what_an_object_owns() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_workload_is_a_deployment_with_its_pods() {
+async fn workloads_are_deployments_with_their_pods() {
     let (world, _) = shop().await;
     let here = world.namespace();
     let data = world.get(&format!("/v1/workloads/{here}/web")).await.data();
@@ -100,7 +100,7 @@ async fn a_workload_is_a_deployment_with_its_pods() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_crash_loop_has_one_verdict() {
+async fn a_crash_loop_has_the_same_health_everywhere() {
     let (world, _) = shop().await;
     let here = world.namespace();
     let status = json!({"status": {"phase": "Running", "conditions": [{"type": "ContainersReady", "status": "True"}],
@@ -125,7 +125,7 @@ async fn a_crash_loop_has_one_verdict() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_are_told_newest_first() {
+async fn events_are_newest_first() {
     let world = World::of(&[]).await;
     let here = world.namespace().to_owned();
     let other = world.cluster.fresh_namespace().await.unwrap();
@@ -140,18 +140,18 @@ async fn events_are_told_newest_first() {
             "firstTimestamp": time, "lastTimestamp": time, "source": {"component": "kubelet"}});
         world.create(event, ("", "v1", "events")).await;
     }
-    let told = async |query: &str| -> String {
+    let listed = async |query: &str| -> String {
         let data = world.get(&format!("/v1/events{query}")).await.data();
         let names: Vec<&str> =
             data.as_array().unwrap().iter().map(|event| event["name"].as_str().unwrap()).collect();
         names.join(" ")
     };
-    assert_eq!(told("").await, "e1 e2 e3 e0");
-    assert_eq!(told("?limit=2").await, "e1 e2");
-    assert_eq!(told("?uid=u1").await, "e2 e3 e0");
-    assert_eq!(told("?uid=none").await, "");
-    assert_eq!(told(&format!("?namespace={here}")).await, "e1 e3 e0");
-    assert_eq!(told(&format!("?namespace={here}&uid=u1")).await, "e3 e0");
+    assert_eq!(listed("").await, "e1 e2 e3 e0");
+    assert_eq!(listed("?limit=2").await, "e1 e2");
+    assert_eq!(listed("?uid=u1").await, "e2 e3 e0");
+    assert_eq!(listed("?uid=none").await, "");
+    assert_eq!(listed(&format!("?namespace={here}")).await, "e1 e3 e0");
+    assert_eq!(listed(&format!("?namespace={here}&uid=u1")).await, "e3 e0");
     let newest = world.get("/v1/events?limit=1").await.data();
     let expected = json!([{"namespace": here, "name": "e1", "type": "Warning", "reason": "BackOff", "message": "m", "count": 2,
         "first": "2026-01-04T00:00:00Z", "last": "2026-01-04T00:00:00Z", "source": "kubelet",

@@ -1,4 +1,4 @@
-//! A cluster, a service that has synced, and somebody who asks.
+//! A cluster, a synced service, and a client of it.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use watchkeeper_testkit::TestCluster;
 use watchkeeper_web::access::Who;
 use watchkeeper_web::{Catalog, Service};
 
-/// Longer than anything here takes.
+/// Time limit of every wait.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 pub(crate) struct World {
@@ -37,7 +37,7 @@ impl Answer {
         serde_json::from_str(&self.text).unwrap_or_else(|why| panic!("{why}: {}", self.text))
     }
 
-    /// The data of a good answer.
+    /// Returns the data of a success response.
     pub(crate) fn data(&self) -> Value {
         assert_eq!(self.status, StatusCode::OK, "{}", self.text);
         let mut whole = self.json();
@@ -45,7 +45,7 @@ impl Answer {
         whole["data"].take()
     }
 
-    /// The message of a bad one.
+    /// Returns the message of an error response.
     pub(crate) fn failure(&self, status: u16) -> String {
         assert_eq!(self.status, status, "{}", self.text);
         let whole = self.json();
@@ -56,7 +56,7 @@ impl Answer {
 }
 
 impl World {
-    /// Over what this makes.
+    /// Creates a cluster with these objects and a synced service.
     pub(crate) async fn of(objects: &[Value]) -> Self {
         Self::with(objects, false).await
     }
@@ -74,7 +74,7 @@ impl World {
         Self { cluster, client, service, router }
     }
 
-    /// A service that was not started.
+    /// Creates a service that is not started.
     pub(crate) fn idle(cluster: TestCluster) -> Self {
         let client = client(&cluster);
         let service = Service::new(&client);
@@ -86,14 +86,14 @@ impl World {
         self.cluster.namespace()
     }
 
-    /// Makes an object, and waits until the cache has it.
+    /// Creates an object, and waits until the cache has it.
     pub(crate) async fn create(&self, object: Value, names: (&str, &str, &str)) -> Value {
         let created = self.cluster.create(object).await.unwrap();
         self.seen(names, &created).await;
         created
     }
 
-    /// Waits until the cache has seen an object in this state.
+    /// Waits until the cache has this version of an object.
     pub(crate) async fn seen(&self, (group, version, resource): (&str, &str, &str), object: &Value) {
         let watched = self.service.catalog().watched(group, version, resource).await.unwrap();
         let version = ResourceVersion::from(object["metadata"]["resourceVersion"].as_str().unwrap());
@@ -110,7 +110,7 @@ impl World {
         self.send(request.body(Body::empty()).unwrap()).await
     }
 
-    /// Asks as somebody else than those on this machine.
+    /// Sends a request with another identity than local.
     pub(crate) async fn ask_as(&self, who: &Who, path: &str) -> Answer {
         let request = Request::get(path).extension(who.clone());
         self.send(request.body(Body::empty()).unwrap()).await
@@ -124,7 +124,7 @@ impl World {
         Answer { status: head.status, headers: head.headers, text }
     }
 
-    /// What the API server itself lists, as the service would say it: with types, without managed fields.
+    /// Lists from the API server, in the service's format: with types, without managedFields.
     pub(crate) async fn listed(
         &self,
         (group, version, resource): (&str, &str, &str),
@@ -169,7 +169,7 @@ pub(crate) fn pod(name: &str, app: &str, node: &str) -> Value {
            "spec": {"nodeName": node, "containers": [{"name": "c", "image": format!("{app}:1")}, {"name": "d", "image": "side:2"}]}})
 }
 
-/// The names of objects, in their order.
+/// Returns the names of objects, in order.
 pub(crate) fn names(objects: &Value) -> Vec<&str> {
     objects.as_array().unwrap().iter().map(|object| object["metadata"]["name"].as_str().unwrap()).collect()
 }

@@ -1,4 +1,4 @@
-//! A stream is of who opened it.
+//! Streams belong to the user that opened them.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::world::{World, escaped, maps};
 const NOTHING: &str = r#"{"subscriptions":[]}"#;
 
 impl World {
-    /// As one who needs a token.
+    /// Creates a world that requires tokens.
     async fn guarded() -> Self {
         Self::of(Limits::default(), Options::default().require_tokens(true)).await
     }
 
-    /// What a service account of this name says of itself.
+    /// Creates a service account and returns its token.
     async fn account(&self, name: &str) -> String {
         let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}});
         self.cluster.create(account).await.unwrap();
@@ -36,7 +36,7 @@ fn bearer(token: &str) -> String {
 }
 
 #[tokio::test]
-async fn to_anybody_else_a_stream_is_not_there() {
+async fn streams_of_other_users_do_not_exist() {
     let world = World::guarded().await;
     let (admin, other) = (bearer(world.cluster.token()), world.account("other").await);
     let (status, _) = Reader::ask(world.address, "", "").await.err().unwrap();
@@ -48,14 +48,14 @@ async fn to_anybody_else_a_stream_is_not_there() {
 
     let last = format!("Last-Event-ID: {}\r\n", reader.id());
     let theirs = Reader::ask(world.address, "", &format!("{other}{last}")).await.unwrap();
-    assert!(!theirs.resumed && theirs.stream != reader.stream, "they begin a stream of their own");
+    assert!(!theirs.resumed && theirs.stream != reader.stream, "another user gets another stream");
     let again = Reader::ask(world.address, "", &format!("{admin}{last}")).await.unwrap();
     assert!(again.resumed && again.stream == reader.stream);
     world.stop().await;
 }
 
 #[tokio::test]
-async fn who_is_not_known_any_more_sees_nothing_more() {
+async fn streams_end_when_their_token_becomes_invalid() {
     let world = World::guarded().await;
     let gone = world.account("gone").await;
     let query = format!("?sub={}", escaped(&maps(&world, "a", "").to_string()));
@@ -80,7 +80,7 @@ async fn who_is_not_known_any_more_sees_nothing_more() {
 }
 
 #[tokio::test]
-async fn who_may_not_any_more_is_told_and_sees_nothing_more_of_it() {
+async fn revoked_permissions_fail_the_subscription() {
     let (world, judge) = World::judged(Options::default().require_tokens(true)).await;
     let (visitor, admin) = (world.account("visitor").await, bearer(world.cluster.token()));
     let accounts = json!({"id": "accounts", "resource": "serviceaccounts", "group": "core", "version": "v1",
@@ -93,7 +93,7 @@ async fn who_may_not_any_more_is_told_and_sees_nothing_more_of_it() {
     reader.until_seen(&mut view, |view| view.synced.len() == 2).await;
     others.until("synced", &mut seen).await;
 
-    // What was found out lately holds (A2).
+    // Decisions are cached (access.A2).
     judge.withdraw(":visitor", "configmaps");
     world.create("one", "web").await;
     reader.until_seen(&mut view, |view| view.keys("maps").len() == 1).await;
@@ -101,17 +101,17 @@ async fn who_may_not_any_more_is_told_and_sees_nothing_more_of_it() {
     tokio::time::advance(CHECK + Duration::from_secs(1)).await;
     tokio::time::resume();
     world.create("two", "web").await;
-    let told = reader.until_seen(&mut view, |view| !view.failed.is_empty());
-    timeout(PATIENCE, told).await.expect("they are not told");
+    let denied = reader.until_seen(&mut view, |view| !view.failed.is_empty());
+    timeout(PATIENCE, denied).await.expect("the denial is not reported");
     let (status, message) = &view.failed["maps"];
-    let said = format!(
+    let expected = format!(
         "configmaps is forbidden: User \"system:serviceaccount:{0}:visitor\" cannot watch resource \"configmaps\" \
          in API group \"\" in the namespace \"{0}\"",
         world.namespace()
     );
-    assert_eq!((*status, message), (403, &said));
+    assert_eq!((*status, message), (403, &expected));
 
-    // Others see more, and they themselves of what they still may.
+    // Other users and other subscriptions are not affected.
     world.create("three", "web").await;
     others.until_seen(&mut seen, |seen| seen.keys("maps").len() == 3).await;
     let known = view.keys("accounts").len();
@@ -120,11 +120,11 @@ async fn who_may_not_any_more_is_told_and_sees_nothing_more_of_it() {
     assert!(!view.keys("maps").contains(&world.key("three").as_str()), "{view:?}");
     assert_eq!(view.failed.len(), 1, "{view:?}");
 
-    // Nor does it help to ask again.
+    // Subscribing again is denied too.
     let mut again = Reader::ask(world.address, &format!("?sub={maps}"), &visitor).await.unwrap();
     let mut view = View::default();
     again.until("failed", &mut view).await;
-    assert_eq!(view.failed["maps"], (403, said));
+    assert_eq!(view.failed["maps"], (403, expected));
     world.stop().await;
     judge.stop().await;
 }

@@ -1,4 +1,4 @@
-//! What a tab is told: rows and objects, as they come, change and go.
+//! Content of a stream: rows and objects, added, changed and removed.
 
 use serde_json::{Value, json};
 use watchkeeper_client::rest::PatchKind;
@@ -7,7 +7,7 @@ use crate::reader::{Reader, View};
 use crate::world::{World, maps};
 
 #[tokio::test]
-async fn rows_come_with_their_columns_and_then_change_and_go() {
+async fn rows_follow_their_columns_and_are_updated_and_removed() {
     let world = World::start().await;
     let made = world.create("one", "web").await;
     let mut reader = world.open(&[maps(&world, "a", "")]).await;
@@ -35,14 +35,14 @@ async fn rows_come_with_their_columns_and_then_change_and_go() {
     world.label("one", "db").await;
     let key = world.key("one");
     reader.until_seen(&mut view, |view| view.subs["a"][&key][4]["app"] == "db").await;
-    assert_ne!(view.subs["a"][&key][2], row[2], "of another version");
+    assert_ne!(view.subs["a"][&key][2], row[2], "the version differs");
     world.delete("one").await;
     reader.until_seen(&mut view, |view| view.keys("a").len() == 1).await;
     assert_eq!(view.keys("a"), [world.key("two")]);
     world.stop().await;
 }
 
-/// The query of the README's `curl -N .../v1/stream?...`.
+/// Returns the query of the README's `curl -N .../v1/stream?...`.
 fn readme_query() -> String {
     let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
     let command = readme.lines().find(|line| line.starts_with("curl -N ")).unwrap();
@@ -74,7 +74,7 @@ async fn the_command_of_the_readme_shows_pods_as_they_change() {
 }
 
 #[tokio::test]
-async fn a_namespace_does_not_empty_kinds_that_are_in_none() {
+async fn cluster_scoped_resources_ignore_the_namespace() {
     let world = World::start().await;
     let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}});
     world.cluster.create(node).await.unwrap();
@@ -86,7 +86,7 @@ async fn a_namespace_does_not_empty_kinds_that_are_in_none() {
 }
 
 #[tokio::test]
-async fn a_field_that_does_not_exist_is_named() {
+async fn unknown_fields_are_named() {
     let world = World::start().await;
     let mut wrong = maps(&world, "a", "");
     wrong["fieldSelector"] = "data.of=one,spec.nodename=x".into();
@@ -113,7 +113,7 @@ async fn secrets_are_not_streamed_unless_they_are_cached() {
 }
 
 #[tokio::test]
-async fn a_row_carries_the_verdict_of_the_tree() {
+async fn rows_have_the_health_of_the_tree() {
     let world = World::start().await;
     world.create("one", "web").await;
     let crashing = json!({"phase": "Running", "conditions": [{"type": "ContainersReady", "status": "True"}],
@@ -131,12 +131,12 @@ async fn a_row_carries_the_verdict_of_the_tree() {
     reader
         .until_seen(&mut view, |view| view.synced.len() == 2 && view.subs["pods"][&key][6] == "degraded")
         .await;
-    assert_eq!(view.subs["maps"][&world.key("one")][6], Value::Null, "config maps do not say how they are");
+    assert_eq!(view.subs["maps"][&world.key("one")][6], Value::Null, "config maps have no health");
     world.stop().await;
 }
 
 #[tokio::test]
-async fn what_leaves_a_filter_is_gone_and_what_enters_it_is_there() {
+async fn objects_enter_and_leave_a_filter() {
     let world = World::start().await;
     world.create("one", "web").await;
     world.create("two", "db").await;
@@ -167,7 +167,7 @@ async fn what_leaves_a_filter_is_gone_and_what_enters_it_is_there() {
 }
 
 #[tokio::test]
-async fn objects_come_whole() {
+async fn objects_are_sent_whole() {
     let world = World::start().await;
     let mut made = world.create("one", "web").await;
     made["metadata"].as_object_mut().unwrap().remove("managedFields");
@@ -188,7 +188,7 @@ async fn objects_come_whole() {
 }
 
 #[tokio::test]
-async fn what_stays_in_the_set_goes_on_undisturbed() {
+async fn replacing_the_set_keeps_unchanged_subscriptions() {
     let world = World::start().await;
     world.create("one", "web").await;
     let (mut reader, mut view) = (world.open(&[]).await, View::default());
@@ -212,13 +212,13 @@ async fn what_stays_in_the_set_goes_on_undisturbed() {
     world.subscribe(&reader.stream, &[nodes]).await;
     let mut others = View::default();
     reader.until("synced", &mut others).await;
-    assert_eq!(others.subs.keys().collect::<Vec<_>>(), ["namespaces"], "nothing of what was given up");
+    assert_eq!(others.subs.keys().collect::<Vec<_>>(), ["namespaces"], "nothing of the removed subscriptions");
     assert!(others.keys("namespaces").contains(&world.namespace()));
     world.stop().await;
 }
 
 #[tokio::test]
-async fn much_comes_in_batches() {
+async fn large_content_is_sent_in_batches() {
     let world = World::start().await;
     for number in 0..1_203 {
         let map =
@@ -232,7 +232,7 @@ async fn much_comes_in_batches() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_shown_fails_alone() {
+async fn failed_subscriptions_do_not_affect_others() {
     let world = World::start().await;
     world.create("one", "web").await;
     let (mut reader, mut view) = (world.open(&[maps(&world, "good", "")]).await, View::default());
@@ -255,7 +255,7 @@ async fn what_cannot_be_shown_fails_alone() {
 }
 
 #[tokio::test]
-async fn when_an_informer_is_replaced_everything_comes_again() {
+async fn a_replaced_informer_resets_the_subscription() {
     let world = World::start().await;
     world.create("one", "web").await;
     let (mut reader, mut view) = (world.open(&[maps(&world, "a", "")]).await, View::default());
@@ -274,7 +274,7 @@ async fn when_an_informer_is_replaced_everything_comes_again() {
 }
 
 #[tokio::test]
-async fn when_a_definition_is_removed_its_subscription_fails() {
+async fn removing_a_definition_fails_its_subscription() {
     let world = World::start().await;
     let definitions =
         world.client.dynamic(&"apiextensions.k8s.io/v1".parse().unwrap(), "customresourcedefinitions");
@@ -290,7 +290,7 @@ async fn when_a_definition_is_removed_its_subscription_fails() {
         world.client.dynamic(&"sea.example.com/v1".parse().unwrap(), "boats").namespace(world.namespace());
     let boat = json!({"apiVersion": "sea.example.com/v1", "kind": "Boat", "metadata": {"name": "b"}, "spec": {"size": 3}});
     let boat = serde_json::from_value(boat).unwrap();
-    // The definition is served a moment after it was created.
+    // A definition is served shortly after it was created.
     while let Err(error) = boats.create(&boat, &Default::default()).await {
         assert!(error.is_not_found(), "{error}");
         tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! Judge: stands before the embedded server, which lets everybody do everything, and says who may not.
+//! An authorizer in front of the embedded server, which allows everything.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use watchkeeper_client::transport::Body;
 use watchkeeper_client::{Client, Config};
 use watchkeeper_listen::{Answer, Arrival, Departure, Listener, Security};
 
-/// By the end of their name, and the resource.
+/// Denied resources, by suffix of the user name.
 type Withdrawn = Arc<Mutex<Vec<(&'static str, &'static str)>>>;
 
 pub(crate) struct Judge {
@@ -23,7 +23,7 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    /// One who sends on what is no question of rights; and a client that comes by way of it.
+    /// Starts a proxy that answers access reviews itself; returns it with a client that uses it.
     pub(crate) async fn before(server: &Client, token: &str) -> (Self, Client) {
         let listener = Listener::bind(([127, 0, 0, 1], 0).into(), Security::Plain).await.unwrap();
         let mut config = Config::new(listener.url().parse().unwrap());
@@ -36,7 +36,7 @@ impl Judge {
         (Self { withdrawn, stop, running }, Client::new(&config).unwrap())
     }
 
-    /// From here on they may not read these.
+    /// Denies a user a resource from now on.
     pub(crate) fn withdraw(&self, user: &'static str, resource: &'static str) {
         self.withdrawn.lock().push((user, resource));
     }
@@ -89,7 +89,7 @@ impl Answer for Bench {
     }
 }
 
-/// What says something of the request, and not of the connection that it came by.
+/// Removes hop-by-hop headers.
 fn sent_on(mut headers: HeaderMap) -> HeaderMap {
     for name in ["host", "connection", "content-length", "transfer-encoding"] {
         headers.remove(name);

@@ -1,4 +1,4 @@
-//! What there may be no more of, and what is refused.
+//! Limits of streams.
 
 use serde_json::json;
 use watchkeeper_web::stream::{Limits, MAX_SUBSCRIPTIONS};
@@ -28,7 +28,7 @@ async fn a_stream_has_1024_subscriptions_and_no_more() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_refused_and_changes_nothing() {
+async fn invalid_subscriptions_are_rejected_and_change_nothing() {
     let world = World::start().await;
     let (mut reader, mut view) = (world.open(&[maps(&world, "a", "")]).await, View::default());
     reader.until("synced", &mut view).await;
@@ -48,7 +48,7 @@ async fn what_cannot_be_read_is_refused_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn there_are_so_many_streams_and_those_whose_readers_are_gone_make_room() {
+async fn the_number_of_streams_is_limited_and_disconnected_ones_are_evicted() {
     let mut limits = Limits::default();
     limits.streams = 2;
     let world = World::limited(limits).await;
@@ -57,7 +57,7 @@ async fn there_are_so_many_streams_and_those_whose_readers_are_gone_make_room() 
     assert_eq!((status, body.contains("too many streams")), (503, true), "{body}");
     let last = first.id();
     drop(first);
-    // That its reader is gone, the service sees a moment later.
+    // The service notices the disconnect a moment later.
     let third = loop {
         match Reader::try_open(world.address, "", None).await {
             Ok(third) => break third,
@@ -65,13 +65,13 @@ async fn there_are_so_many_streams_and_those_whose_readers_are_gone_make_room() 
         }
     };
     assert_eq!(world.service.streams().len(), 2);
-    assert!(Reader::try_open(world.address, "", Some(&last)).await.is_err(), "the first was given up");
+    assert!(Reader::try_open(world.address, "", Some(&last)).await.is_err(), "the first stream was evicted");
     drop(third);
     world.stop().await;
 }
 
 #[tokio::test]
-async fn when_the_service_stops_its_streams_end() {
+async fn streams_end_when_the_service_stops() {
     let world = World::start().await;
     let (mut reader, mut view) = (world.open(&[maps(&world, "a", "")]).await, View::default());
     reader.until("synced", &mut view).await;

@@ -1,4 +1,4 @@
-//! The stream over real HTTP, in front of the embedded server: what a tab is told, and what it is told when it comes back.
+//! Streams over real HTTP, in front of the embedded server.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod access;

@@ -1,4 +1,4 @@
-//! Whatever is written and however often the connection breaks: in the end a tab has what the server has.
+//! However objects change and connections break, a client converges to the server's state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ const SEEDS: u64 = 6;
 const STEPS: usize = 120;
 const APPS: [&str; 3] = ["web", "db", "queue"];
 
-/// The numbers of a seed.
+/// Random numbers from a seed.
 struct Random(u64);
 
 impl Random {
@@ -22,16 +22,16 @@ impl Random {
     }
 }
 
-/// A tab: what it believes, and the last message that it has kept.
+/// A client: its view, and the last message that it has kept.
 struct Tab {
     reader: Reader,
     view: View,
-    /// Its views after each message, from which it may have to go on.
+    /// Its view after each message, to go back to.
     kept: Vec<(String, View)>,
 }
 
 impl Tab {
-    /// Reads on until it has what the server has.
+    /// Reads until the view equals the server's state.
     async fn catch_up(&mut self, world: &World) {
         let mut wanted = world.served().await;
         wanted.retain(|_, map| app(map).is_some());
@@ -42,8 +42,8 @@ impl Tab {
         }
     }
 
-    /// Loses the connection, and as many of the last messages as were on the way.
-    async fn break_off(&mut self, world: &World, lost: usize) {
+    /// Drops the connection and the last messages that were in flight.
+    async fn disconnect(&mut self, world: &World, lost: usize) {
         let at = self.kept.len().saturating_sub(1 + lost);
         self.kept.truncate(at + 1);
         let (last, view) = self.kept[at].clone();
@@ -54,7 +54,7 @@ impl Tab {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_the_end_a_tab_has_what_the_server_has() {
+async fn clients_converge_to_the_servers_state() {
     let world = World::start().await;
     for seed in 0..SEEDS {
         run(&world, seed).await;
@@ -82,7 +82,7 @@ async fn run(world: &World, seed: u64) {
             world.merge(&name, &patch(app, step)).await;
         }
         match random.below(8) {
-            0 | 1 => tab.break_off(world, random.below(4)).await,
+            0 | 1 => tab.disconnect(world, random.below(4)).await,
             2 => tab.catch_up(world).await,
             _ => {}
         }
@@ -102,7 +102,7 @@ fn app(map: &Value) -> Option<&str> {
     map["metadata"]["labels"]["app"].as_str()
 }
 
-/// Object by object, in each subscription.
+/// Compares each subscription object by object.
 fn is_what_is_wanted(view: &View, wanted: &BTreeMap<String, Value>) -> bool {
     let empty = BTreeMap::new();
     let sub = |id: &str| view.subs.get(id).unwrap_or(&empty);

@@ -1,4 +1,4 @@
-//! What a stream and `/readyz` report while the API server is away, silent, or refuses one resource.
+//! Reports of streams and `/readyz` while the API server is unreachable, silent, or rejects one resource.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use watchkeeper_web::stream::Limits;
 use crate::reader::{Event, Reader, View};
 use crate::world::{World, maps};
 
-/// The promise to whoever looks at the page.
+/// The promised time until an outage is shown.
 const REPORTED_WITHIN: Duration = Duration::from_secs(5);
 
-/// A world whose service reaches the API server through a proxy.
+/// Creates a world whose service reaches the API server through a fault proxy.
 async fn behind_a_proxy() -> (World, FaultProxy) {
     let (cluster, client) = World::cluster().await;
     let proxy = FaultProxy::start(cluster.server().address()).await.unwrap();
@@ -27,7 +27,7 @@ async fn behind_a_proxy() -> (World, FaultProxy) {
     (World::over(cluster, client, served, Limits::default(), Options::default()).await, proxy)
 }
 
-/// The next status. Other events are taken into the view.
+/// Waits for the next status; applies other events to the view.
 async fn status(reader: &mut Reader, view: &mut View) -> Value {
     loop {
         let event: Event = reader.event().await.expect("the stream goes on");
@@ -41,7 +41,7 @@ async fn status(reader: &mut Reader, view: &mut View) -> Value {
     }
 }
 
-/// Reads until everything is current again.
+/// Reads until everything is up to date.
 async fn until_current(reader: &mut Reader, view: &mut View) {
     while status(reader, view).await != json!({"server": null, "stale": []}) {}
 }
@@ -56,7 +56,7 @@ async fn ready(world: &World) -> (u16, String) {
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
 
-/// A stream of the config maps `apple` and whatever comes, up to date.
+/// Opens a stream of config maps, up to date.
 async fn streaming(world: &World) -> (Reader, View) {
     world.create("apple", "fruit").await;
     let mut reader = world.open(&[maps(world, "a", "app")]).await;
@@ -72,7 +72,7 @@ fn outage(status: &Value) -> (Duration, &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_dies_is_reported_until_it_is_back_and_what_changed_meanwhile_follows() {
+async fn outages_are_reported_and_missed_changes_follow() {
     let (world, proxy) = behind_a_proxy().await;
     let (mut reader, mut view) = streaming(&world).await;
     world.service.catalog().factory().synced(REPORTED_WITHIN).await.unwrap();
@@ -80,15 +80,15 @@ async fn a_server_that_dies_is_reported_until_it_is_back_and_what_changed_meanwh
 
     proxy.refuse().await.unwrap();
     proxy.now(Trouble::reset());
-    let told = status(&mut reader, &mut view).await;
-    assert!(outage(&told).0 < REPORTED_WITHIN, "{told}");
-    assert_eq!(outage(&told).1, "connection refused");
+    let report = status(&mut reader, &mut view).await;
+    assert!(outage(&report).0 < REPORTED_WITHIN, "{report}");
+    assert_eq!(outage(&report).1, "connection refused");
     let (code, text) = ready(&world).await;
     assert_eq!(code, 500);
     assert!(text.contains("[-]api-server failed: API server unreachable for "), "{text}");
     assert!(text.contains("s: connection refused\n"), "{text}");
 
-    // A tab that is opened now is sent the same at once.
+    // A new stream receives the same status immediately.
     let mut late = Reader::open(world.address, "", None).await;
     assert_eq!(outage(&status(&mut late, &mut View::default()).await).1, "connection refused");
 
@@ -103,17 +103,17 @@ async fn a_server_that_dies_is_reported_until_it_is_back_and_what_changed_meanwh
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_falls_silent_is_reported_and_its_connections_are_used_again_or_replaced() {
+async fn silent_servers_are_reported_and_their_connections_replaced() {
     let (world, proxy) = behind_a_proxy().await;
     let (mut reader, mut view) = streaming(&world).await;
     world.service.catalog().factory().synced(REPORTED_WITHIN).await.unwrap();
 
-    // As a process that is stopped: connections are accepted, and nothing is answered.
+    // Like a stopped process: connections are accepted, but nothing is answered.
     proxy.to_come(Trouble::stall(Way::Both));
     proxy.now(Trouble::stall(Way::Both));
-    let told = status(&mut reader, &mut view).await;
-    assert!(outage(&told).0 < REPORTED_WITHIN, "{told}");
-    assert_eq!(outage(&told).1, "no response within 3s");
+    let report = status(&mut reader, &mut view).await;
+    assert!(outage(&report).0 < REPORTED_WITHIN, "{report}");
+    assert_eq!(outage(&report).1, "no response within 3s");
     assert!(ready(&world).await.1.contains("no response within 3s"));
 
     world.create("bread", "fruit").await;
@@ -137,7 +137,7 @@ async fn a_server_that_falls_silent_is_reported_and_its_connections_are_used_aga
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_resource_that_cannot_be_watched_is_stale_while_the_others_are_current() {
+async fn a_resource_that_cannot_be_watched_is_stale_alone() {
     let world = World::start().await;
     let (mut reader, mut view) = streaming(&world).await;
     world
@@ -151,10 +151,10 @@ async fn a_resource_that_cannot_be_watched_is_stale_while_the_others_are_current
         faults.add(Fault::on(verb).resource("configmaps").fail(forbidden));
     }
     assert_eq!(faults.cut_watches(&Requests::of(Verb::Watch).resource("configmaps")), 1);
-    let told = status(&mut reader, &mut view).await;
-    assert_eq!((&told["server"], &told["stale"][0]["sub"]), (&Value::Null, &json!("a")), "{told}");
-    assert_eq!(told["stale"].as_array().unwrap().len(), 1, "{told}");
-    assert!(told["stale"][0]["reason"].as_str().unwrap().contains("no more"), "{told}");
+    let report = status(&mut reader, &mut view).await;
+    assert_eq!((&report["server"], &report["stale"][0]["sub"]), (&Value::Null, &json!("a")), "{report}");
+    assert_eq!(report["stale"].as_array().unwrap().len(), 1, "{report}");
+    assert!(report["stale"][0]["reason"].as_str().unwrap().contains("no more"), "{report}");
     assert_eq!(ready(&world).await.0, 200, "config maps are cached on demand");
 
     faults.clear();
@@ -163,7 +163,7 @@ async fn a_resource_that_cannot_be_watched_is_stale_while_the_others_are_current
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_that_asks_for_a_heartbeat_hears_one() {
+async fn requested_heartbeats_are_sent() {
     let world = World::start().await;
     let mut reader = Reader::open(world.address, "?heartbeat=1", None).await;
     let ping = reader.event().await.unwrap();

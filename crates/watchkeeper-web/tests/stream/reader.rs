@@ -1,4 +1,4 @@
-//! Reader: a small client of server-sent events, which is as strict as it can be.
+//! A small, strict client of server-sent events.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -9,18 +9,18 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// How long a test waits for what must come.
+/// Time limit of every wait.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A stream that is being read. Dropped, the connection is cut.
+/// An open stream; dropping it cuts the connection.
 pub(crate) struct Reader {
     connection: TcpStream,
-    /// What has come of the body, not split into events yet.
+    /// Received bytes that are not split into events yet.
     text: Vec<u8>,
     raw: Vec<u8>,
     pub(crate) stream: String,
     pub(crate) resumed: bool,
-    /// The number of the last event.
+    /// Number of the last event.
     pub(crate) last: u64,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Event {
 }
 
 impl Reader {
-    /// Opens a stream, which must be opened.
+    /// Opens a stream; panics if it is rejected.
     pub(crate) async fn open(server: SocketAddr, query: &str, last: Option<&str>) -> Self {
         match Self::try_open(server, query, last).await {
             Ok(reader) => reader,
@@ -49,7 +49,7 @@ impl Reader {
         Self::ask(server, query, &last).await
     }
 
-    /// Opens a stream with these lines in the head of the request.
+    /// Opens a stream with these header lines.
     pub(crate) async fn ask(server: SocketAddr, query: &str, lines: &str) -> Result<Self, (u16, String)> {
         let request = format!("GET /v1/stream{query} HTTP/1.1\r\nHost: localhost\r\n{lines}\r\n");
         let mut connection = TcpStream::connect(server).await.unwrap();
@@ -60,7 +60,7 @@ impl Reader {
                 let head = String::from_utf8(raw.drain(..end + 4).collect()).unwrap();
                 break head.to_lowercase();
             }
-            assert!(connection.read_buf(&mut raw).await.unwrap() > 0, "cut off in its head");
+            assert!(connection.read_buf(&mut raw).await.unwrap() > 0, "connection closed in the head");
         };
         let status: u16 = head.split(' ').nth(1).unwrap().parse().unwrap();
         if status != 200 {
@@ -81,23 +81,23 @@ impl Reader {
         Ok(reader)
     }
 
-    /// The id of the last event.
+    /// Returns the id of the last event.
     pub(crate) fn id(&self) -> String {
         format!("{}.{}", self.stream, self.last)
     }
 
-    /// The next event, which must be the one that follows. Comments are passed over.
+    /// Waits for the next event, and checks its number. Skips comments.
     pub(crate) async fn next(&mut self) -> Event {
         let mut event = self.event().await.expect("the stream has ended");
         while is_unnumbered(&event.event) {
             event = self.event().await.expect("the stream has ended");
         }
-        assert_eq!(self.number(&event), self.last + 1, "nothing is lost, nothing repeated: {event:?}");
+        assert_eq!(self.number(&event), self.last + 1, "an event is missing or repeated: {event:?}");
         self.last += 1;
         event
     }
 
-    /// Reads on until an event of this name has come, into a view.
+    /// Reads into a view until an event with this name.
     pub(crate) async fn until(&mut self, name: &str, view: &mut View) -> Event {
         loop {
             let event = self.next().await;
@@ -108,7 +108,7 @@ impl Reader {
         }
     }
 
-    /// Reads on until the view is as wished.
+    /// Reads until the view satisfies a predicate.
     pub(crate) async fn until_seen(&mut self, view: &mut View, is_it: impl Fn(&View) -> bool) {
         while !is_it(view) {
             let event = self.next().await;
@@ -116,7 +116,7 @@ impl Reader {
         }
     }
 
-    /// The next event; `None` at the end.
+    /// Waits for the next event; `None` at the end.
     pub(crate) async fn event(&mut self) -> Option<Event> {
         loop {
             if let Some(end) = self.text.windows(2).position(|window| window == b"\n\n") {
@@ -141,7 +141,7 @@ impl Reader {
         }
     }
 
-    /// The number of an event that is part of the history of the stream.
+    /// Returns the number of an event in the history of the stream.
     fn number(&self, event: &Event) -> u64 {
         let (stream, number) = event.id.rsplit_once('.').unwrap();
         assert_eq!(stream, self.stream);
@@ -149,12 +149,12 @@ impl Reader {
     }
 }
 
-/// Whether events of this name are not part of the history of a stream.
+/// Returns whether events with this name are not part of the history.
 fn is_unnumbered(event: &str) -> bool {
     matches!(event, "status" | "ping")
 }
 
-/// Takes whole chunks out of what has come. Whether the last one, which is empty, was among them.
+/// Decodes complete chunks. Returns whether the last, empty chunk was among them.
 fn dechunk(raw: &mut Vec<u8>, text: &mut Vec<u8>) -> bool {
     loop {
         let Some(line) = raw.windows(2).position(|window| window == b"\r\n") else { return false };
@@ -170,11 +170,11 @@ fn dechunk(raw: &mut Vec<u8>, text: &mut Vec<u8>) -> bool {
     }
 }
 
-/// What somebody knows who believes all events: by subscription and key, whole rows or objects.
+/// The content that a client knows after all events: rows or objects by subscription and key.
 #[derive(Debug, Default, PartialEq, Clone)]
 pub(crate) struct View {
     pub(crate) subs: BTreeMap<String, BTreeMap<String, Value>>,
-    /// The messages of failures, by subscription.
+    /// Messages of failures, by subscription.
     pub(crate) failed: BTreeMap<String, (u64, String)>,
     pub(crate) synced: BTreeMap<String, u64>,
     pub(crate) columns: BTreeMap<String, Value>,
@@ -210,7 +210,7 @@ impl View {
             }
             "synced" => {
                 let count = data["count"].as_u64().unwrap();
-                assert_eq!(count, known.len() as u64, "as many as were sent");
+                assert_eq!(count, known.len() as u64, "count differs from what was sent");
                 self.synced.insert(sub, count);
             }
             "failed" => {
@@ -222,7 +222,7 @@ impl View {
         }
     }
 
-    /// The keys of a subscription.
+    /// Returns the keys of a subscription.
     pub(crate) fn keys(&self, sub: &str) -> Vec<&str> {
         self.subs.get(sub).into_iter().flatten().map(|(key, _)| key.as_str()).collect()
     }

@@ -1,4 +1,4 @@
-//! Who comes back goes on where he was.
+//! Resuming a stream.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::reader::{Reader, View};
 use crate::world::{World, maps};
 
 #[tokio::test]
-async fn who_comes_back_hears_of_what_changed_meanwhile_and_of_nothing_else() {
+async fn resuming_sends_only_what_changed() {
     let world = World::start().await;
     for name in ["stays", "changes", "goes"] {
         world.create(name, "web").await;
@@ -28,23 +28,23 @@ async fn who_comes_back_hears_of_what_changed_meanwhile_and_of_nothing_else() {
 
     let mut reader = Reader::open(world.address, "", Some(&last)).await;
     assert!(reader.resumed && reader.id() == last);
-    let mut heard = View { subs: view.subs.clone(), ..View::default() };
+    let mut resumed_view = View { subs: view.subs.clone(), ..View::default() };
     let mut rows = Vec::new();
     let served = world.served().await;
-    while heard.keys("a") != served.keys().collect::<Vec<_>>()
-        || heard.subs["a"][&world.key("changes")][4]["app"] != "three"
+    while resumed_view.keys("a") != served.keys().collect::<Vec<_>>()
+        || resumed_view.subs["a"][&world.key("changes")][4]["app"] != "three"
     {
         let event = reader.next().await;
         assert_eq!(event.event, "rows");
         rows.extend(event.data["rows"].as_array().unwrap().iter().map(|row| row[0].clone()));
-        heard.see(&event);
+        resumed_view.see(&event);
     }
-    assert!(!rows.contains(&json!(world.key("stays"))), "it had not changed: {rows:?}");
+    assert!(!rows.contains(&json!(world.key("stays"))), "unchanged row was sent: {rows:?}");
     world.stop().await;
 }
 
 #[tokio::test]
-async fn what_was_sent_and_did_not_arrive_is_sent_again_as_it_was() {
+async fn lost_messages_are_replayed_unchanged() {
     let world = World::start().await;
     world.create("one", "web").await;
     let mut reader = world.open(&[maps(&world, "a", "")]).await;
@@ -52,7 +52,7 @@ async fn what_was_sent_and_did_not_arrive_is_sent_again_as_it_was() {
     let last = reader.id();
     let (second, third) = (reader.next().await, reader.next().await);
     assert_eq!((first.event.as_str(), third.event.as_str()), ("columns", "synced"));
-    // It is the same stream over another connection, while the first is still there; the first ends.
+    // The same stream over a second connection, while the first is still open; the first ends.
     let mut again = Reader::open(world.address, &format!("?last={last}"), None).await;
     assert!(again.resumed);
     assert_eq!((again.next().await, again.next().await), (second, third));
@@ -63,7 +63,7 @@ async fn what_was_sent_and_did_not_arrive_is_sent_again_as_it_was() {
 }
 
 #[tokio::test]
-async fn who_has_missed_more_than_is_held_gets_everything_again() {
+async fn clients_that_missed_too_much_are_reset() {
     let world = World::start().await;
     let large = "x".repeat(400_000);
     for name in ["one", "two", "three"] {
@@ -92,7 +92,7 @@ async fn who_has_missed_more_than_is_held_gets_everything_again() {
 }
 
 #[tokio::test]
-async fn who_comes_back_too_late_begins_anew() {
+async fn expired_streams_start_anew() {
     let mut limits = Limits::default();
     limits.kept = Duration::from_millis(50);
     let world = World::limited(limits).await;
@@ -114,7 +114,7 @@ async fn who_comes_back_too_late_begins_anew() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_none_begins_anew() {
+async fn invalid_ids_start_anew() {
     let world = World::start().await;
     let reader = world.open(&[]).await;
     let stream = &reader.stream;

@@ -1,4 +1,4 @@
-//! A reader who is slow costs no more than what there is, and hears of the newest.
+//! Slow clients use bounded memory and receive the newest state.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::reader::View;
 use crate::world::{World, maps};
 
 #[tokio::test]
-async fn changes_that_a_slow_reader_does_not_take_become_one_a_key() {
+async fn changes_coalesce_per_key_for_slow_clients() {
     const CHANGES: usize = 80;
     let world = World::start().await;
     world.create("one", "web").await;
@@ -16,7 +16,7 @@ async fn changes_that_a_slow_reader_does_not_take_become_one_a_key() {
     let (mut reader, mut view) = (world.open(&[sub]).await, View::default());
     reader.until("synced", &mut view).await;
     let before = reader.last;
-    // Far more than the buffers of a connection hold, and nobody reads.
+    // Far more than the buffers of a connection hold, without anything being read.
     let large = "x".repeat(300_000);
     for number in 0..CHANGES {
         let name = if number % 2 == 0 { "one" } else { "two" };
@@ -25,7 +25,7 @@ async fn changes_that_a_slow_reader_does_not_take_become_one_a_key() {
     let watched = world.service.catalog().watched("", "v1", "configmaps").await.unwrap();
     let streams = watched.informer.store().handlers();
     let stream = streams.iter().find(|figures| &*figures.name == "stream").unwrap();
-    assert!(stream.pending <= 2, "one a key: {stream:?}");
+    assert!(stream.pending <= 2, "more than one change per key: {stream:?}");
     assert!(stream.coalesced > 0, "{stream:?}");
     let begins = |view: &View, name: &str, number: usize| {
         let text = view.subs["a"][&world.key(name)]["data"]["of"].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! World: the embedded server, the service over it, and who writes.
+//! The embedded server, the service over it, and writes to it.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -44,7 +44,7 @@ impl World {
         Self::over(cluster, client.clone(), client, limits, options).await
     }
 
-    /// As one in which somebody else says who may read what.
+    /// Creates a world with an authorizer that can revoke permissions.
     pub(crate) async fn judged(options: Options) -> (Self, Judge) {
         let (cluster, client) = Self::cluster().await;
         let (judge, judged) = Judge::before(&client, cluster.token()).await;
@@ -58,7 +58,7 @@ impl World {
         (cluster, client)
     }
 
-    /// With a service that reads by a client of its own.
+    /// Creates a world whose service uses its own client.
     pub(crate) async fn over(
         cluster: TestCluster,
         client: Client,
@@ -86,7 +86,7 @@ impl World {
         self.cluster.namespace()
     }
 
-    /// `name` with the namespace before it.
+    /// Returns `namespace/name`.
     pub(crate) fn key(&self, name: &str) -> String {
         format!("{}/{name}", self.namespace())
     }
@@ -114,25 +114,25 @@ impl World {
         self.maps().delete(name, &Default::default()).await.unwrap();
     }
 
-    /// What the server has, by key.
+    /// Returns the server's objects, by key.
     pub(crate) async fn served(&self) -> BTreeMap<String, Value> {
         let list = self.maps().list(&Default::default()).await.unwrap();
         let items = list.items.iter().map(|item| serde_json::to_value(item).unwrap());
         items.map(|item| (self.key(item["metadata"]["name"].as_str().unwrap()), item)).collect()
     }
 
-    /// Opens a stream of some subscriptions.
+    /// Opens a stream with these subscriptions.
     pub(crate) async fn open(&self, subs: &[Value]) -> Reader {
         let query: Vec<_> = subs.iter().map(|sub| format!("sub={}", escaped(&sub.to_string()))).collect();
         Reader::open(self.address, &format!("?{}", query.join("&")), None).await
     }
 
-    /// Says what a stream is of; the status and the body of the answer.
+    /// Replaces the subscriptions of a stream; returns the status and body of the response.
     pub(crate) async fn put(&self, stream: &str, body: &str) -> (u16, Value) {
         self.put_with(stream, body, "").await
     }
 
-    /// The same with these lines in the head of the request.
+    /// As [`put`](Self::put), with these header lines.
     pub(crate) async fn put_with(&self, stream: &str, body: &str, lines: &str) -> (u16, Value) {
         let length = body.len();
         let request = format!(
@@ -152,7 +152,7 @@ impl World {
     }
 }
 
-/// The config maps of the namespace, less what the server puts there itself.
+/// Creates a subscription to the config maps of the namespace, except those of the server itself.
 pub(crate) fn maps(world: &World, id: &str, labels: &str) -> Value {
     json!({"id": id, "resource": "configmaps", "group": "core", "version": "v1", "namespace": world.namespace(),
            "labelSelector": labels})
