@@ -21,8 +21,8 @@ pub(crate) const ACCESS: &str =
 /// The same for the help text.
 pub(crate) const ACCESS_HELP: &str = "\
 Permissions:
-    There is no authorization yet: every valid token or client certificate has full access to all resources, including
-    Secrets. This includes every service account: anyone who can read a pod's token has full access to the cluster.
+  There is no authorization yet: every valid token or client certificate has full access to all resources, including
+  Secrets. This includes every service account: anyone who can read a pod's token has full access to the cluster.
 ";
 
 #[derive(Args)]

@@ -41,14 +41,14 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 /// Examples printed after the help text.
 const EXAMPLES: &str = "\
 Examples:
-    watchkeeper                                run a cluster in this process, and a web page over it
-    watchkeeper up --kubeconfig ~/.kube/config show an existing cluster on the web page
-    watchkeeper apiserver --write-kubeconfig kube.yaml
-                                               run an API server with controllers, for kubectl and tests
-    watchkeeper transcode pod.bin              convert a protobuf object, from etcd or the network, to JSON
-    watchkeeper get pods -A                    print pods as kubectl does
-    watchkeeper watch pods -A                  print every watch event as it arrives
-    watchkeeper tree deployment/web            print an object, the objects it owns, and their health
+  watchkeeper                                run a cluster in this process, and a web page over it
+  watchkeeper up --kubeconfig ~/.kube/config show an existing cluster on the web page
+  watchkeeper apiserver --write-kubeconfig kube.yaml
+                                             run an API server with controllers, for kubectl and tests
+  watchkeeper transcode pod.bin              convert a protobuf object, from etcd or the network, to JSON
+  watchkeeper get pods -A                    print pods as kubectl does
+  watchkeeper watch pods -A                  print every watch event as it arrives
+  watchkeeper tree deployment/web            print an object, the objects it owns, and their health
 ";
 
 /// Kubernetes in one process: an embedded cluster, a live web page over any cluster, and read commands like kubectl's
