@@ -16,9 +16,9 @@ mod progress;
 mod selection;
 mod serve;
 mod signal;
-mod site;
+mod web_server;
 mod stdout;
-mod switches;
+mod bool_flags;
 mod transcode;
 mod tree;
 mod up;
@@ -95,7 +95,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let words = switches::plain(std::env::args_os(), &command());
+    let words = bool_flags::normalize(std::env::args_os(), &command());
     let parsed = command().try_get_matches_from(words);
     let parsed = parsed.and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = match parsed {

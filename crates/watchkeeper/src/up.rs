@@ -20,7 +20,7 @@ use crate::demo;
 use crate::failure::{Failure, is_taken};
 use crate::serve;
 use crate::signal::Interrupt;
-use crate::site::{self, Site};
+use crate::web_server::{self, WebServer};
 use crate::stdout::print;
 
 /// First port that the API server tries if no address is given.
@@ -32,7 +32,7 @@ const PORTS_TRIED: u16 = 100;
 #[command(after_help = ACCESS_HELP)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    site: site::Flags,
+    options: web_server::ServeOptions,
     /// Address of the API server [default: 127.0.0.1:6443, or the next free port]
     #[arg(long, value_name = "ADDR", help_heading = "Cluster")]
     api_listen: Option<SocketAddr>,
@@ -72,7 +72,7 @@ impl Arguments {
 
 pub(crate) async fn run(arguments: &Arguments, flags: &connect::Flags) -> Result<(), Failure> {
     if flags.kubeconfig.is_some() || flags.context.is_some() {
-        return serve::over(&arguments.site, flags).await;
+        return serve::over(&arguments.options, flags).await;
     }
     let interrupt = Interrupt::listen()?;
     let begun = Instant::now();
@@ -138,22 +138,22 @@ impl Embedded {
 
     /// Serves the page and runs the demo until interrupted.
     async fn show(&self, arguments: &Arguments, begun: Instant, interrupt: Interrupt) -> Result<(), Failure> {
-        let site = Site::open(&self.client, &arguments.site).await?;
+        let page = WebServer::bind(&self.client, &arguments.options).await?;
         if !arguments.no_demo {
-            demo::set(&self.client).await?;
+            demo::deploy(&self.client).await?;
         }
-        print(self.greeting(&site.url(), arguments.no_demo, begun.elapsed()).as_bytes())?;
+        print(self.greeting(&page.url(), arguments.no_demo, begun.elapsed()).as_bytes())?;
         let stop = CancellationToken::new();
         let play = async {
             if !arguments.no_demo {
-                demo::play(&self.client, arguments.demo_every, &stop).await;
+                demo::run(&self.client, arguments.demo_every, &stop).await;
             }
         };
         let interrupted = async {
             interrupt.wait().await;
             stop.cancel();
         };
-        tokio::join!(site.run(interrupted), play);
+        tokio::join!(page.run(interrupted), play);
         Ok(())
     }
 

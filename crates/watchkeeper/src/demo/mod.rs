@@ -1,7 +1,7 @@
 //! Demo: applications and a sequence of changes to them, for an otherwise empty cluster.
 //!
 //! Input: a client of the embedded cluster.
-//! Output: namespaces, deployments and services, which [changes](act::Act) then scale, roll out, break and restore, one
+//! Output: namespaces, deployments and services, which [changes](changes::Change) then scale, roll out, break and restore, one
 //! after another, until the demo is stopped.
 //!
 //! Invariants:
@@ -10,8 +10,8 @@
 //! - `demo.D2`: it is bounded: changes repeat in a cycle, and each is undone by a later one.
 //! - `demo.D3`: a failed change is logged, and the next one follows at its time.
 
-mod act;
-mod stage;
+mod apps;
+mod changes;
 
 use std::time::Duration;
 
@@ -21,27 +21,27 @@ use tracing::warn;
 use watchkeeper_client::Client;
 use watchkeeper_client::rest::RequestError;
 
-use act::ACTS;
+use changes::CHANGES;
 
 /// Field manager of the demo's writes.
 const MANAGER: &str = "watchkeeper-demo";
 
 /// Applies the initial objects. Can be called at any time (`demo.D1`).
-pub(crate) async fn set(client: &Client) -> Result<(), RequestError> {
-    stage::set(client).await
+pub(crate) async fn deploy(client: &Client) -> Result<(), RequestError> {
+    apps::apply_all(client).await
 }
 
 /// Makes a change every `every` until cancelled. If dropped, a change may be half done.
-pub(crate) async fn play(client: &Client, every: Duration, stop: &CancellationToken) {
+pub(crate) async fn run(client: &Client, every: Duration, stop: &CancellationToken) {
     let mut at = Instant::now();
-    for act in ACTS.iter().cycle() {
+    for change in CHANGES.iter().cycle() {
         at += every;
         if stop.run_until_cancelled(sleep_until(at)).await.is_none() {
             return;
         }
-        let outcome = stop.run_until_cancelled(act.play(client)).await;
+        let outcome = stop.run_until_cancelled(change.apply(client)).await;
         if let Some(Err(error)) = outcome {
-            warn!(%act, %error, "demo change failed; the next one follows as scheduled");
+            warn!(%change, %error, "demo change failed; the next one follows as scheduled");
         }
     }
 }

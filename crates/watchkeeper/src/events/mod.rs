@@ -18,7 +18,7 @@ use crate::connect::{Connection, Flags};
 use crate::failure::Failure;
 use crate::output::{Format, ObjectPrinter, TabWriter};
 use crate::stdout::print;
-use crate::watch::{Tell, follow};
+use crate::watch::{WriteEvent, follow};
 use row::{last_seen, write_headers, write_row};
 
 #[derive(Args)]
@@ -60,10 +60,10 @@ async fn events(arguments: &Arguments, flags: &Flags) -> Result<(), Failure> {
         "" => FieldSelector::default(),
         about => about_object(&connection, about).await?,
     };
-    let printing = Printing::of(arguments)?;
+    let printer = EventsPrinter::of(arguments)?;
     let is_known =
         |name: &String| name.eq_ignore_ascii_case("Normal") || name.eq_ignore_ascii_case("Warning");
-    if !printing.types.iter().all(is_known) {
+    if !printer.types.iter().all(is_known) {
         return Err(Failure::error("valid --types are Normal or Warning"));
     }
     let namespace = if arguments.all_namespaces { "" } else { &connection.namespace };
@@ -71,10 +71,10 @@ async fn events(arguments: &Arguments, flags: &Flags) -> Result<(), Failure> {
         let rest = connection.rest(&GroupVersion::new("", "v1"));
         let source = RestSource::new(rest, "events", kind()).fields(fields).intake(whole());
         let source = if namespace.is_empty() { source } else { source.namespace(namespace) };
-        return follow(Box::new(source), "events", printing, None).await;
+        return follow(Box::new(source), "events", printer, None).await;
     }
     let mut events = list(&connection, namespace, &fields, arguments.chunk_size).await?;
-    events.retain(|event| printing.is_wanted(event));
+    events.retain(|event| printer.is_wanted(event));
     if events.is_empty() {
         if arguments.all_namespaces {
             eprintln!("No events found.");
@@ -84,7 +84,7 @@ async fn events(arguments: &Arguments, flags: &Flags) -> Result<(), Failure> {
         return Ok(());
     }
     events.sort_by_key(last_seen);
-    let text = printing.all(events)?;
+    let text = printer.all(events)?;
     Ok(print(text.as_bytes())?)
 }
 
@@ -148,7 +148,7 @@ fn whole() -> Intake {
 }
 
 /// Prints the events of the requested types.
-struct Printing {
+struct EventsPrinter {
     types: Vec<String>,
     no_headers: bool,
     with_namespace: bool,
@@ -157,7 +157,7 @@ struct Printing {
     out: BufWriter<Stdout>,
 }
 
-impl Printing {
+impl EventsPrinter {
     fn of(arguments: &Arguments) -> Result<Self, Failure> {
         let objects = match &*arguments.output {
             "" => None,
@@ -211,13 +211,13 @@ fn typed(mut event: Value) -> Value {
     event
 }
 
-impl Tell for Printing {
+impl WriteEvent for EventsPrinter {
     fn needs_bodies(&self) -> bool {
         true
     }
 
     /// Ignores deletions: the expiry of an event is not an event.
-    fn tell(&mut self, kind: EventKind, object: &Object) -> io::Result<()> {
+    fn write(&mut self, kind: EventKind, object: &Object) -> io::Result<()> {
         if kind == EventKind::Deleted {
             return Ok(());
         }

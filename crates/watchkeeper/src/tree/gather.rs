@@ -30,7 +30,7 @@ const PAGE: NonZeroU32 = NonZeroU32::new(500).expect("500 is not zero");
 const ONE_BY_ONE: usize = 16;
 /// Skipped: there are many events, and they neither own objects nor have owners.
 const EVENTS: [(&str, &str); 2] = [("", "events"), ("events.k8s.io", "events")];
-/// Resources without a health status (`tree.T2`).
+/// Resources without a health status (`cli_tree.T2`).
 const SILENT: [(&str, &str); 12] = [
     ("", "secrets"),
     ("", "configmaps"),
@@ -46,7 +46,7 @@ const SILENT: [(&str, &str); 12] = [
     ("rbac.authorization.k8s.io", "roles"),
 ];
 
-/// Returns whether objects of a resource have no health status (`tree.T2`).
+/// Returns whether objects of a resource have no health status (`cli_tree.T2`).
 pub(crate) fn is_silent(resource: &GroupVersionResource) -> bool {
     is_among(&SILENT, resource)
 }
@@ -71,7 +71,7 @@ pub(super) async fn read(
 }
 
 /// Lists the metadata of all objects of a namespace, or of all namespaces if it is empty. Resources that cannot be
-/// listed are skipped (`tree.T1`).
+/// listed are skipped (`cli_tree.T1`).
 ///
 /// # Errors
 /// If discovery fails.
@@ -123,7 +123,7 @@ pub(super) async fn all(connection: &Connection, namespace: &str) -> Result<Vec<
 }
 
 /// Reads the JSON of these objects, by UID. Omits objects that cannot be read and those without a health status
-/// (`tree.T2`).
+/// (`cli_tree.T2`).
 pub(super) async fn bodies(connection: &Connection, members: &[&Member]) -> HashMap<String, Value> {
     let mut groups: BTreeMap<(&GroupVersionResource, &str), Vec<&Member>> = BTreeMap::new();
     for member in members.iter().filter(|member| !is_silent(&member.mapping.resource)) {

@@ -4,8 +4,8 @@
 //! Output: a tree on standard output, or its nodes as JSON or YAML.
 //!
 //! Invariants:
-//! - `tree.T1`: resources that may not be listed are skipped and reported on standard error.
-//! - `tree.T2`: bodies are read only of objects in the tree, and never of kinds without a health status, such as
+//! - `cli_tree.T1`: resources that may not be listed are skipped and reported on standard error.
+//! - `cli_tree.T2`: bodies are read only of objects in the tree, and never of kinds without a health status, such as
 //!   Secrets.
 
 mod draw;

@@ -4,18 +4,18 @@
 //! Output: one event at a time on standard output; problems, and what is done about them, on standard error.
 //!
 //! Invariants:
-//! - `watch.W1`: no event that the server sends is omitted, merged with another or printed twice.
-//! - `watch.W2`: if the server has compacted past the watch, the differences to a new list are printed instead, and
+//! - `cli_watch.W1`: no event that the server sends is omitted, merged with another or printed twice.
+//! - `cli_watch.W2`: if the server has compacted past the watch, the differences to a new list are printed instead, and
 //!   standard error reports it.
-//! - `watch.W3`: an event is read from the server only after the previous one has been written. A slow reader of
+//! - `cli_watch.W3`: an event is read from the server only after the previous one has been written. A slow reader of
 //!   standard output delays the watch and does not use memory; if the server then ends the watch, it resumes
-//!   (`watch.W2`).
-//! - `watch.W4`: before the first list is complete any failure ends the command; after it none does.
+//!   (`cli_watch.W2`).
+//! - `cli_watch.W4`: before the first list is complete any failure ends the command; after it none does.
 
 mod rows;
-mod story;
-mod telling;
-mod weather;
+mod change_printer;
+mod event_printer;
+mod status_reporter;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,10 +36,10 @@ use crate::output::OutputFlags;
 use crate::progress::Progress;
 use crate::selection::{Asked, Selection, Selectors};
 use crate::signal::Interrupt;
-use story::Story;
-pub(crate) use story::Tell;
-use telling::Telling;
-use weather::{Heard, Weather};
+use change_printer::ChangePrinter;
+pub(crate) use change_printer::WriteEvent;
+use event_printer::EventPrinter;
+use status_reporter::{ReportInterruptions, WatchStatusReporter};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, flags: &Flags) -> Result<(), Failure> {
     on_two_threads(watch_selected(arguments, flags))
 }
 
-/// Runs a command whose writes may block one thread (`watch.W3`); the other thread handles Ctrl-C.
+/// Runs a command whose writes may block one thread (`cli_watch.W3`); the other thread handles Ctrl-C.
 pub(crate) fn on_two_threads(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| Failure::of(&error))?;
@@ -73,26 +73,26 @@ async fn watch_selected(arguments: &Arguments, flags: &Flags) -> Result<(), Fail
     let connection = Connection::open(flags)?;
     let selection = Selection::of(&arguments.resources, &arguments.selectors, &connection).await?;
     let (mapping, name) = one_of(&selection)?;
-    let telling = Telling::of(&arguments.output, mapping, selection.namespace.is_empty())?;
+    let printer = EventPrinter::of(&arguments.output, mapping, selection.namespace.is_empty())?;
     let managed_fields = arguments.output.show_managed_fields;
-    let source = source(&connection, &selection, mapping, name, &telling, managed_fields)?;
-    follow(source, &mapping.resource.resource, telling, arguments.timeout).await
+    let source = source(&connection, &selection, mapping, name, &printer, managed_fields)?;
+    follow(source, &mapping.resource.resource, printer, arguments.timeout).await
 }
 
 /// Prints every event of a source until interrupted or the timeout has passed.
 pub(crate) async fn follow(
     source: Box<dyn ListWatch>,
     what: &str,
-    tell: impl Tell + 'static,
+    writer: impl WriteEvent + 'static,
     timeout: Option<Duration>,
 ) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
-    let is_enough = Arc::new(Notify::new());
-    let story = Story::new(tell, is_enough.clone());
-    let (weather, failed) = Weather::new(what);
-    let reflector = Reflector::new(Heard::new(source, what), story).observer(weather);
+    let is_closed = Arc::new(Notify::new());
+    let changes = ChangePrinter::new(writer, is_closed.clone());
+    let (reporter, failed) = WatchStatusReporter::new(what);
+    let reflector = Reflector::new(ReportInterruptions::new(source, what), changes).observer(reporter);
     let progress = reflector.progress();
-    let stop = async move { is_enough.notified().await };
+    let stop = async move { is_closed.notified().await };
     let watching = tokio::spawn(reflector.run(stop));
     tokio::select! {
         ended = watching => match ended {
@@ -139,7 +139,7 @@ fn source(
     selection: &Selection,
     mapping: &Mapping,
     name: Option<&str>,
-    telling: &Telling,
+    printer: &EventPrinter,
     managed_fields: bool,
 ) -> Result<Box<dyn ListWatch>, Failure> {
     let labels: LabelSelector = selection.labels.parse().map_err(|error| Failure::of(&error))?;
@@ -151,7 +151,7 @@ fn source(
     let (resource, kind) = (&mapping.resource, &mapping.kind);
     let rest = connection.rest(&resource.group_version());
     let namespace = selection.namespace_of(mapping).to_owned();
-    if let Some(columns) = telling.columns() {
+    if let Some(columns) = printer.columns() {
         let resource = resource.resource.clone();
         let request = move |query| {
             let request = rest.get().resource(&resource).params(query).selecting(&labels, &fields);
@@ -162,7 +162,7 @@ fn source(
     let kind = Kind::new(&kind.group, &kind.version, &kind.kind);
     let source = RestSource::new(rest, &resource.resource, kind).labels(labels).fields(fields);
     let source = if namespace.is_empty() { source } else { source.namespace(&namespace) };
-    let source = if telling.needs_bodies() { source } else { source.metadata_only() };
+    let source = if printer.needs_bodies() { source } else { source.metadata_only() };
     Ok(Box::new(if managed_fields {
         source.intake(Intake { cut: Paths::none(), ..Intake::default() })
     } else {

@@ -12,33 +12,33 @@ use watchkeeper_core::{Bookmark, EventKind, Head, Object, ObjectKey, ResourceVer
 use crate::stdout::WriteError;
 
 /// Writes watch events.
-pub(crate) trait Tell: Send {
+pub(crate) trait WriteEvent: Send {
     /// Returns whether more than the metadata of an object is written.
     fn needs_bodies(&self) -> bool;
 
     /// Writes one event, possibly to a buffer.
-    fn tell(&mut self, kind: EventKind, object: &Object) -> io::Result<()>;
+    fn write(&mut self, kind: EventKind, object: &Object) -> io::Result<()>;
 
     /// Flushes the buffer.
     fn flush(&mut self) -> io::Result<()>;
 }
 
-/// Prints watch events as they arrive, and the differences that a relist shows (`watch.W1`, `watch.W2`).
-pub(crate) struct Story<T> {
-    tell: T,
+/// Prints watch events as they arrive, and the differences that a relist shows (`cli_watch.W1`, `cli_watch.W2`).
+pub(crate) struct ChangePrinter<T> {
+    writer: T,
     /// The last printed state of each object: whole, or metadata only.
     known: BTreeMap<ObjectKey, Object>,
     /// Objects of the list in progress; `None` for an object that is unchanged.
     staged: BTreeMap<ObjectKey, Option<Object>>,
     /// The write error that ended the output.
     failed: Option<io::Error>,
-    is_enough: Arc<Notify>,
+    is_closed: Arc<Notify>,
 }
 
-impl<T: Tell> Story<T> {
-    /// Creates a printer that notifies `is_enough` when standard output can no longer be written to.
-    pub(crate) fn new(tell: T, is_enough: Arc<Notify>) -> Self {
-        Self { tell, known: BTreeMap::new(), staged: BTreeMap::new(), failed: None, is_enough }
+impl<T: WriteEvent> ChangePrinter<T> {
+    /// Creates a printer that notifies `is_closed` when standard output can no longer be written to.
+    pub(crate) fn new(writer: T, is_closed: Arc<Notify>) -> Self {
+        Self { writer, known: BTreeMap::new(), staged: BTreeMap::new(), failed: None, is_closed }
     }
 
     /// Returns the write error, if any. A closed pipe is not an error.
@@ -49,16 +49,16 @@ impl<T: Tell> Story<T> {
         }
     }
 
-    fn tell(&mut self, kind: EventKind, object: &Object) {
+    fn print(&mut self, kind: EventKind, object: &Object) {
         if self.failed.is_none() {
-            let written = self.tell.tell(kind, object);
+            let written = self.writer.write(kind, object);
             self.check(written);
         }
     }
 
     fn flush(&mut self) {
         if self.failed.is_none() {
-            let flushed = self.tell.flush();
+            let flushed = self.writer.flush();
             self.check(flushed);
         }
     }
@@ -66,47 +66,47 @@ impl<T: Tell> Story<T> {
     fn check(&mut self, written: io::Result<()>) {
         if let Err(error) = written {
             self.failed = Some(error);
-            self.is_enough.notify_one();
+            self.is_closed.notify_one();
         }
     }
 
     /// Prints the difference to the known state of an object, and records the new state.
-    fn learn(&mut self, mut object: Object) {
+    fn update(&mut self, mut object: Object) {
         match self.known.remove(object.head.key()) {
-            None => self.tell(EventKind::Added, &object),
+            None => self.print(EventKind::Added, &object),
             Some(known) if known.head.uid() != object.head.uid() => {
-                self.tell(EventKind::Deleted, &known);
-                self.tell(EventKind::Added, &object);
+                self.print(EventKind::Deleted, &known);
+                self.print(EventKind::Added, &object);
             }
             Some(known) if known.head.version() == object.head.version() => {}
-            Some(_) => self.tell(EventKind::Modified, &object),
+            Some(_) => self.print(EventKind::Modified, &object),
         }
-        if !self.tell.needs_bodies() {
+        if !self.writer.needs_bodies() {
             object.encoded.body = Box::default();
         }
         self.known.insert(object.head.key().clone(), object);
     }
 
     /// Prints the differences between the staged list and the known objects, and records the list.
-    fn tell_list(&mut self) {
+    fn print_list(&mut self) {
         let staged = std::mem::take(&mut self.staged);
         let known = std::mem::take(&mut self.known);
         for (key, last) in known {
             if staged.contains_key(&key) {
                 self.known.insert(key, last);
             } else {
-                self.tell(EventKind::Deleted, &last);
+                self.print(EventKind::Deleted, &last);
             }
         }
         for object in staged.into_values().flatten() {
-            self.learn(object);
+            self.update(object);
         }
         self.flush();
     }
 }
 
 /// Writes inside `block_in_place`, so that a slow reader does not block other tasks of the runtime.
-impl<T: Tell> Sink for Story<T> {
+impl<T: WriteEvent> Sink for ChangePrinter<T> {
     fn begin(&mut self) {
         self.staged.clear();
     }
@@ -124,12 +124,12 @@ impl<T: Tell> Sink for Story<T> {
     }
 
     fn commit(&mut self, _: ResourceVersion) {
-        block_in_place(|| self.tell_list());
+        block_in_place(|| self.print_list());
     }
 
     fn put(&mut self, object: Object) {
         block_in_place(|| {
-            self.learn(object);
+            self.update(object);
             self.flush();
         });
     }
@@ -137,7 +137,7 @@ impl<T: Tell> Sink for Story<T> {
     fn delete(&mut self, last: Object) {
         if self.known.remove(last.head.key()).is_some() {
             block_in_place(|| {
-                self.tell(EventKind::Deleted, &last);
+                self.print(EventKind::Deleted, &last);
                 self.flush();
             });
         }
@@ -164,12 +164,12 @@ mod tests {
         broken_after: Option<usize>,
     }
 
-    impl Tell for Memory {
+    impl WriteEvent for Memory {
         fn needs_bodies(&self) -> bool {
             true
         }
 
-        fn tell(&mut self, kind: EventKind, object: &Object) -> io::Result<()> {
+        fn write(&mut self, kind: EventKind, object: &Object) -> io::Result<()> {
             if self.broken_after == Some(self.lines.len()) {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
@@ -189,62 +189,62 @@ mod tests {
         Object { head, encoded: Encoded::json(*b"{}") }
     }
 
-    fn list(story: &mut Story<Memory>, version: u64, objects: &[(&str, u64)]) {
-        story.begin();
+    fn list(changes: &mut ChangePrinter<Memory>, version: u64, objects: &[(&str, u64)]) {
+        changes.begin();
         for (name, version) in objects {
-            story.stage(object(name, *version));
+            changes.stage(object(name, *version));
         }
-        story.commit(version.into());
+        changes.commit(version.into());
     }
 
-    fn story() -> Story<Memory> {
-        Story::new(Memory::default(), Arc::default())
+    fn changes() -> ChangePrinter<Memory> {
+        ChangePrinter::new(Memory::default(), Arc::default())
     }
 
     #[test]
     fn relist_prints_the_differences() {
-        let mut story = story();
-        list(&mut story, 10, &[("a", 1), ("b", 2), ("c#1", 3)]);
-        story.put(object("b", 11));
-        story.tell.lines.clear();
-        list(&mut story, 20, &[("b", 11), ("c#2", 12), ("d", 13)]);
-        assert_eq!(story.tell.lines, ["DELETED a@1", "DELETED c@3", "ADDED c@12", "ADDED d@13"]);
+        let mut changes = changes();
+        list(&mut changes, 10, &[("a", 1), ("b", 2), ("c#1", 3)]);
+        changes.put(object("b", 11));
+        changes.writer.lines.clear();
+        list(&mut changes, 20, &[("b", 11), ("c#2", 12), ("d", 13)]);
+        assert_eq!(changes.writer.lines, ["DELETED a@1", "DELETED c@3", "ADDED c@12", "ADDED d@13"]);
     }
 
     #[test]
     fn no_event_is_printed_twice() {
-        let mut story = story();
-        list(&mut story, 10, &[("a", 1)]);
-        story.put(object("a", 1));
-        story.put(object("a", 2));
-        story.put(object("a", 2));
-        story.delete(object("a", 3));
-        story.delete(object("a", 3));
-        assert_eq!(story.tell.lines, ["ADDED a@1", "MODIFIED a@2", "DELETED a@3"]);
+        let mut changes = changes();
+        list(&mut changes, 10, &[("a", 1)]);
+        changes.put(object("a", 1));
+        changes.put(object("a", 2));
+        changes.put(object("a", 2));
+        changes.delete(object("a", 3));
+        changes.delete(object("a", 3));
+        assert_eq!(changes.writer.lines, ["ADDED a@1", "MODIFIED a@2", "DELETED a@3"]);
     }
 
     #[test]
     fn unfinished_list_prints_nothing() {
-        let mut story = story();
-        list(&mut story, 10, &[("a", 1)]);
-        story.begin();
-        story.stage(object("b", 2));
-        story.begin();
-        story.stage(object("c", 3));
-        story.unstage(object("c", 3).head.key());
-        story.stage_as_it_was(object("a", 1).head.key());
-        story.commit(20.into());
-        assert_eq!(story.tell.lines, ["ADDED a@1"]);
+        let mut changes = changes();
+        list(&mut changes, 10, &[("a", 1)]);
+        changes.begin();
+        changes.stage(object("b", 2));
+        changes.begin();
+        changes.stage(object("c", 3));
+        changes.unstage(object("c", 3).head.key());
+        changes.stage_as_it_was(object("a", 1).head.key());
+        changes.commit(20.into());
+        assert_eq!(changes.writer.lines, ["ADDED a@1"]);
     }
 
     #[test]
     fn closed_pipe_ends_the_output_without_an_error() {
-        let is_enough = Arc::new(Notify::new());
+        let is_closed = Arc::new(Notify::new());
         let memory = Memory { broken_after: Some(1), ..Memory::default() };
-        let mut story = Story::new(memory, is_enough.clone());
-        list(&mut story, 10, &[("a", 1), ("b", 2), ("c", 3)]);
-        assert_eq!(story.tell.lines, ["ADDED a@1"]);
-        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(is_enough.notified());
-        assert!(story.outcome().is_ok());
+        let mut changes = ChangePrinter::new(memory, is_closed.clone());
+        list(&mut changes, 10, &[("a", 1), ("b", 2), ("c", 3)]);
+        assert_eq!(changes.writer.lines, ["ADDED a@1"]);
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(is_closed.notified());
+        assert!(changes.outcome().is_ok());
     }
 }

@@ -8,20 +8,20 @@ use watchkeeper_core::{EventKind, GroupVersionKind, Object};
 use watchkeeper_wire::{Kind, decode};
 
 use super::rows::{self, Columns};
-use super::story::Tell;
+use super::change_printer::WriteEvent;
 use crate::failure::Failure;
 use crate::output::{Format, ObjectPrinter, OutputFlags, RowPrinter, TabWriter};
 
 /// Writes events to standard output.
-pub(super) struct Telling {
-    way: Way,
+pub(super) struct EventPrinter {
+    layout: Layout,
     kind: GroupVersionKind,
     /// Whether objects of more than one namespace are printed.
     in_all_namespaces: bool,
     out: BufWriter<Stdout>,
 }
 
-enum Way {
+enum Layout {
     /// `ADDED : web-0`
     Line,
     /// Rows whose first cell is the type of the event.
@@ -30,7 +30,7 @@ enum Way {
     Objects { format: Format, printer: ObjectPrinter },
 }
 
-impl Telling {
+impl EventPrinter {
     /// Creates a printer from the output flags.
     ///
     /// # Errors
@@ -41,30 +41,30 @@ impl Telling {
         in_all_namespaces: bool,
     ) -> Result<Self, Failure> {
         let in_all_namespaces = in_all_namespaces && mapping.namespaced;
-        let way = match (&*flags.output, Format::parse(&flags.output)) {
-            ("", _) => Way::Line,
-            ("table", _) => Way::rows(flags, false, in_all_namespaces),
-            (_, Ok(Format::Table { wide })) => Way::rows(flags, wide, in_all_namespaces),
+        let layout = match (&*flags.output, Format::parse(&flags.output)) {
+            ("", _) => Layout::Line,
+            ("table", _) => Layout::rows(flags, false, in_all_namespaces),
+            (_, Ok(Format::Table { wide })) => Layout::rows(flags, wide, in_all_namespaces),
             (_, format) => {
                 let format = format?;
                 let printer = ObjectPrinter::new(format.clone(), flags.no_headers, flags.show_managed_fields);
-                Way::Objects { format, printer }
+                Layout::Objects { format, printer }
             }
         };
         let out = BufWriter::new(io::stdout());
-        Ok(Self { way, kind: mapping.kind.clone(), in_all_namespaces, out })
+        Ok(Self { layout, kind: mapping.kind.clone(), in_all_namespaces, out })
     }
 
     /// Returns the column definitions, if rows are printed.
     pub(super) fn columns(&self) -> Option<Columns> {
-        match &self.way {
-            Way::Rows { columns, .. } => Some(columns.clone()),
+        match &self.layout {
+            Layout::Rows { columns, .. } => Some(columns.clone()),
             _ => None,
         }
     }
 
     /// Decodes an object, and sets its apiVersion and kind.
-    fn whole(&self, object: &Object) -> io::Result<Value> {
+    fn decode_object(&self, object: &Object) -> io::Result<Value> {
         let of = Kind::new(&self.kind.group, &self.kind.version, &self.kind.kind);
         let mut fields: Map<String, Value> = decode(&object.encoded, &of).map_err(io::Error::other)?;
         fields.insert("apiVersion".to_owned(), of.api_version().into());
@@ -73,7 +73,7 @@ impl Telling {
     }
 }
 
-impl Way {
+impl Layout {
     fn rows(flags: &OutputFlags, wide: bool, with_namespace: bool) -> Self {
         let mut options = flags.row_options(wide);
         options.with_namespace = with_namespace;
@@ -85,22 +85,22 @@ impl Way {
     }
 }
 
-impl Tell for Telling {
+impl WriteEvent for EventPrinter {
     fn needs_bodies(&self) -> bool {
-        !matches!(self.way, Way::Line)
+        !matches!(self.layout, Layout::Line)
     }
 
-    fn tell(&mut self, kind: EventKind, object: &Object) -> io::Result<()> {
+    fn write(&mut self, kind: EventKind, object: &Object) -> io::Result<()> {
         let key = object.head.key();
-        let value = match self.way {
-            Way::Objects { .. } => self.whole(object)?,
+        let value = match self.layout {
+            Layout::Objects { .. } => self.decode_object(object)?,
             _ => Value::Null,
         };
-        match &mut self.way {
-            Way::Line if self.in_all_namespaces => writeln!(self.out, "{kind} : {key}"),
-            Way::Line => writeln!(self.out, "{kind} : {}", key.name()),
-            Way::Rows { printer, out, columns } => Ok(rows::print(object, kind, columns, printer, out)?),
-            Way::Objects { format, printer } => {
+        match &mut self.layout {
+            Layout::Line if self.in_all_namespaces => writeln!(self.out, "{kind} : {key}"),
+            Layout::Line => writeln!(self.out, "{kind} : {}", key.name()),
+            Layout::Rows { printer, out, columns } => Ok(rows::print(object, kind, columns, printer, out)?),
+            Layout::Objects { format, printer } => {
                 let printed = match format {
                     Format::Json | Format::Yaml => printer.print_event(kind.as_str(), value),
                     _ => printer.print(value),
@@ -111,7 +111,7 @@ impl Tell for Telling {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if let Way::Rows { out, .. } = &mut self.way {
+        if let Layout::Rows { out, .. } = &mut self.layout {
             out.flush();
             self.out.write_all(out.take().as_bytes())?;
         }

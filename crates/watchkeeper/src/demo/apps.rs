@@ -49,7 +49,7 @@ const APPS: [&App; 8] =
 const NAMESPACES: [&str; 3] = ["shop", "media", "ops"];
 
 /// Applies all namespaces, services and deployments.
-pub(super) async fn set(client: &Client) -> Result<(), RequestError> {
+pub(super) async fn apply_all(client: &Client) -> Result<(), RequestError> {
     for name in NAMESPACES {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
         apply(client, ("", "v1", "namespaces"), None, &namespace).await?;

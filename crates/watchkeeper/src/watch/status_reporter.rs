@@ -11,35 +11,35 @@ use watchkeeper_core::{ListRequest, ListStream, ListWatch, Status, WatchError, W
 
 use crate::failure::Failure;
 
-/// Reports failures and recoveries. A failure before the end of the first list ends the command (`watch.W4`).
-pub(crate) struct Weather {
+/// Reports failures and recoveries. A failure before the end of the first list ends the command (`cli_watch.W4`).
+pub(crate) struct WatchStatusReporter {
     what: String,
     first: Option<oneshot::Sender<Failure>>,
     /// Whether a problem has been reported and its end has not.
-    is_bad: bool,
+    has_problem: bool,
     is_listing: bool,
 }
 
-impl Weather {
+impl WatchStatusReporter {
     /// Creates a reporter for a resource; a failure of the first list is sent to the receiver.
     pub(crate) fn new(what: &str) -> (Self, oneshot::Receiver<Failure>) {
         let (first, failed) = oneshot::channel();
-        (Self { what: what.to_owned(), first: Some(first), is_bad: false, is_listing: false }, failed)
+        (Self { what: what.to_owned(), first: Some(first), has_problem: false, is_listing: false }, failed)
     }
 
     fn report(&mut self, text: &str) {
-        self.is_bad = true;
+        self.has_problem = true;
         eprintln!("watchkeeper: {}: {text}", self.what);
     }
 
-    fn clear_up(&mut self, text: &str) {
-        if std::mem::take(&mut self.is_bad) {
+    fn report_recovery(&mut self, text: &str) {
+        if std::mem::take(&mut self.has_problem) {
             eprintln!("watchkeeper: {}: {text}", self.what);
         }
     }
 }
 
-impl Observer for Weather {
+impl Observer for WatchStatusReporter {
     fn failed(&mut self, _: &str, failure: &reflector::Failure, next: Next, after: Duration) {
         if next == Next::List {
             return; // the server does not send initial events; the reflector lists instead
@@ -76,12 +76,12 @@ impl Observer for Weather {
     fn list_ends(&mut self, _: Duration, items: u64) {
         self.first = None;
         self.is_listing = false;
-        self.clear_up(&format!("list complete ({items} objects); watching"));
+        self.report_recovery(&format!("list complete ({items} objects); watching"));
     }
 
     fn watch_begins(&mut self) {
         if !self.is_listing {
-            self.clear_up("watching again");
+            self.report_recovery("watching again");
         }
     }
 }
@@ -100,19 +100,19 @@ fn command_failure(failure: &reflector::Failure) -> Failure {
 }
 
 /// A source that reports interrupted watches. No event is lost by an interruption.
-pub(crate) struct Heard<S> {
+pub(crate) struct ReportInterruptions<S> {
     source: S,
     what: String,
 }
 
-impl<S> Heard<S> {
+impl<S> ReportInterruptions<S> {
     /// Wraps a source of a resource.
     pub(crate) fn new(source: S, what: &str) -> Self {
         Self { source, what: what.to_owned() }
     }
 }
 
-impl<S: ListWatch> ListWatch for Heard<S> {
+impl<S: ListWatch> ListWatch for ReportInterruptions<S> {
     fn list(&self, request: ListRequest) -> ListStream {
         self.source.list(request)
     }
@@ -120,12 +120,12 @@ impl<S: ListWatch> ListWatch for Heard<S> {
     fn watch(&self, request: WatchRequest) -> WatchOpening {
         let (opening, what) = (self.source.watch(request), self.what.clone());
         Box::pin(async move {
-            let say = move |error: &WatchError| {
+            let report = move |error: &WatchError| {
                 if let WatchError::Interrupted(_) = error {
                     eprintln!("watchkeeper: {what}: connection lost; resuming the watch");
                 }
             };
-            Ok(opening.await?.inspect_err(say).boxed())
+            Ok(opening.await?.inspect_err(report).boxed())
         })
     }
 

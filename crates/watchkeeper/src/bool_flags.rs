@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use clap::{Arg, ArgAction, Command};
 
 /// Rewrites every boolean flag to the form that clap accepts.
-pub(crate) fn plain(words: impl IntoIterator<Item = OsString>, program: &Command) -> Vec<OsString> {
+pub(crate) fn normalize(words: impl IntoIterator<Item = OsString>, program: &Command) -> Vec<OsString> {
     let mut words = words.into_iter();
     let mut line = Line { program, command: program, words: Vec::new() };
     line.words.extend(words.next().map(Word::Value));
@@ -21,8 +21,8 @@ pub(crate) fn plain(words: impl IntoIterator<Item = OsString>, program: &Command
         if text == "--" {
             line.words.push(Word::Value(word));
             line.words.extend(words.by_ref().map(Word::Value));
-        } else if let Some((switch, flag, is_on)) = line.parse_flag(text) {
-            line.turn_off(switch);
+        } else if let Some((flag_arg, flag, is_on)) = line.parse_flag(text) {
+            line.turn_off(flag_arg);
             line.words.extend(is_on.then(|| Word::Flag(flag.to_owned())));
         } else if text.starts_with('-') {
             let wants_value = line.wants_value(text);
@@ -71,26 +71,26 @@ impl<'a> Line<'a> {
             "false" | "False" | "FALSE" | "f" | "F" | "0" => false,
             _ => return None,
         };
-        let switch = match flag.strip_prefix("--") {
+        let flag_arg = match flag.strip_prefix("--") {
             Some(long) => self.long(long),
             None => only(flag.strip_prefix('-')?).and_then(|short| self.short(short)),
         };
-        switch.filter(|arg| matches!(arg.get_action(), ArgAction::SetTrue)).map(|arg| (arg, flag, is_on))
+        flag_arg.filter(|arg| matches!(arg.get_action(), ArgAction::SetTrue)).map(|arg| (arg, flag, is_on))
     }
 
     /// Removes every earlier occurrence of a flag.
-    fn turn_off(&mut self, switch: &Arg) {
+    fn turn_off(&mut self, flag_arg: &Arg) {
         let mut words = std::mem::take(&mut self.words);
         words.retain_mut(|word| {
             let Word::Flag(text) = word else { return true };
             if let Some(long) = text.strip_prefix("--") {
-                return switch.get_long() != Some(long);
+                return flag_arg.get_long() != Some(long);
             }
             let letters = text.strip_prefix('-').unwrap_or_default();
             let own =
                 letters.chars().take_while(|letter| self.short(*letter).is_some_and(|arg| !takes_value(arg)));
             let (own, rest) = letters.split_at(own.map(char::len_utf8).sum());
-            let kept: String = own.chars().filter(|letter| switch.get_short() != Some(*letter)).collect();
+            let kept: String = own.chars().filter(|letter| flag_arg.get_short() != Some(*letter)).collect();
             let is_left = kept.len() == own.len() || !(kept.is_empty() && rest.is_empty());
             *text = format!("-{kept}{rest}");
             is_left
@@ -165,7 +165,7 @@ mod tests {
             ("get pods -n --no-headers=false", "get pods -n --no-headers=false"),
             ("get -wl --watch=false pods --watch=false", "get -l --watch=false pods"),
             ("--namespace events get pods --show-labels=true", "--namespace events get pods --show-labels"),
-            // Not a switch, not its value, not of this command, not a flag at all.
+            // Not a boolean flag, not its value, not of this command, not a flag at all.
             ("api-resources --namespaced=false", "api-resources --namespaced=false"),
             ("get pods --no-headers=maybe", "get pods --no-headers=maybe"),
             ("get pods -o=true --output=true", "get pods -o=true --output=true"),
@@ -176,7 +176,7 @@ mod tests {
             let words = |line: &str| -> Vec<OsString> {
                 std::iter::once("watchkeeper").chain(line.split(' ')).map(Into::into).collect()
             };
-            assert_eq!(plain(words(line), &crate::command()), words(expected), "{line}");
+            assert_eq!(normalize(words(line), &crate::command()), words(expected), "{line}");
         }
     }
 
@@ -184,7 +184,7 @@ mod tests {
     fn repeated_flags_are_accepted() {
         for line in ["get pods -w -w --watch=true", "get pods -A --all-namespaces -n a -n b"] {
             let words = std::iter::once("watchkeeper").chain(line.split(' ')).map(OsString::from);
-            let parsed = crate::command().try_get_matches_from(plain(words, &crate::command()));
+            let parsed = crate::command().try_get_matches_from(normalize(words, &crate::command()));
             assert!(parsed.is_ok(), "{line}: {parsed:?}");
         }
     }

@@ -19,12 +19,12 @@ use watchkeeper_web::{Catalog, Service};
 use crate::failure::Failure;
 
 /// Timeout of the first request to the cluster.
-const PATIENCE: Duration = Duration::from_secs(10);
+const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Flags that configure the web server.
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Web service")]
-pub(crate) struct Flags {
+pub(crate) struct ServeOptions {
     /// Address to serve the page and the HTTP API on; port 0 picks a free port. Addresses other than loopback require TLS
     /// and a token with every request
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8888")]
@@ -56,13 +56,13 @@ pub(crate) struct Flags {
 }
 
 /// A web service with a bound listener. No request is answered until [`run`](Self::run).
-pub(crate) struct Site {
+pub(crate) struct WebServer {
     service: Service,
     server: Server,
 }
 
-impl Flags {
-    fn options(&self) -> Options {
+impl ServeOptions {
+    fn listen_options(&self) -> Options {
         let mut options = Options::new(self.listen)
             .require_tokens(self.require_token)
             .proxy_writes(self.proxy_writes)
@@ -78,16 +78,16 @@ impl Flags {
     }
 }
 
-impl Site {
+impl WebServer {
     /// Binds the listener.
-    pub(crate) async fn open(client: &Client, flags: &Flags) -> Result<Self, Failure> {
-        let service = Service::over(Catalog::builder(client).secrets(flags.cache_secrets).build());
-        let server = Server::bind(&service, flags.options()).await;
-        let server = server.map_err(|error| Failure::port(flags.listen, "--listen", &error))?;
+    pub(crate) async fn bind(client: &Client, options: &ServeOptions) -> Result<Self, Failure> {
+        let service = Service::over(Catalog::builder(client).secrets(options.cache_secrets).build());
+        let server = Server::bind(&service, options.listen_options()).await;
+        let server = server.map_err(|error| Failure::port(options.listen, "--listen", &error))?;
         Ok(Self { service, server })
     }
 
-    /// `http://127.0.0.1:8888`
+    /// Returns the base URL, such as `http://127.0.0.1:8888`.
     pub(crate) fn url(&self) -> String {
         self.server.url()
     }
@@ -101,12 +101,12 @@ impl Site {
 }
 
 /// Requests the cluster's version, so that an unreachable cluster is reported immediately.
-pub(crate) async fn greet(client: &Client) -> Result<String, Failure> {
+pub(crate) async fn check_cluster(client: &Client) -> Result<String, Failure> {
     let rest = RestClient::new(client.transport().clone(), "/", Content::json());
-    let asked = DiscoveryClient::new(rest);
-    match timeout(PATIENCE, asked.server_version()).await {
+    let discovery = DiscoveryClient::new(rest);
+    match timeout(FIRST_REQUEST_TIMEOUT, discovery.server_version()).await {
         Ok(Ok(version)) => Ok(version.git_version),
         Ok(Err(error)) => Err(Failure::from(error)),
-        Err(_) => Err(Failure::error(format!("the cluster did not respond within {} s", PATIENCE.as_secs()))),
+        Err(_) => Err(Failure::error(format!("the cluster did not respond within {} s", FIRST_REQUEST_TIMEOUT.as_secs()))),
     }
 }
