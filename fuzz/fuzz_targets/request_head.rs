@@ -4,23 +4,23 @@
 
 use libfuzzer_sys::fuzz_target;
 use watchkeeper_web::access::{COOKIE, cookie};
-use watchkeeper_web::guard::{Host, Hosts, Origin, Place};
+use watchkeeper_web::guard::{Authority, Host, Hosts, Origin};
 
 /// A host and port as they would be written.
-fn written(place: &Place) -> String {
-    match place.port {
-        Some(port) => format!("{}:{port}", place.host),
-        None => place.host.to_string(),
+fn written(authority: &Authority) -> String {
+    match authority.port {
+        Some(port) => format!("{}:{port}", authority.host),
+        None => authority.host.to_string(),
     }
 }
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    if let Some(place) = Place::parse(text) {
-        assert_eq!(Place::parse(&written(&place)).as_ref(), Some(&place), "what is read is written");
+    if let Some(authority) = Authority::parse(text) {
+        assert_eq!(Authority::parse(&written(&authority)).as_ref(), Some(&authority), "what is read is written");
         // Whoever is let in is this machine, by name or by address.
-        if Hosts::default().has(&place.host) {
-            match &place.host {
+        if Hosts::default().contains(&authority.host) {
+            match &authority.host {
                 Host::Name(name) => assert_eq!(name, "localhost"),
                 Host::Address(address) => assert!(address.is_loopback()),
             }
@@ -28,15 +28,15 @@ fuzz_target!(|data: &[u8]| {
         // What the http crate takes for an authority has the same host, where both can read it.
         if let Ok(authority) = text.parse::<http::uri::Authority>() {
             assert!(!authority.as_str().contains('@'));
-            let same = Place::parse(authority.host()).map(|place| place.host);
-            assert_eq!(same.as_ref(), Some(&place.host));
+            let same = Authority::parse(authority.host()).map(|authority| authority.host);
+            assert_eq!(same.as_ref(), Some(&authority.host));
         }
-        let origin = Origin { secure: false, place: place.clone() };
-        assert!(origin.is_of(&place, false) && !origin.is_of(&place, true));
+        let origin = Origin { secure: false, authority: authority.clone() };
+        assert!(origin.is_of(&authority, false) && !origin.is_of(&authority, true));
     }
     if let Some(origin) = Origin::parse(text) {
         let scheme = if origin.secure { "https" } else { "http" };
-        assert_eq!(Origin::parse(&format!("{scheme}://{}", written(&origin.place))), Some(origin));
+        assert_eq!(Origin::parse(&format!("{scheme}://{}", written(&origin.authority))), Some(origin));
     }
     if let Some(value) = cookie(text) {
         assert!(!value.contains(';'));

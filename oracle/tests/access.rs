@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::{Client, Config, Secret};
 use watchkeeper_oracle::Cluster;
-use watchkeeper_web::access::{Refused, Who, Wish};
+use watchkeeper_web::access::{AccessError, Identity, ResourceAttributes};
 use watchkeeper_web::{Options, Server, Service};
 
 /// Posts an object as somebody who may do everything.
@@ -58,12 +58,12 @@ async fn a_user_sees_what_rbac_lets_them_see() {
     let service = Service::new(&Client::new(&config).unwrap());
 
     let access = service.access();
-    let user = access.whose(&Secret::from(token.as_str())).await.unwrap();
+    let user = access.authenticate(&Secret::from(token.as_str())).await.unwrap();
     assert_eq!(user.name, "system:serviceaccount:a:viewer");
     assert!(user.groups.contains(&"system:serviceaccounts:a".to_owned()), "{user:?}");
-    let who = Who::User(user);
+    let who = Identity::User(user);
     let check = async |verb: &str, resource: &str, namespace: &str| {
-        access.check(&who, Wish { verb, group: "", resource, namespace, name: "" }).await
+        access.authorize(&who, ResourceAttributes { verb, group: "", resource, namespace, name: "" }).await
     };
     for verb in ["get", "list", "watch"] {
         check(verb, "pods", "a").await.unwrap();
@@ -72,12 +72,12 @@ async fn a_user_sees_what_rbac_lets_them_see() {
         [("list", "pods", "b"), ("list", "pods", ""), ("list", "secrets", "a"), ("delete", "pods", "a")]
     {
         let refused = check(verb, resource, namespace).await.unwrap_err();
-        assert!(matches!(refused, Refused::Denied(_)), "{verb} {resource} in {namespace:?}: {refused}");
+        assert!(matches!(refused, AccessError::Forbidden(_)), "{verb} {resource} in {namespace:?}: {refused}");
     }
     let whole = check("list", "pods", "").await.unwrap_err().to_string();
     assert!(whole.ends_with("name one that you may read (namespace=...)"), "{whole}");
-    let forged = access.whose(&Secret::from(format!("{token}x"))).await.unwrap_err();
-    assert!(matches!(forged, Refused::Unknown(_)), "{forged}");
+    let forged = access.authenticate(&Secret::from(format!("{token}x"))).await.unwrap_err();
+    assert!(matches!(forged, AccessError::Unauthenticated(_)), "{forged}");
 
     let server = Server::bind(&service, Options::default().require_tokens(true)).await.unwrap();
     let (url, stop) = (server.url(), CancellationToken::new());

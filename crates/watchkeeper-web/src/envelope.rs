@@ -1,6 +1,6 @@
 //! Response envelope of the HTTP API.
 //!
-//! `{"code":20000,"message":"success","data":...}`, or `{"code":40000,"message":...}` with an HTTP status that tells the
+//! `{"code":20000,"message":"success","data":...}`, or `{"code":40000,"message":...}` with an HTTP status for the
 //! kind of failure.
 
 use axum::response::{IntoResponse, Response};
@@ -10,13 +10,13 @@ use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 use watchkeeper_client::rest::RequestError;
 
-use crate::access::Refused;
+use crate::access::AccessError;
 use crate::catalog::CatalogError;
 
-const GOOD: u32 = 20000;
-const BAD: u32 = 40000;
+const SUCCESS: u32 = 20000;
+const FAILURE: u32 = 40000;
 /// Start of a success response, up to its data.
-pub(crate) const OPENING: &[u8] = br#"{"code":20000,"message":"success","data":"#;
+pub(crate) const SUCCESS_PREFIX: &[u8] = br#"{"code":20000,"message":"success","data":"#;
 
 #[derive(Serialize)]
 struct Envelope<'a, T> {
@@ -28,7 +28,7 @@ struct Envelope<'a, T> {
 
 /// Creates a success response with data.
 pub(crate) fn success(data: impl Serialize) -> Response {
-    match serde_json::to_vec(&Envelope { code: GOOD, message: "success", data: Some(data) }) {
+    match serde_json::to_vec(&Envelope { code: SUCCESS, message: "success", data: Some(data) }) {
         Ok(body) => json(StatusCode::OK, body.into()),
         Err(error) => Failure::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
@@ -67,25 +67,25 @@ impl Failure {
     }
 
     /// Creates a response for an invalid request.
-    pub(crate) fn bad(message: impl Into<String>) -> Self {
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
 
     /// Creates a response for something that does not exist.
-    pub(crate) fn absent(message: impl Into<String>) -> Self {
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, message)
     }
 
     /// Creates a response for an internal error.
     #[allow(clippy::needless_pass_by_value, reason = "signature for `map_err`")]
-    pub(crate) fn broken(why: impl ToString) -> Self {
+    pub(crate) fn internal(why: impl ToString) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, why.to_string())
     }
 }
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let envelope = Envelope::<()> { code: BAD, message: &self.message, data: None };
+        let envelope = Envelope::<()> { code: FAILURE, message: &self.message, data: None };
         let body = serde_json::to_vec(&envelope).unwrap_or_default();
         let mut response = json(self.status, body.into());
         if let Some(seconds) = self.retry_after {
@@ -124,12 +124,12 @@ impl From<CatalogError> for Failure {
     }
 }
 
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
+impl From<AccessError> for Failure {
+    fn from(refused: AccessError) -> Self {
         let (status, retry_after) = match &refused {
-            Refused::Unknown(_) => (StatusCode::UNAUTHORIZED, None),
-            Refused::Denied(_) => (StatusCode::FORBIDDEN, None),
-            Refused::Unanswered(_) => (StatusCode::SERVICE_UNAVAILABLE, Some(5)),
+            AccessError::Unauthenticated(_) => (StatusCode::UNAUTHORIZED, None),
+            AccessError::Forbidden(_) => (StatusCode::FORBIDDEN, None),
+            AccessError::ReviewFailed(_) => (StatusCode::SERVICE_UNAVAILABLE, Some(5)),
         };
         Self { status, message: refused.to_string(), retry_after }
     }

@@ -13,9 +13,9 @@ pub struct Event {
     pub reason: String,
     /// `Normal` or `Warning`.
     #[serde(rename = "type")]
-    pub sort: String,
+    pub event_type: String,
     /// The object the event is about.
-    pub involved_object: About,
+    pub involved_object: ObjectReference,
     metadata: Metadata,
     event_time: Option<String>,
     first_timestamp: Option<String>,
@@ -29,7 +29,7 @@ pub struct Event {
 /// The object an event is about.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct About {
+pub struct ObjectReference {
     /// Kind.
     pub kind: String,
     /// Namespace; empty for cluster-scoped objects.
@@ -64,14 +64,14 @@ struct Source {
 
 /// An event in the format of the HTTP API.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Told {
+pub struct EventView {
     /// Namespace.
     pub namespace: String,
     /// Name.
     pub name: String,
     /// `Normal` or `Warning`.
     #[serde(rename = "type")]
-    pub sort: String,
+    pub event_type: String,
     /// Short, machine-readable reason.
     pub reason: String,
     /// Description for humans.
@@ -85,12 +85,12 @@ pub struct Told {
     /// Reporting component and host: `kubelet, node-1`.
     pub source: String,
     /// The object the event is about.
-    pub about: About,
+    pub about: ObjectReference,
 }
 
 impl Event {
     /// Returns the time of the last occurrence, from whichever field the recorder used.
-    pub fn seen(&self) -> Option<Timestamp> {
+    pub fn last_seen(&self) -> Option<Timestamp> {
         let series = self.series.as_ref().and_then(|series| series.last_observed_time.as_ref());
         let seen =
             [series, self.last_timestamp.as_ref(), self.event_time.as_ref(), self.first_timestamp.as_ref()];
@@ -111,8 +111,8 @@ impl Event {
     }
 
     /// Converts the event to the format of the HTTP API.
-    pub fn told(self) -> Told {
-        let (first, last, count) = (self.first_seen(), self.seen(), self.count());
+    pub fn into_view(self) -> EventView {
+        let (first, last, count) = (self.first_seen(), self.last_seen(), self.count());
         let reporter = [self.source.component, self.reporting_component];
         let reporter = reporter.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
         let source = match self.source.host.as_str() {
@@ -120,10 +120,10 @@ impl Event {
             host => format!("{reporter}, {host}"),
         };
         let text = |time: Option<Timestamp>| time.map(|time| time.to_string());
-        Told {
+        EventView {
             namespace: self.metadata.namespace,
             name: self.metadata.name,
-            sort: self.sort,
+            event_type: self.event_type,
             reason: self.reason,
             message: self.message,
             count,
@@ -144,7 +144,7 @@ mod tests {
     fn last_seen_is_the_newest_time_of_an_event() {
         let seen = |event: serde_json::Value| {
             let event: Event = serde_json::from_value(event).unwrap_or_default();
-            event.seen().map(|time| time.to_string())
+            event.last_seen().map(|time| time.to_string())
         };
         let (old, new) = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z");
         assert_eq!(seen(json!({})), None);
@@ -167,7 +167,8 @@ mod tests {
             "message": "m", "involvedObject": about, "firstTimestamp": null, "eventTime": "2026-01-01T00:00:00.000000Z",
             "series": {"count": 3, "lastObservedTime": "2026-01-02T00:00:00.000000Z"},
             "reportingComponent": "kubelet", "source": {"host": "n1"}});
-        let view = |event: serde_json::Value| serde_json::from_value::<Event>(event).map(Event::told).ok();
+        let view =
+            |event: serde_json::Value| serde_json::from_value::<Event>(event).map(Event::into_view).ok();
         let first = view(old);
         assert_eq!(first, view(new));
         let expected = json!({"namespace": "shop", "name": "e", "type": "Warning", "reason": "BackOff", "message": "m",

@@ -1,8 +1,8 @@
 //! Field selectors on any path.
 //!
 //! Unlike the API server's, a selector can name any path that objects of the kind can have. The schema of a custom
-//! resource is not known here, so below its metadata any path is accepted. If a path leads to several values, as through a
-//! list, `=` requires one of them to be equal and `!=` requires all of them to differ.
+//! resource is not known here, so below its metadata any path is accepted. If a path leads to several values, as
+//! through a list, `=` requires one of them to be equal and `!=` requires all of them to differ.
 
 use watchkeeper_core::{FieldOperator, FieldRequirement, FieldSelector, GroupVersionKind, Object};
 use watchkeeper_wire::schema::{Field as SchemaField, Form, Message, Shape, builtin};
@@ -25,18 +25,22 @@ enum Field {
 impl Fields {
     /// Parses a selector for objects of a kind.
     pub(crate) fn read(text: &str, kind: &GroupVersionKind) -> Result<Self, Failure> {
-        let selector =
-            FieldSelector::parse(text).map_err(|why| Failure::bad(format!("fieldSelector: {why}")))?;
+        let selector = FieldSelector::parse(text)
+            .map_err(|why| Failure::bad_request(format!("fieldSelector: {why}")))?;
         let field = |requirement: &FieldRequirement| {
             let field = match requirement.field() {
                 "metadata.name" => Field::Name,
                 "metadata.namespace" => Field::Namespace,
                 text => {
-                    let path = text.parse().map_err(|why| Failure::bad(format!("fieldSelector: {why}")))?;
+                    let path =
+                        text.parse().map_err(|why| Failure::bad_request(format!("fieldSelector: {why}")))?;
                     if !may_compare(kind, &path) {
-                        return Err(Failure::bad(format!("fieldSelector: Secrets cannot be selected by {text}")));
+                        return Err(Failure::bad_request(format!(
+                            "fieldSelector: Secrets cannot be selected by {text}"
+                        )));
                     }
-                    check(kind, &path).map_err(|why| Failure::bad(format!("fieldSelector: {why}")))?;
+                    check(kind, &path)
+                        .map_err(|why| Failure::bad_request(format!("fieldSelector: {why}")))?;
                     Field::At(path)
                 }
             };

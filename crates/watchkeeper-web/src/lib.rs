@@ -18,6 +18,7 @@ mod secret;
 pub mod service;
 pub mod stream;
 pub mod tree;
+mod undecodable;
 pub mod workload;
 
 pub use catalog::Catalog;

@@ -83,7 +83,7 @@ async fn workloads_have_the_current_set_its_pods_and_last_events() {
     let (morning, noon) = ("2026-01-01T06:00:00Z", "2026-01-01T12:00:00Z");
     world.event("z", &first, "came", json!({"firstTimestamp": morning, "lastTimestamp": morning})).await;
     world.event("a", &first, "went", json!({"firstTimestamp": morning, "lastTimestamp": noon})).await;
-    world.event("b", "somebody-else", "else", json!({"lastTimestamp": "2026-02-01T00:00:00Z"})).await;
+    world.event("b", "another", "else", json!({"lastTimestamp": "2026-02-01T00:00:00Z"})).await;
 
     let web = world.look("web").await.unwrap();
     assert_eq!(
@@ -94,7 +94,7 @@ async fn workloads_have_the_current_set_its_pods_and_last_events() {
     assert_eq!(
         shown,
         [("web-new-1", "went"), ("web-new-2", "")],
-        "the newest by time, not by name, and nobody else's"
+        "the newest event of the pod by time, not by name"
     );
     let pod = &web.pods[0];
     assert_eq!((pod.node.as_str(), pod.phase.as_str(), pod.ready), ("node-1", "Pending", false));

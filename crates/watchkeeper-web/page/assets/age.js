@@ -40,7 +40,7 @@ export function age(time, now) {
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 const WITHIN = /\((\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z) ago\)/;
 
-/** The time in a cell: the whole cell in a date column, `3 (2026-01-01T00:00:00Z ago)` elsewhere; null if there is none. */
+/** The time in a cell: the whole cell in a date column, `3 (2026-01-01T00:00:00Z ago)` elsewhere; null without one. */
 export function momentOf(cell, isDate) {
   if (typeof cell !== "string") return null;
   return isDate ? (MOMENT.test(cell) ? cell : null) : WITHIN.exec(cell)?.[1] ?? null;

@@ -62,7 +62,7 @@ export class Table {
     for (const line of this.lines) if (line.row) this.#ages(line, now);
   }
 
-  /** Moves as a key says, from the current row, or the opened one, or the viewport; false for other keys. */
+  /** Moves by a key, from the current row, or the opened one, or the viewport; false for other keys. */
   move(key) {
     const rows = this.view?.rows ?? [];
     const page = Math.max(1, Math.floor(this.grid.clientHeight / this.height) - 2);

@@ -5,14 +5,14 @@
 //!
 //! Invariants:
 //! - `access.A1`: a read from the cache is authorized as if it were a read from the API server.
-//! - `access.A2`: results of the API server are cached: a valid token for [`KNOWN_FOR`], an invalid one for
-//!   [`UNKNOWN_FOR`], a decision for [`ALLOWED_FOR`]. Changes take effect here after at most that time.
+//! - `access.A2`: results of the API server are cached: a valid token for [`VALID_TOKEN_TTL`], an invalid one for
+//!   [`INVALID_TOKEN_TTL`], a decision for [`DECISION_TTL`]. Changes take effect here after at most that time.
 //! - `access.A3`: the number of cached results and of concurrent reviews is limited.
 //! - `access.A4`: tokens are cached as digests, and never shown.
 
-mod gate;
-mod recent;
+mod authenticator;
 mod review;
+mod review_cache;
 mod token;
 
 use std::collections::BTreeMap;
@@ -27,14 +27,16 @@ use watchkeeper_client::{Client, Secret};
 use crate::envelope::Failure;
 use review::Reviews;
 
-pub(crate) use gate::{Gate, status_response};
-pub use review::{ALLOWED_FOR, KNOWN_FOR, REMEMBERED, REVIEWS_AT_ONCE, UNKNOWN_FOR};
+pub(crate) use authenticator::{Authenticator, status_response};
+pub use review::{
+    DECISION_TTL, INVALID_TOKEN_TTL, MAX_CACHED_REVIEWS, MAX_CONCURRENT_REVIEWS, VALID_TOKEN_TTL,
+};
 pub use token::{COOKIE, cookie};
 
 /// The sender of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Who {
+pub enum Identity {
     /// A user of this machine, on a server that only listens on loopback; may read what the service may.
     Local,
     /// A user authenticated by the API server.
@@ -59,7 +61,7 @@ pub struct User {
 
 /// The attributes of a read that is to be authorized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wish<'a> {
+pub struct ResourceAttributes<'a> {
     /// `get`, `list` or `watch`.
     pub verb: &'a str,
     /// API group; empty for core.
@@ -75,16 +77,16 @@ pub struct Wish<'a> {
 /// An authentication or authorization failure.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Refused {
+pub enum AccessError {
     /// The token is missing or invalid.
     #[error("{0}")]
-    Unknown(String),
+    Unauthenticated(String),
     /// The user may not do this.
     #[error("{0}")]
-    Denied(String),
+    Forbidden(String),
     /// The review failed: try again.
     #[error("access review failed: {0}")]
-    Unanswered(String),
+    ReviewFailed(String),
 }
 
 /// Authenticates and authorizes through the API server. Clones share the cache.
@@ -103,35 +105,40 @@ impl Access {
     ///
     /// # Errors
     /// If the token is invalid, or the review failed.
-    pub async fn whose(&self, token: &Secret) -> Result<Arc<User>, Refused> {
-        self.reviews.whose(token).await
+    pub async fn authenticate(&self, token: &Secret) -> Result<Arc<User>, AccessError> {
+        self.reviews.authenticate(token).await
     }
 
     /// Authorizes a read (`access.A1`).
     ///
     /// # Errors
     /// If the user may not do this, or the review failed.
-    pub async fn check(&self, who: &Who, wish: Wish<'_>) -> Result<(), Refused> {
-        let Who::User(user) = who else { return Ok(()) };
-        let answer = self.reviews.may(user, "resourceAttributes", review::attributes(wish)).await?;
-        answer.map_err(|why| Refused::Denied(denial(user, wish, &why)))
+    pub async fn authorize(
+        &self,
+        identity: &Identity,
+        attributes: ResourceAttributes<'_>,
+    ) -> Result<(), AccessError> {
+        let Identity::User(user) = identity else { return Ok(()) };
+        let answer =
+            self.reviews.authorize(user, "resourceAttributes", review::attributes(attributes)).await?;
+        answer.map_err(|why| AccessError::Forbidden(denial_message(user, attributes, &why)))
     }
 
     /// Authorizes a read of a non-resource path.
     ///
     /// # Errors
     /// If the user may not do this, or the review failed.
-    pub async fn check_path(&self, who: &Who, path: &str) -> Result<(), Refused> {
-        let Who::User(user) = who else { return Ok(()) };
+    pub async fn authorize_path(&self, identity: &Identity, path: &str) -> Result<(), AccessError> {
+        let Identity::User(user) = identity else { return Ok(()) };
         let what = serde_json::json!({"path": path, "verb": "get"});
-        let answer = self.reviews.may(user, "nonResourceAttributes", what).await?;
-        answer.map_err(|_| Refused::Denied(format!("User {:?} cannot get path {path:?}", user.name)))
+        let answer = self.reviews.authorize(user, "nonResourceAttributes", what).await?;
+        answer.map_err(|_| AccessError::Forbidden(format!("User {:?} cannot get path {path:?}", user.name)))
     }
 }
 
 /// Formats a denial in the API server's wording, with a hint if a list of all namespaces was requested.
-fn denial(user: &User, wish: Wish<'_>, why: &str) -> String {
-    let Wish { verb, group, resource, namespace, name } = wish;
+fn denial_message(user: &User, attributes: ResourceAttributes<'_>, why: &str) -> String {
+    let ResourceAttributes { verb, group, resource, namespace, name } = attributes;
     let named = if name.is_empty() { String::new() } else { format!(" {name:?}") };
     let place = match namespace {
         "" => "at the cluster scope".to_owned(),
@@ -150,19 +157,20 @@ fn denial(user: &User, wish: Wish<'_>, why: &str) -> String {
     )
 }
 
-impl fmt::Display for Wish<'_> {
+impl fmt::Display for ResourceAttributes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.verb, self.resource)
     }
 }
 
 /// Extracts the identity that the [server](crate::listen) has stored in the request.
-impl<S: Sync> FromRequestParts<S> for Who {
+impl<S: Sync> FromRequestParts<S> for Identity {
     type Rejection = Response;
 
     async fn from_request_parts(head: &mut Parts, _: &S) -> Result<Self, Response> {
-        let who = head.extensions.get::<Self>().cloned();
-        let unknown = || Failure::from(Refused::Unknown("request is not authenticated".to_owned()));
-        who.ok_or_else(|| unknown().into_response())
+        let identity = head.extensions.get::<Self>().cloned();
+        let unknown =
+            || Failure::from(AccessError::Unauthenticated("request is not authenticated".to_owned()));
+        identity.ok_or_else(|| unknown().into_response())
     }
 }

@@ -13,31 +13,31 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use watchkeeper_client::{Secret, Transport};
 
-use super::recent::{Digest, Recent};
-use super::{Refused, User, Wish};
+use super::review_cache::{Digest, ReviewCache};
+use super::{AccessError, ResourceAttributes, User};
 
 /// Cache time of a valid token (`access.A2`).
-pub const KNOWN_FOR: Duration = Duration::from_secs(60);
+pub const VALID_TOKEN_TTL: Duration = Duration::from_secs(60);
 /// Cache time of an invalid token (`access.A2`).
-pub const UNKNOWN_FOR: Duration = Duration::from_secs(10);
+pub const INVALID_TOKEN_TTL: Duration = Duration::from_secs(10);
 /// Cache time of an authorization decision (`access.A2`).
-pub const ALLOWED_FOR: Duration = Duration::from_secs(10);
+pub const DECISION_TTL: Duration = Duration::from_secs(10);
 /// Maximum number of cached results of each kind (`access.A3`).
-pub const REMEMBERED: usize = 10_000;
+pub const MAX_CACHED_REVIEWS: usize = 10_000;
 /// Maximum number of concurrent reviews (`access.A3`).
-pub const REVIEWS_AT_ONCE: usize = 32;
+pub const MAX_CONCURRENT_REVIEWS: usize = 32;
 /// Timeout of a review, including its time in the queue.
-const PATIENCE: Duration = Duration::from_secs(10);
+const REVIEW_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Sends reviews to the API server and caches the results.
 #[derive(Debug)]
 pub(super) struct Reviews {
     transport: Transport,
     permits: Semaphore,
-    known: Recent<Arc<User>>,
-    unknown: Recent<String>,
+    known: ReviewCache<Arc<User>>,
+    unknown: ReviewCache<String>,
     /// `Err` holds the reason; may be empty.
-    allowed: Recent<Result<(), String>>,
+    allowed: ReviewCache<Result<(), String>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -68,21 +68,21 @@ impl Reviews {
     pub(super) fn new(transport: Transport) -> Self {
         Self {
             transport,
-            permits: Semaphore::new(REVIEWS_AT_ONCE),
-            known: Recent::new(KNOWN_FOR, REMEMBERED),
-            unknown: Recent::new(UNKNOWN_FOR, REMEMBERED),
-            allowed: Recent::new(ALLOWED_FOR, REMEMBERED),
+            permits: Semaphore::new(MAX_CONCURRENT_REVIEWS),
+            known: ReviewCache::new(VALID_TOKEN_TTL, MAX_CACHED_REVIEWS),
+            unknown: ReviewCache::new(INVALID_TOKEN_TTL, MAX_CACHED_REVIEWS),
+            allowed: ReviewCache::new(DECISION_TTL, MAX_CACHED_REVIEWS),
         }
     }
 
     /// Authenticates a token.
-    pub(super) async fn whose(&self, token: &Secret) -> Result<Arc<User>, Refused> {
+    pub(super) async fn authenticate(&self, token: &Secret) -> Result<Arc<User>, AccessError> {
         let asked = digest_of(token.reveal().as_bytes());
         if let Some(user) = self.known.get(&asked) {
             return Ok(user);
         }
         if let Some(why) = self.unknown.get(&asked) {
-            return Err(Refused::Unknown(why));
+            return Err(AccessError::Unauthenticated(why));
         }
         let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}});
         let status: TokenStatus = self.ask("/apis/authentication.k8s.io/v1/tokenreviews", &review).await?;
@@ -91,7 +91,7 @@ impl Reviews {
             let why = if error.is_empty() { String::new() } else { format!(": {error}") };
             let why = format!("the API server rejected the token{why}");
             self.unknown.put(asked, why.clone());
-            return Err(Refused::Unknown(why));
+            return Err(AccessError::Unauthenticated(why));
         }
         let user = Arc::new(User {
             name: user.username,
@@ -105,12 +105,12 @@ impl Reviews {
     }
 
     /// Authorizes a request with these attributes. The inner `Err` holds the API server's reason.
-    pub(super) async fn may(
+    pub(super) async fn authorize(
         &self,
         user: &User,
         attributes: &str,
         what: Value,
-    ) -> Result<Result<(), String>, Refused> {
+    ) -> Result<Result<(), String>, AccessError> {
         let mut spec =
             json!({"user": user.name, "groups": user.groups, "uid": user.uid, "extra": user.extra});
         spec[attributes] = what;
@@ -131,14 +131,16 @@ impl Reviews {
         &self,
         path: &str,
         review: &Value,
-    ) -> Result<T, Refused> {
+    ) -> Result<T, AccessError> {
         let asking = async {
             let _permit = self.permits.acquire().await; // never closed
             self.post(path, review).await
         };
-        match timeout(PATIENCE, asking).await {
-            Ok(answer) => answer.map_err(Refused::Unanswered),
-            Err(_) => Err(Refused::Unanswered(format!("no response within {} s", PATIENCE.as_secs()))),
+        match timeout(REVIEW_TIMEOUT, asking).await {
+            Ok(answer) => answer.map_err(AccessError::ReviewFailed),
+            Err(_) => {
+                Err(AccessError::ReviewFailed(format!("no response within {} s", REVIEW_TIMEOUT.as_secs())))
+            }
         }
     }
 
@@ -173,8 +175,8 @@ impl Reviews {
 }
 
 /// Formats attributes for a SubjectAccessReview.
-pub(super) fn attributes(wish: Wish<'_>) -> Value {
-    let Wish { verb, group, resource, namespace, name } = wish;
+pub(super) fn attributes(attributes: ResourceAttributes<'_>) -> Value {
+    let ResourceAttributes { verb, group, resource, namespace, name } = attributes;
     json!({"verb": verb, "group": group, "resource": resource, "namespace": namespace, "name": name})
 }
 

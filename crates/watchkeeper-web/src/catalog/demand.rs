@@ -12,7 +12,7 @@ use super::{CatalogError, Inner, MAX_ON_DEMAND, collection};
 
 impl Inner {
     /// Returns the running informer of a resource.
-    pub(super) fn taken(&self, mapping: &Mapping) -> Option<Watched> {
+    pub(super) fn running(&self, mapping: &Mapping) -> Option<Watched> {
         let of = &mapping.resource;
         let entries = self.entries.read();
         let found = entries.iter().find(|entry| entry.is_of(&of.group, &of.version, &of.resource));
@@ -20,16 +20,16 @@ impl Inner {
     }
 
     /// Returns the running informer of a resource, or starts one (`catalog.C1`, `catalog.C2`).
-    pub(super) async fn begin(&self, mapping: &Arc<Mapping>) -> Result<Watched, CatalogError> {
+    pub(super) async fn start_informer(&self, mapping: &Arc<Mapping>) -> Result<Watched, CatalogError> {
         if self.withholds(mapping) {
             return Err(CatalogError::Withheld { resource: mapping.resource.resource.clone() });
         }
         let changing = self.changing.lock().await;
-        if let Some(taken) = self.taken(mapping) {
-            return Ok(taken);
+        if let Some(running) = self.running(mapping) {
+            return Ok(running);
         }
-        let is_permanent = self.forget_ended(mapping);
-        if !is_permanent && self.on_demand() >= MAX_ON_DEMAND && !self.end_longest_idle(Duration::ZERO).await
+        let is_permanent = self.remove_all_ended(mapping);
+        if !is_permanent && self.on_demand() >= MAX_ON_DEMAND && !self.stop_longest_idle(Duration::ZERO).await
         {
             return Err(CatalogError::Full);
         }
@@ -58,9 +58,9 @@ impl Inner {
         self.entries.read().iter().filter(|entry| !entry.is_permanent).count()
     }
 
-    /// Removes informers that have ended, for example since their definition was deleted. Returns whether the one of this
-    /// resource was permanent.
-    fn forget_ended(&self, mapping: &Mapping) -> bool {
+    /// Removes informers that have ended, for example since their definition was deleted. Returns whether the one of
+    /// this resource was permanent.
+    fn remove_all_ended(&self, mapping: &Mapping) -> bool {
         let of = &mapping.resource;
         let mut is_permanent = false;
         let mut entries = self.entries.write();
@@ -76,13 +76,13 @@ impl Inner {
     }
 
     /// Stops one informer that has been idle for at least this long. Returns whether there was one.
-    pub(super) async fn end_one_idle(&self, at_least: Duration) -> bool {
+    pub(super) async fn stop_one_idle(&self, at_least: Duration) -> bool {
         let _changing = self.changing.lock().await;
-        self.end_longest_idle(at_least).await
+        self.stop_longest_idle(at_least).await
     }
 
-    /// As [`end_one_idle`](Self::end_one_idle), for a caller that holds `changing`.
-    async fn end_longest_idle(&self, at_least: Duration) -> bool {
+    /// As [`stop_one_idle`](Self::stop_one_idle), for a caller that holds `changing`.
+    async fn stop_longest_idle(&self, at_least: Duration) -> bool {
         let ended = {
             let mut entries = self.entries.write(); // no reader can take it meanwhile (`catalog.C3`)
             let idle = entries.iter().enumerate().filter_map(|(at, entry)| Some((entry.idle()?, at)));

@@ -4,7 +4,7 @@ use std::fmt;
 
 use watchkeeper_client::discovery::MapError;
 
-use super::{MAX_ON_DEMAND, PATIENCE};
+use super::{FIRST_LIST_TIMEOUT, MAX_ON_DEMAND};
 
 /// An error of the catalog.
 #[derive(Debug, thiserror::Error)]
@@ -34,15 +34,13 @@ pub enum CatalogError {
         resource: String,
     },
     /// The first list is not complete yet; it continues.
-    #[error("first list of {resource} not complete after {} s; it continues, try again", PATIENCE.as_secs())]
+    #[error("first list of {resource} not complete after {} s; it continues, try again", FIRST_LIST_TIMEOUT.as_secs())]
     NotSynced {
         /// The resource.
         resource: String,
     },
     /// The limit of on-demand informers is reached.
-    #[error(
-        "{MAX_ON_DEMAND} on-demand resources are already in use; try again later"
-    )]
+    #[error("{MAX_ON_DEMAND} on-demand resources are already in use; try again later")]
     Full,
 }
 

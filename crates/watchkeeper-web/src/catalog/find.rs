@@ -25,7 +25,7 @@ impl Catalog {
         if let Some(known) = self.inner.known(group, version, resource) {
             return Ok(known);
         }
-        if self.inner.forget_gone(group, version, resource) {
+        if self.inner.remove_ended(group, version, resource) {
             self.inner.mapper.reset(); // the discovery result is out of date
         }
         self.look_up(group, version, resource).await
@@ -45,7 +45,7 @@ impl Catalog {
         };
         let mut table = self.inner.mapper.table().await?;
         let mut found = exact(&table, &asked);
-        if found.is_none() && self.inner.may_ask_again() {
+        if found.is_none() && self.inner.may_rediscover() {
             self.inner.mapper.reset();
             table = self.inner.mapper.table().await?;
             found = exact(&table, &asked);
@@ -75,7 +75,7 @@ impl Inner {
     }
 
     /// Removes the on-demand informer of a resource if it has ended by itself. Returns whether it did.
-    fn forget_gone(&self, group: &str, version: &str, resource: &str) -> bool {
+    fn remove_ended(&self, group: &str, version: &str, resource: &str) -> bool {
         let is_gone = |entry: &Entry| {
             !entry.is_permanent && entry.is_of(group, version, resource) && entry.informer.has_ended()
         };
@@ -86,8 +86,8 @@ impl Inner {
     }
 
     /// Returns whether discovery may be repeated now; at most once per interval.
-    pub(super) fn may_ask_again(&self) -> bool {
-        let mut last = self.asked_again.lock();
+    pub(super) fn may_rediscover(&self) -> bool {
+        let mut last = self.rediscovered.lock();
         let is_due = last.is_none_or(|last| last.elapsed() >= MISS_INTERVAL);
         if is_due {
             *last = Some(Instant::now());

@@ -7,10 +7,10 @@ use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{IDLE, Inner};
+use super::{IDLE_TIMEOUT, Inner};
 
 /// Interval of checks for idle informers.
-const LOOK_EVERY: Duration = Duration::from_secs(30);
+const SWEEP_EVERY: Duration = Duration::from_secs(30);
 
 /// The task that stops idle informers.
 #[derive(Debug, Default)]
@@ -50,8 +50,8 @@ impl Drop for Sweeper {
 
 async fn sweep(inner: Weak<Inner>) {
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(SWEEP_EVERY).await;
         let Some(inner) = inner.upgrade() else { return };
-        while inner.end_one_idle(IDLE).await {}
+        while inner.stop_one_idle(IDLE_TIMEOUT).await {}
     }
 }

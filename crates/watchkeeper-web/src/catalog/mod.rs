@@ -4,9 +4,9 @@
 //! Output: a [`Watched`] resource, whose informer has its first list.
 //!
 //! Invariants:
-//! - `catalog.C1`: the resources of [`FROM_THE_START`] always have informers. Any other gets one when it is first
-//!   requested; there are at most [`MAX_ON_DEMAND`] of these. An informer without readers for [`IDLE`] is stopped; at the
-//!   limit, the one that has been idle for longest is.
+//! - `catalog.C1`: the resources of [`ALWAYS_CACHED`] always have informers. Any other gets one when it is first
+//!   requested; there are at most [`MAX_ON_DEMAND`] of these. An informer without readers for [`IDLE_TIMEOUT`] is
+//!   stopped; at the limit, the one that has been idle for longest is.
 //! - `catalog.C2`: Secrets are not cached unless [enabled](CatalogBuilder::secrets).
 
 mod demand;
@@ -34,25 +34,44 @@ pub use watched::Watched;
 
 use crate::freshness::{self, Freshness, Monitor};
 
-/// Resources that are cached from the start: group, version, resource, kind.
-pub const FROM_THE_START: [(&str, &str, &str, &str); 8] = [
-    ("", "v1", "pods", "Pod"),
-    ("", "v1", "services", "Service"),
-    ("", "v1", "namespaces", "Namespace"),
-    ("", "v1", "events", "Event"),
-    ("apps", "v1", "deployments", "Deployment"),
-    ("apps", "v1", "statefulsets", "StatefulSet"),
-    ("apps", "v1", "daemonsets", "DaemonSet"),
-    ("apps", "v1", "replicasets", "ReplicaSet"),
+/// A resource that is cached from the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DefaultResource {
+    /// API group; empty for core.
+    pub group: &'static str,
+    /// API version.
+    pub version: &'static str,
+    /// Resource, in the plural.
+    pub resource: &'static str,
+    /// Kind.
+    pub kind: &'static str,
+    /// Whether its objects are in namespaces.
+    pub namespaced: bool,
+}
+
+/// The resources that are cached from the start.
+pub const ALWAYS_CACHED: [DefaultResource; 8] = [
+    namespaced("", "pods", "Pod"),
+    namespaced("", "services", "Service"),
+    DefaultResource { namespaced: false, ..namespaced("", "namespaces", "Namespace") },
+    namespaced("", "events", "Event"),
+    namespaced("apps", "deployments", "Deployment"),
+    namespaced("apps", "statefulsets", "StatefulSet"),
+    namespaced("apps", "daemonsets", "DaemonSet"),
+    namespaced("apps", "replicasets", "ReplicaSet"),
 ];
+
+const fn namespaced(group: &'static str, resource: &'static str, kind: &'static str) -> DefaultResource {
+    DefaultResource { group, version: "v1", resource, kind, namespaced: true }
+}
+
 /// Maximum number of on-demand informers.
 pub const MAX_ON_DEMAND: usize = 64;
 /// Time without readers after which an on-demand informer is stopped.
-pub const IDLE: Duration = Duration::from_secs(600);
-/// Resync period of subscriptions.
-pub const RESYNC: Duration = Duration::from_secs(60);
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 /// Maximum time a request waits for the first list of a resource.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const FIRST_LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The cached resources of a server. Clones are cheap and share everything.
 #[derive(Debug, Clone)]
@@ -70,8 +89,9 @@ struct Inner {
     mapper: RestMapper,
     secrets: bool,
     /// When discovery was last repeated because a resource was not found.
-    asked_again: Mutex<Option<Instant>>,
-    /// Held while an informer is started or stopped, so that one being stopped is not handed out. Locked before `entries`.
+    rediscovered: Mutex<Option<Instant>>,
+    /// Held while an informer is started or stopped, so that one being stopped is not handed out. Locked before
+    /// `entries`.
     changing: tokio::sync::Mutex<()>,
     entries: RwLock<Vec<Entry>>,
 }
@@ -95,9 +115,9 @@ impl CatalogBuilder {
     pub fn build(self) -> Catalog {
         // JSON, since objects are forwarded as JSON.
         let sources = self.client.sources().content(|_| Content::json());
-        let factory = InformerFactory::builder(sources).resync(RESYNC).build();
-        let permanent = FROM_THE_START.map(|names| {
-            let mapping = Arc::new(mapping(names));
+        let factory = InformerFactory::new(sources);
+        let permanent = ALWAYS_CACHED.map(|resource| {
+            let mapping = Arc::new(mapping(resource));
             let collection = collection(&mapping);
             let informer = factory.informer(&collection);
             Entry::new(mapping, collection, informer, true)
@@ -111,7 +131,7 @@ impl CatalogBuilder {
             discovery,
             mapper,
             secrets: self.secrets,
-            asked_again: Mutex::default(),
+            rediscovered: Mutex::default(),
             changing: tokio::sync::Mutex::default(),
             entries: RwLock::new(permanent.into()),
         };
@@ -125,7 +145,7 @@ impl Catalog {
         CatalogBuilder { client: client.clone(), secrets: false }
     }
 
-    /// Starts the informers of [`FROM_THE_START`].
+    /// Starts the informers of [`ALWAYS_CACHED`].
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -167,21 +187,21 @@ impl Catalog {
         &self.inner.mapper
     }
 
-    /// Returns the resources of [`FROM_THE_START`] without a first list.
+    /// Returns the resources of [`ALWAYS_CACHED`] without a first list.
     pub fn unsynced(&self) -> Vec<Arc<Mapping>> {
         let entries = self.inner.entries.read();
         let late = entries.iter().filter(|entry| entry.is_permanent && !entry.informer.is_synced());
         late.map(|entry| entry.mapping.clone()).collect()
     }
 
-    /// Returns the resources of [`FROM_THE_START`].
+    /// Returns the resources of [`ALWAYS_CACHED`].
     pub(crate) fn permanent(&self) -> Vec<Arc<Mapping>> {
         let entries = self.inner.entries.read();
         entries.iter().filter(|entry| entry.is_permanent).map(|entry| entry.mapping.clone()).collect()
     }
 
-    /// Returns snapshots of all resources that have their first list. This does not count as reading them: they may still
-    /// become idle.
+    /// Returns snapshots of all resources that have their first list. This does not count as reading them: they may
+    /// still become idle.
     pub fn snapshots(&self) -> Vec<(Arc<Mapping>, Snapshot)> {
         let entries = self.inner.entries.read();
         let living = entries.iter().filter(|entry| !entry.informer.has_ended() && entry.informer.is_synced());
@@ -202,7 +222,8 @@ impl Catalog {
     /// Returns a resource for reading, and caches it if necessary (`catalog.C1`).
     ///
     /// # Errors
-    /// If the resource does not exist, may not be cached (`catalog.C2`), or has no first list within [`PATIENCE`].
+    /// If the resource does not exist, may not be cached (`catalog.C2`), or has no first list within
+    /// [`FIRST_LIST_TIMEOUT`].
     pub async fn watched(&self, group: &str, version: &str, resource: &str) -> Result<Watched, CatalogError> {
         self.watch(&self.find(group, version, resource).await?).await
     }
@@ -212,18 +233,18 @@ impl Catalog {
     /// # Errors
     /// As [`watched`](Self::watched).
     pub async fn watch(&self, mapping: &Arc<Mapping>) -> Result<Watched, CatalogError> {
-        let watched = match self.inner.taken(mapping) {
-            Some(taken) => taken,
-            None => self.inner.begin(mapping).await?,
+        let watched = match self.inner.running(mapping) {
+            Some(running) => running,
+            None => self.inner.start_informer(mapping).await?,
         };
         if watched.is_synced() {
             return Ok(watched);
         }
-        if timeout(PATIENCE, watched.informer.synced()).await == Ok(true) {
+        if timeout(FIRST_LIST_TIMEOUT, watched.informer.synced()).await == Ok(true) {
             return Ok(watched);
         }
         // It may have been removed since the last discovery.
-        if self.inner.may_ask_again() {
+        if self.inner.may_rediscover() {
             self.inner.mapper.reset();
         }
         let of = &mapping.resource;
@@ -239,12 +260,13 @@ impl Catalog {
     }
 }
 
-fn mapping((group, version, resource, kind): (&str, &str, &str, &str)) -> Mapping {
+fn mapping(of: DefaultResource) -> Mapping {
+    let DefaultResource { group, version, resource, kind, namespaced } = of;
     Mapping {
         resource: GroupVersionResource::new(group, version, resource),
         kind: GroupVersionKind::new(group, version, kind),
         singular: kind.to_lowercase(),
-        namespaced: resource != "namespaces",
+        namespaced,
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Entry {
     pub(super) mapping: Arc<Mapping>,
     pub(super) collection: Collection,
     pub(super) informer: Informer,
-    /// Whether it is one of [`FROM_THE_START`](super::FROM_THE_START) and never idle.
+    /// Whether it is one of [`ALWAYS_CACHED`](super::ALWAYS_CACHED) and never idle.
     pub(super) is_permanent: bool,
     usage: Arc<Usage>,
 }

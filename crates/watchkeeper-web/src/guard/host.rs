@@ -18,14 +18,14 @@ pub enum Host {
 
 /// A host with an optional port.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct Authority {
     /// Host.
     pub host: Host,
     /// Port.
     pub port: Option<u16>,
 }
 
-impl Place {
+impl Authority {
     /// Parses `name`, `name:80`, `1.2.3.4:80` or `[::1]:80`.
     pub fn parse(text: &str) -> Option<Self> {
         let (host, port) = match text.strip_prefix('[') {
@@ -94,7 +94,7 @@ impl Hosts {
     }
 
     /// Returns whether the server answers to this host.
-    pub fn has(&self, host: &Host) -> bool {
+    pub fn contains(&self, host: &Host) -> bool {
         host.is_loopback() || self.allowed.contains(host)
     }
 }
@@ -104,10 +104,10 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> String {
-        match Place::parse(text) {
+        match Authority::parse(text) {
             None => "none".to_owned(),
-            Some(Place { host, port: None }) => host.to_string(),
-            Some(Place { host, port: Some(port) }) => format!("{host} {port}"),
+            Some(Authority { host, port: None }) => host.to_string(),
+            Some(Authority { host, port: Some(port) }) => format!("{host} {port}"),
         }
     }
 
@@ -159,8 +159,8 @@ mod tests {
     #[test]
     fn only_loopback_and_allowed_hosts_match() {
         let mut hosts = Hosts::default();
-        hosts.allow(Place::parse("keep.example").unwrap().host);
-        let has = |text: &str| hosts.has(&Place::parse(text).unwrap().host);
+        hosts.allow(Authority::parse("keep.example").unwrap().host);
+        let has = |text: &str| hosts.contains(&Authority::parse(text).unwrap().host);
         for text in ["localhost", "127.8.9.1", "[::1]", "[::ffff:127.0.0.1]", "KEEP.example.:1"] {
             assert!(has(text), "{text}");
         }

@@ -4,11 +4,12 @@
 //! Output: admission or an error response.
 //!
 //! Invariants:
-//! - `guard.G1`: a request names this machine or an [allowed](Hosts::allow) host, so that DNS rebinding gives no access.
+//! - `guard.G1`: a request names this machine or an [allowed](Hosts::allow) host, so that DNS rebinding gives no
+//!   access.
 //! - `guard.G2`: a page of another origin cannot write or upgrade a connection.
 //! - `guard.G3`: no response may be read, framed or loaded as a script by another origin.
 //! - `guard.G4`: a query has at most [`QUERY_BYTES`], a body at most [`BODY_BYTES`] and arrives within
-//!   [`BODY_PATIENCE`].
+//!   [`BODY_TIMEOUT`].
 
 mod headers;
 mod host;
@@ -28,7 +29,7 @@ use tokio::time::timeout;
 use crate::envelope::Failure;
 
 pub(crate) use headers::{Content, protect};
-pub use host::{Host, Hosts, Place};
+pub use host::{Authority, Host, Hosts};
 pub use origin::Origin;
 
 /// Maximum length of a query, in bytes (`guard.G4`).
@@ -36,7 +37,7 @@ pub const QUERY_BYTES: usize = 8 << 10;
 /// Maximum length of a body that is not proxied, in bytes (`guard.G4`).
 pub const BODY_BYTES: usize = 1 << 20;
 /// Time limit for receiving such a body (`guard.G4`).
-pub const BODY_PATIENCE: Duration = Duration::from_secs(10);
+pub const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Decides which requests are admitted.
 #[derive(Debug)]
@@ -53,8 +54,8 @@ impl Guard {
 
     /// Checks the head of a request.
     pub(crate) fn admit(&self, head: &Parts) -> Result<(), Failure> {
-        let place = self.place(head)?;
-        self.check_origin(head, &place)?;
+        let authority = self.authority(head)?;
+        self.check_origin(head, &authority)?;
         if head.uri.query().is_some_and(|query| query.len() > QUERY_BYTES) {
             let message = format!("query exceeds {QUERY_BYTES} bytes");
             return Err(Failure::new(StatusCode::URI_TOO_LONG, message));
@@ -62,9 +63,9 @@ impl Guard {
         Ok(())
     }
 
-    /// Returns the host that a request is for (`guard.G1`). In HTTP/2, and for absolute targets, that is the authority of
-    /// the target; an additional `Host` header is checked as well.
-    fn place(&self, head: &Parts) -> Result<Place, Failure> {
+    /// Returns the host that a request is for (`guard.G1`). In HTTP/2, and for absolute targets, that is the authority
+    /// of the target; an additional `Host` header is checked as well.
+    fn authority(&self, head: &Parts) -> Result<Authority, Failure> {
         let bad = |message: &str| Failure::new(StatusCode::BAD_REQUEST, message);
         let mut named = head.headers.get_all(HOST).iter();
         let header = named.next();
@@ -72,28 +73,28 @@ impl Guard {
             return Err(bad("more than one Host header"));
         }
         let header = header.map(|value| value.to_str().map_err(|_| bad("invalid Host header")));
-        let authority = head.uri.authority().map(|authority| Ok(authority.as_str()));
-        let mut place = None;
-        for text in authority.into_iter().chain(header) {
-            let named = Place::parse(text?).ok_or_else(|| bad("invalid Host header"))?;
-            if !self.hosts.has(&named.host) {
+        let target = head.uri.authority().map(|authority| Ok(authority.as_str()));
+        let mut authority = None;
+        for text in target.into_iter().chain(header) {
+            let named = Authority::parse(text?).ok_or_else(|| bad("invalid Host header"))?;
+            if !self.hosts.contains(&named.host) {
                 let message = format!(
                     "host {} is not allowed; to allow it, start the server with --allow-host {0}",
                     named.host
                 );
                 return Err(Failure::new(StatusCode::MISDIRECTED_REQUEST, message));
             }
-            place.get_or_insert(named);
+            authority.get_or_insert(named);
         }
-        place.ok_or_else(|| bad("missing Host header"))
+        authority.ok_or_else(|| bad("missing Host header"))
     }
 
     /// Checks the origin of writes and upgrades (`guard.G2`).
-    fn check_origin(&self, head: &Parts, place: &Place) -> Result<(), Failure> {
+    fn check_origin(&self, head: &Parts, authority: &Authority) -> Result<(), Failure> {
         let reads = matches!(head.method, Method::GET | Method::HEAD) && !upgrades(&head.headers);
         let same = |value: &http::HeaderValue| {
             let origin = value.to_str().ok().and_then(Origin::parse);
-            origin.is_some_and(|origin| origin.is_of(place, self.secure))
+            origin.is_some_and(|origin| origin.is_of(authority, self.secure))
         };
         if reads || head.headers.get_all(ORIGIN).iter().all(same) {
             return Ok(());
@@ -119,12 +120,12 @@ pub(crate) async fn whole(headers: &HeaderMap, body: Body) -> Result<Bytes, Fail
     if announced(headers).is_some_and(|length| length > BODY_BYTES as u64) {
         return Err(too_long());
     }
-    match timeout(BODY_PATIENCE, Limited::new(body, BODY_BYTES).collect()).await {
+    match timeout(BODY_TIMEOUT, Limited::new(body, BODY_BYTES).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
         Ok(Err(_)) => Err(Failure::new(StatusCode::BAD_REQUEST, "incomplete body")),
         Err(_) => {
-            let message = format!("body not received within {} s", BODY_PATIENCE.as_secs());
+            let message = format!("body not received within {} s", BODY_TIMEOUT.as_secs());
             Err(Failure::new(StatusCode::REQUEST_TIMEOUT, message))
         }
     }

@@ -1,6 +1,6 @@
 //! Origins of requests.
 
-use super::host::Place;
+use super::host::Authority;
 
 /// Scheme, host and port.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -8,28 +8,30 @@ pub struct Origin {
     /// Whether the scheme is `https`.
     pub secure: bool,
     /// Host and port.
-    pub place: Place,
+    pub authority: Authority,
 }
 
 impl Origin {
     /// Parses `https://name:port`. Rejects anything else, including `null`.
     pub fn parse(text: &str) -> Option<Self> {
-        let (scheme, place) = text.split_once("://")?;
+        let (scheme, authority) = text.split_once("://")?;
         let secure = match scheme {
             "https" => true,
             "http" => false,
             _ => return None,
         };
-        Some(Self { secure, place: Place::parse(place)? })
+        Some(Self { secure, authority: Authority::parse(authority)? })
     }
 
     /// Returns whether the origin is the server itself, which has this authority and serves TLS or not.
     ///
     /// A server without TLS may be behind a TLS proxy on this machine, so either scheme is accepted there.
-    pub fn is_of(&self, place: &Place, secure: bool) -> bool {
+    pub fn is_of(&self, authority: &Authority, secure: bool) -> bool {
         let usual = if self.secure { 443 } else { 80 };
-        let port = |place: &Place| place.port.unwrap_or(usual);
-        self.place.host == place.host && port(&self.place) == port(place) && (self.secure || !secure)
+        let port = |authority: &Authority| authority.port.unwrap_or(usual);
+        self.authority.host == authority.host
+            && port(&self.authority) == port(authority)
+            && (self.secure || !secure)
     }
 }
 
@@ -38,7 +40,7 @@ mod tests {
     use super::*;
 
     fn same(origin: &str, host: &str, secure: bool) -> bool {
-        Origin::parse(origin).is_some_and(|origin| origin.is_of(&Place::parse(host).unwrap(), secure))
+        Origin::parse(origin).is_some_and(|origin| origin.is_of(&Authority::parse(host).unwrap(), secure))
     }
 
     #[test]

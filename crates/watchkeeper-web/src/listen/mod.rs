@@ -6,12 +6,12 @@
 //! Invariants:
 //! - `listen.L1`: beyond loopback, TLS is required, and every response except the page itself and health checks needs a
 //!   token that the API server accepts.
-//! - `listen.L2`: a stopping server accepts no connections, ends streams immediately, and lets other requests finish for
-//!   a limited time.
+//! - `listen.L2`: a stopping server accepts no connections, ends streams immediately, and lets other requests finish
+//!   for a limited time.
 
-mod ending;
-mod front;
+mod handler;
 mod options;
+mod shutdown;
 mod tls;
 
 use std::future::Future;
@@ -21,20 +21,20 @@ use std::pin::pin;
 use tokio_util::sync::CancellationToken;
 use watchkeeper_listen::{Listener, Security};
 
-use crate::guard::{Guard, Host, Hosts, Place};
+use crate::guard::{Authority, Guard, Host, Hosts};
 use crate::proxy::Proxy;
 use crate::service::Service;
-use front::Front;
+use handler::Handler;
 
-pub use ending::Endless;
-pub use options::{LIMITS, Options, ServeError, Tls};
+pub use options::{DEFAULT_LIMITS, Options, ServeError, Tls};
+pub use shutdown::StreamingResponse;
 pub use watchkeeper_listen::ConnectionLimits;
 
 /// A bound web server. Clients can connect, but no request is answered until [`run`](Self::run).
 #[derive(Debug)]
 pub struct Server {
     listener: Listener,
-    front: Front,
+    handler: Handler,
 }
 
 impl Server {
@@ -43,14 +43,14 @@ impl Server {
     /// # Errors
     /// If the address cannot be bound, or the options would be unsafe (`listen.L1`).
     pub async fn bind(service: &Service, options: Options) -> Result<Self, ServeError> {
-        let Options { address, hosts: names, tls, tokens, opening, limits } = options;
+        let Options { address, hosts: names, tls, tokens, policy, limits } = options;
         if !address.ip().is_loopback() && tls.is_none() {
             return Err(ServeError::Plain { address }); // `listen.L1`
         }
         let mut hosts = Hosts::default();
         for text in names {
-            match Place::parse(&text) {
-                Some(place) => hosts.allow(place.host),
+            match Authority::parse(&text) {
+                Some(authority) => hosts.allow(authority.host),
                 None => return Err(ServeError::Host { text }),
             }
         }
@@ -64,9 +64,9 @@ impl Server {
         };
         let listener = Listener::bind(address, security).await?.limits(limits);
         let tokens = tokens || !address.ip().is_loopback();
-        let proxy = Proxy::new(service.catalog().client(), opening)?;
-        let front = Front::new(service, Guard::new(hosts, secure), tokens, proxy);
-        Ok(Self { listener, front })
+        let proxy = Proxy::new(service.catalog().client(), policy)?;
+        let handler = Handler::new(service, Guard::new(hosts, secure), tokens, proxy);
+        Ok(Self { listener, handler })
     }
 
     /// Returns the bound address.
@@ -79,11 +79,11 @@ impl Server {
         self.listener.url()
     }
 
-    /// Serves until `stop` completes, and returns once every connection has ended (`listen.L2`). If dropped before that,
-    /// connections are cut.
+    /// Serves until `stop` completes, and returns once every connection has ended (`listen.L2`). If dropped before
+    /// that, connections are cut.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let stopping = CancellationToken::new();
-        let mut running = pin!(self.listener.run(self.front, stopping.clone()));
+        let mut running = pin!(self.listener.run(self.handler, stopping.clone()));
         tokio::select! {
             () = &mut running => return,
             () = stop => stopping.cancel(),

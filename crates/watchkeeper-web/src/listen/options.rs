@@ -9,11 +9,11 @@ use watchkeeper_client::Secret;
 use watchkeeper_client::transport::BuildError;
 use watchkeeper_listen::{ConnectionLimits, ListenError};
 
-use crate::proxy::Opening;
+use crate::proxy::ProxyPolicy;
 
 /// Default limits: 25,000 connections; 10 s and 64 KiB for the head of a request; 30 s for a client that does not read;
 /// 10 s to finish on shutdown.
-pub const LIMITS: ConnectionLimits = ConnectionLimits {
+pub const DEFAULT_LIMITS: ConnectionLimits = ConnectionLimits {
     connections: 25_000,
     head: Duration::from_secs(10),
     head_bytes: 64 << 10,
@@ -30,7 +30,7 @@ pub struct Options {
     pub(super) hosts: Vec<String>,
     pub(super) tls: Option<Tls>,
     pub(super) tokens: bool,
-    pub(super) opening: Opening,
+    pub(super) policy: ProxyPolicy,
     pub(super) limits: ConnectionLimits,
 }
 
@@ -44,8 +44,8 @@ pub enum Tls {
         /// Private key.
         key: Secret,
     },
-    /// Files, read when the server is bound and again for every connection, so that they can be replaced. An invalid pair
-    /// is logged, and the previous one stays in use.
+    /// Files, read when the server is bound and again for every connection, so that they can be replaced. An invalid
+    /// pair is logged, and the previous one stays in use.
     Files {
         /// Certificate chain, leaf first.
         certificate: PathBuf,
@@ -63,8 +63,8 @@ impl Default for Options {
 impl Options {
     /// Creates options for an address (`--listen`); port 0 picks a free port.
     pub fn new(address: SocketAddr) -> Self {
-        let opening = Opening::default();
-        Self { address, hosts: Vec::new(), tls: None, tokens: false, opening, limits: LIMITS }
+        let policy = ProxyPolicy::default();
+        Self { address, hosts: Vec::new(), tls: None, tokens: false, policy, limits: DEFAULT_LIMITS }
     }
 
     /// Accepts another host name (`--allow-host`), besides those of this machine.
@@ -87,23 +87,24 @@ impl Options {
 
     /// Sets whether the proxy passes writes (`--proxy-writes`). Default: false.
     pub fn proxy_writes(mut self, open: bool) -> Self {
-        self.opening.writes = open;
+        self.policy.writes = open;
         self
     }
 
-    /// Sets whether the proxy passes upgrades: exec, attach, port-forward, WebSocket (`--proxy-upgrades`). Default: false.
+    /// Sets whether the proxy passes upgrades: exec, attach, port-forward, WebSocket (`--proxy-upgrades`). Default:
+    /// false.
     pub fn proxy_upgrades(mut self, open: bool) -> Self {
-        self.opening.upgrades = open;
+        self.policy.upgrades = open;
         self
     }
 
     /// Sets whether the proxy passes Secrets and service account tokens (`--proxy-secrets`). Default: false.
     pub fn proxy_secrets(mut self, open: bool) -> Self {
-        self.opening.secrets = open;
+        self.policy.secrets = open;
         self
     }
 
-    /// Sets the connection limits. Default: [`LIMITS`].
+    /// Sets the connection limits. Default: [`DEFAULT_LIMITS`].
     pub fn limits(mut self, limits: ConnectionLimits) -> Self {
         self.limits = limits;
         self

@@ -4,8 +4,8 @@
 //! Output: a TLS configuration for each connection of the [`Listener`](watchkeeper_listen::Listener).
 //!
 //! Invariants:
-//! - `tls.T1`: a replaced pair is used for new connections once it has been read; an invalid one is not, and the previous
-//!   pair stays in use.
+//! - `tls.T1`: a replaced pair is used for new connections once it has been read; an invalid one is not, and the
+//!   previous pair stays in use.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,8 +30,9 @@ pub(super) async fn security(tls: Tls) -> Result<Security, ServeError> {
             Ok(Security::Tls(Arc::new(config(&PemIdentity { certificate, key })?)))
         }
         Tls::Files { certificate, key } => {
-            let pair = Pair { certificate, key, reading: Mutex::default(), served: CertReloader::default() };
-            pair.read_again().await?;
+            let pair =
+                CertificateFiles { certificate, key, reading: Mutex::default(), served: Renewed::default() };
+            pair.reload().await?;
             Ok(Security::Renewed(Arc::new(pair)))
         }
     }
@@ -39,16 +40,16 @@ pub(super) async fn security(tls: Tls) -> Result<Security, ServeError> {
 
 /// A certificate and key in files, read again for every connection, by one reader at a time.
 #[derive(Debug)]
-struct Pair {
+struct CertificateFiles {
     certificate: PathBuf,
     key: PathBuf,
     reading: Mutex<()>,
     served: CertReloader<PemIdentity, ServerConfig>,
 }
 
-impl Pair {
+impl CertificateFiles {
     /// Returns the configuration to serve (`tls.T1`).
-    async fn read_again(&self) -> Result<Arc<ServerConfig>, ServeError> {
+    async fn reload(&self) -> Result<Arc<ServerConfig>, ServeError> {
         let found = async {
             let (certificate, key) = (read(&self.certificate).await?, read(&self.key).await?.into());
             Ok(PemIdentity { certificate, key })
@@ -58,11 +59,11 @@ impl Pair {
     }
 }
 
-impl Certificates for Pair {
+impl Certificates for CertificateFiles {
     fn current(&self) -> CurrentConfig<'_> {
         Box::pin(async {
             match self.reading.try_lock() {
-                Ok(_reading) => self.read_again().await.ok(),
+                Ok(_reading) => self.reload().await.ok(),
                 Err(_another_reader) => self.served.known().map(|(_, config)| config),
             }
         })
@@ -70,19 +71,19 @@ impl Certificates for Pair {
 }
 
 fn config(pair: &PemIdentity) -> Result<ServerConfig, ServeError> {
-    let unusable = |what: String| ServeError::Tls { what };
+    let invalid = |what: String| ServeError::Tls { what };
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pair.certificate.as_bytes()).collect();
-    let chain = chain.map_err(|error| unusable(format!("{error:?}")))?;
+    let chain = chain.map_err(|error| invalid(format!("{error:?}")))?;
     if chain.is_empty() {
-        return Err(unusable("no certificate found".to_owned()));
+        return Err(invalid("no certificate found".to_owned()));
     }
     // Parse errors of a key could contain parts of it.
     let key = PrivateKeyDer::from_pem_slice(pair.key.reveal().as_bytes())
-        .map_err(|_| unusable("no valid private key found".to_owned()))?;
+        .map_err(|_| invalid("no valid private key found".to_owned()))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let config = config.and_then(|config| config.with_no_client_auth().with_single_cert(chain, key));
-    let mut config = config.map_err(|error| unusable(error.to_string()))?;
+    let mut config = config.map_err(|error| invalid(error.to_string()))?;
     config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).to_vec();
     Ok(config)
 }

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue};
 use watchkeeper_client::Secret;
 
 /// Hop-by-hop headers.
-const HOPS: [HeaderName; 9] = [
+const HOP_BY_HOP: [HeaderName; 9] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
     HeaderName::from_static("proxy-connection"),
@@ -22,12 +22,12 @@ const HOPS: [HeaderName; 9] = [
 /// Headers that are only for this service.
 const OURS: [HeaderName; 6] = [HOST, COOKIE, ORIGIN, REFERER, EXPECT, ACCEPT_CHARSET];
 /// Prefix of headers by which an authenticating proxy asserts an identity. Never forwarded.
-const CLAIMS: &str = "x-remote-";
+const ASSERTED_IDENTITY: &str = "x-remote-";
 /// Prefix of impersonation headers.
-const ACTS_AS: &str = "impersonate-";
+const IMPERSONATION: &str = "impersonate-";
 
 /// Removes hop-by-hop headers, including those named in `Connection`.
-pub(super) fn remove_hops(headers: &mut HeaderMap) {
+pub(super) fn remove_hop_by_hop(headers: &mut HeaderMap) {
     let agreed: Vec<HeaderName> = headers
         .get_all(CONNECTION)
         .iter()
@@ -35,16 +35,16 @@ pub(super) fn remove_hops(headers: &mut HeaderMap) {
         .flat_map(|value| value.split(','))
         .filter_map(|name| name.trim().parse().ok())
         .collect();
-    for name in agreed.iter().chain(&HOPS) {
+    for name in agreed.iter().chain(&HOP_BY_HOP) {
         headers.remove(name);
     }
 }
 
 /// Returns the headers to forward, and whether the request has credentials of its own: the user's token or its
 /// `Authorization` header.
-pub(super) fn onward(mut headers: HeaderMap, token: Option<&Secret>) -> (HeaderMap, bool) {
+pub(super) fn forwarded(mut headers: HeaderMap, token: Option<&Secret>) -> (HeaderMap, bool) {
     let protocol = headers.get(UPGRADE).cloned();
-    remove_hops(&mut headers);
+    remove_hop_by_hop(&mut headers);
     for name in &OURS {
         headers.remove(name);
     }
@@ -62,7 +62,9 @@ pub(super) fn onward(mut headers: HeaderMap, token: Option<&Secret>) -> (HeaderM
     let own = token.is_some() || headers.contains_key(AUTHORIZATION);
     let unwanted: Vec<HeaderName> = headers
         .keys()
-        .filter(|name| name.as_str().starts_with(CLAIMS) || !own && name.as_str().starts_with(ACTS_AS))
+        .filter(|name| {
+            name.as_str().starts_with(ASSERTED_IDENTITY) || !own && name.as_str().starts_with(IMPERSONATION)
+        })
         .cloned()
         .collect();
     for name in unwanted {
@@ -104,7 +106,7 @@ mod tests {
             ("proxy-authorization", "Basic x"),
             ("content-type", "application/json"),
         ]);
-        remove_hops(&mut headers);
+        remove_hop_by_hop(&mut headers);
         assert_eq!(shown(&headers), ["content-type: application/json"]);
     }
 
@@ -119,7 +121,7 @@ mod tests {
             ("x-remote-user", "admin"),
             ("accept", "application/json"),
         ]);
-        let (headers, own) = onward(sent, None);
+        let (headers, own) = forwarded(sent, None);
         assert_eq!((shown(&headers), own), (vec!["accept: application/json".to_owned()], false));
     }
 
@@ -130,13 +132,13 @@ mod tests {
             ("impersonate-user", "her"),
             ("x-remote-user", "admin"),
         ]);
-        let (onward_headers, own) = onward(sent, None);
-        assert_eq!(shown(&onward_headers), ["authorization: Bearer a", "impersonate-user: her"]);
+        let (forwarded_headers, own) = forwarded(sent, None);
+        assert_eq!(shown(&forwarded_headers), ["authorization: Bearer a", "impersonate-user: her"]);
         assert!(own);
 
         let by_cookie = headers(&[("cookie", "watchkeeper_token=b")]);
-        let (onward_headers, own) = onward(by_cookie, Some(&"b".into()));
-        assert_eq!(shown(&onward_headers), ["authorization: Bearer b"]);
+        let (forwarded_headers, own) = forwarded(by_cookie, Some(&"b".into()));
+        assert_eq!(shown(&forwarded_headers), ["authorization: Bearer b"]);
         assert!(own);
     }
 
@@ -147,7 +149,7 @@ mod tests {
             ("upgrade", "websocket"),
             ("sec-websocket-key", "x"),
         ]);
-        let (headers, _) = onward(sent, None);
+        let (headers, _) = forwarded(sent, None);
         assert_eq!(shown(&headers), ["connection: Upgrade", "sec-websocket-key: x", "upgrade: websocket"]);
     }
 }

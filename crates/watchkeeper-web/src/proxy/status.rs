@@ -8,17 +8,28 @@ use watchkeeper_core::{Outcome, Status, StatusReason};
 use crate::access::status_response;
 
 /// Creates a response from a status.
-pub(super) fn answer(status: &Status) -> Response {
+pub(super) fn respond(status: &Status) -> Response {
     status_response(status)
 }
 
 /// Creates the error for a request that the policy does not allow.
-pub(super) fn refusal(what: &str, flag: &str) -> Box<Status> {
+pub(super) fn forbidden(what: &str, flag: &str) -> Box<Status> {
     Box::new(Status {
         outcome: Some(Outcome::Failure),
         message: format!("this proxy does not allow {what}; to allow them, start the service with {flag}"),
         reason: StatusReason::Forbidden,
         code: 403,
+        ..Status::default()
+    })
+}
+
+/// Creates the error for a path that is not the API server's.
+pub(super) fn not_found(path: &str) -> Box<Status> {
+    Box::new(Status {
+        outcome: Some(Outcome::Failure),
+        message: format!("{path} is not a path of the API server"),
+        reason: StatusReason::NotFound,
+        code: 404,
         ..Status::default()
     })
 }

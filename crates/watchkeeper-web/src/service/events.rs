@@ -8,54 +8,66 @@ use watchkeeper_core::{Object, Timestamp};
 use watchkeeper_wire::{Kind, decode};
 
 use super::Service;
-use super::request::Said;
-use crate::access::{Who, Wish};
+use super::request::QueryParams;
+use crate::access::{Identity, ResourceAttributes};
 use crate::envelope::{Failure, success};
-use crate::event::{Event, Told};
-use crate::workload::ABOUT;
+use crate::event::{Event, EventView};
+use crate::undecodable::Undecodable;
+use crate::workload::BY_INVOLVED_OBJECT;
 
 /// Default limit of events.
 const DEFAULT_LIMIT: usize = 500;
 
 /// `GET /v1/events`
-pub(super) async fn events(State(service): State<Service>, who: Who, uri: Uri) -> Result<Response, Failure> {
-    let said = Said::read(&uri, &["namespace", "uid", "limit"])?;
-    let (namespace, uid) = (said.text("namespace"), said.text("uid").map(str::to_owned));
-    let limit = said.count("limit")?.unwrap_or(DEFAULT_LIMIT);
-    let wish = Wish {
+pub(super) async fn events(
+    State(service): State<Service>,
+    identity: Identity,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    let query = QueryParams::read(&uri, &["namespace", "uid", "limit"])?;
+    let (namespace, uid) = (query.text("namespace"), query.text("uid").map(str::to_owned));
+    let limit = query.count("limit")?.unwrap_or(DEFAULT_LIMIT);
+    let attributes = ResourceAttributes {
         verb: "list",
         group: "",
         resource: "events",
         namespace: namespace.unwrap_or_default(),
         name: "",
     };
-    service.access.check(&who, wish).await?;
+    service.access.authorize(&identity, attributes).await?;
 
     let watched = service.catalog.watched("", "v1", "events").await?;
     let (snapshot, kind) = (watched.informer.store().snapshot(), watched.informer.kind().clone());
     let namespace = namespace.map(str::to_owned);
-    let newest = move || newest(&snapshot, &kind, namespace.as_deref(), uid.as_deref(), limit);
+    let undecodable = service.undecodable.clone();
+    let newest = move || newest(&snapshot, &kind, namespace.as_deref(), uid.as_deref(), limit, &undecodable);
     // All events may have to be decoded to find the newest.
-    Ok(success(tokio::task::spawn_blocking(newest).await.map_err(Failure::broken)?))
+    Ok(success(tokio::task::spawn_blocking(newest).await.map_err(Failure::internal)?))
 }
 
-/// Returns the newest events. Events that cannot be decoded are skipped.
+/// Returns the newest events. Events that cannot be decoded are reported and skipped.
 fn newest(
     snapshot: &Snapshot,
     kind: &Kind,
     namespace: Option<&str>,
     uid: Option<&str>,
     limit: usize,
-) -> Vec<Told> {
+    undecodable: &Undecodable,
+) -> Vec<EventView> {
     let read = |object: &Object| -> Option<(Option<Timestamp>, Event)> {
-        let event: Event = decode(&object.encoded, kind).ok()?;
-        Some((event.seen(), event))
+        match decode::<Event>(&object.encoded, kind) {
+            Ok(event) => Some((event.last_seen(), event)),
+            Err(error) => {
+                undecodable.report(kind.name(), object, &error);
+                None
+            }
+        }
     };
     let is_there =
         |object: &Object| namespace.is_none_or(|wanted| object.head.key().namespace() == Some(wanted));
     let mut events: Vec<_> = match (uid, namespace) {
         (Some(uid), _) => {
-            let about = snapshot.by_index(ABOUT, uid).into_iter().flatten();
+            let about = snapshot.by_index(BY_INVOLVED_OBJECT, uid).into_iter().flatten();
             about.filter(|object| is_there(object)).filter_map(|object| read(object)).collect()
         }
         (None, Some(namespace)) => {
@@ -65,5 +77,5 @@ fn newest(
     };
     // The sort is stable: events with the same time stay sorted by namespace and name.
     events.sort_by(|(one, _), (other, _)| other.cmp(one));
-    events.into_iter().take(limit).map(|(_, event)| event.told()).collect()
+    events.into_iter().take(limit).map(|(_, event)| event.into_view()).collect()
 }

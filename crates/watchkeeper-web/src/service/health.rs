@@ -10,8 +10,8 @@ use super::Service;
 use crate::catalog::{Catalog, path_of};
 use crate::envelope::Failure;
 
-/// Creates the checks: the service is ready when the API server responds and every resource that is cached from the start
-/// is up to date.
+/// Creates the checks: the service is ready when the API server responds and every resource that is cached from the
+/// start is up to date.
 pub(super) fn checks(catalog: &Catalog) -> Health {
     let server = catalog.clone();
     let reachable = move || match server.freshness().server {
@@ -42,12 +42,12 @@ pub(super) fn checks(catalog: &Catalog) -> Health {
 /// `GET /healthz`, `/livez`, `/readyz`, and single checks below them; `?verbose`, `?exclude=`.
 pub(super) async fn health(State(service): State<Service>, uri: Uri) -> Result<Response, Failure> {
     let query = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&uri);
-    let query = query.map_err(|wrong| Failure::bad(wrong.body_text()))?.0;
+    let query = query.map_err(|wrong| Failure::bad_request(wrong.body_text()))?.0;
     let excluded: Vec<&str> =
         query.iter().filter(|(name, _)| name == "exclude").map(|(_, check)| check.as_str()).collect();
     let is_verbose = query.iter().any(|(name, _)| name == "verbose");
     let answer = service.health.answer(uri.path(), &excluded, is_verbose);
-    let answer = answer.ok_or_else(|| Failure::absent(format!("check {} not found", uri.path())))?;
+    let answer = answer.ok_or_else(|| Failure::not_found(format!("check {} not found", uri.path())))?;
     let status = if answer.is_well { StatusCode::OK } else { StatusCode::INTERNAL_SERVER_ERROR };
     let text = HeaderValue::from_static("text/plain; charset=utf-8");
     Ok((status, [(CONTENT_TYPE, text)], answer.text).into_response())

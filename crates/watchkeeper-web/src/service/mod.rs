@@ -4,9 +4,9 @@
 //! Output: responses from the [`Catalog`].
 //!
 //! Invariants:
-//! - `service.R1`: every response except raw objects, streams and plain text is an envelope (`code`, `message`, `data`),
-//!   including errors.
-//! - `service.R2`: every read is [authorized](Access::check) first.
+//! - `service.R1`: every response except raw objects, streams and plain text is an envelope (`code`, `message`,
+//!   `data`), including errors.
+//! - `service.R2`: every read is [authorized](Access::authorize) first.
 
 mod events;
 mod health;
@@ -32,6 +32,7 @@ use crate::catalog::Catalog;
 use crate::envelope::{Failure, json, success};
 use crate::page;
 use crate::stream::{self, Streams};
+use crate::undecodable::Undecodable;
 use crate::workload::Workloads;
 use metrics::RequestMetrics;
 
@@ -44,6 +45,7 @@ pub struct Service {
     pub(crate) catalog: Catalog,
     pub(crate) access: Access,
     pub(crate) streams: Streams,
+    undecodable: Undecodable,
     workloads: Workloads,
     health: Health,
     registry: Registry,
@@ -59,14 +61,16 @@ impl Service {
     /// Creates a service over a catalog.
     pub fn over(catalog: Catalog) -> Self {
         let access = Access::new(catalog.client());
-        let streams = Streams::new(catalog.clone(), access.clone());
         let registry = Registry::new();
         let expected = "metric names are unique in a new registry";
+        let undecodable = Undecodable::new(&registry).expect(expected);
+        let streams = Streams::new(catalog.clone(), access.clone(), undecodable.clone());
         streams.measure(&registry).expect(expected);
         catalog.factory().measure(&InformerMetrics::new(&registry).expect(expected));
         Self {
             streams,
             access,
+            undecodable,
             workloads: Workloads::new(catalog.factory()),
             health: health::checks(&catalog),
             requests: RequestMetrics::new(&registry).expect(expected),
@@ -98,8 +102,8 @@ impl Service {
         &self.registry
     }
 
-    /// Returns all routes. The identity is taken from the [`Who`](crate::access::Who) in the extensions of a request; without
-    /// one, nothing is read from the cache.
+    /// Returns all routes. The user is the [`Identity`](crate::access::Identity) in the extensions of a request;
+    /// without one, nothing is read from the cache.
     pub fn router(&self) -> Router {
         Router::new()
             .merge(routes())
@@ -144,7 +148,7 @@ fn routes() -> Router<Service> {
 }
 
 async fn absent(uri: Uri) -> Failure {
-    Failure::absent(format!("{} not found; see /openapi.json for all routes", uri.path()))
+    Failure::not_found(format!("{} not found; see /openapi.json for all routes", uri.path()))
 }
 
 async fn not_allowed(method: Method, uri: Uri) -> Failure {

@@ -14,8 +14,8 @@ use watchkeeper_wire::transcode::{self, Types};
 use watchkeeper_wire::yaml;
 
 use super::Service;
-use super::request::{At, Said, group, key};
-use crate::access::{Who, Wish};
+use super::request::{PathParams, QueryParams, group, key};
+use crate::access::{Identity, ResourceAttributes};
 use crate::catalog::CatalogError;
 use crate::envelope::Failure;
 use crate::etag::is_known;
@@ -39,54 +39,59 @@ struct Found {
 /// `GET /v1/objects/{group}/{version}/{resource}/{namespace}/{name}`
 pub(super) async fn object(
     State(service): State<Service>,
-    who: Who,
-    At((said_group, version, resource, namespace, name)): At<Names>,
+    identity: Identity,
+    PathParams((group_name, version, resource, namespace, name)): PathParams<Names>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response, Failure> {
-    let mapping = service.catalog.find(group(&said_group), &version, &resource).await?;
-    let said = Said::read(&uri, &["format", "managedFields"])?;
-    let format = match said.text("format") {
+    let mapping = service.catalog.find(group(&group_name), &version, &resource).await?;
+    let query = QueryParams::read(&uri, &["format", "managedFields"])?;
+    let format = match query.text("format") {
         None | Some("json") => Format::Json,
         Some("yaml") => Format::Yaml,
-        Some(other) => return Err(Failure::bad(format!("format: invalid value {other:?}, must be json or yaml"))),
+        Some(other) => {
+            return Err(Failure::bad_request(format!(
+                "format: invalid value {other:?}, must be json or yaml"
+            )));
+        }
     };
-    let whole = said.is("managedFields")?;
+    let whole = query.flag("managedFields")?;
     let key = key(&mapping, &namespace, &name)?;
     let of = &mapping.resource;
     let namespace = key.namespace().unwrap_or_default();
-    let wish = Wish { verb: "get", group: &of.group, resource: &of.resource, namespace, name: &name };
-    service.access.check(&who, wish).await?;
+    let attributes =
+        ResourceAttributes { verb: "get", group: &of.group, resource: &of.resource, namespace, name: &name };
+    service.access.authorize(&identity, attributes).await?;
 
     let found = if whole {
-        asked(&service, &mapping, &key).await?
+        from_api_server(&service, &mapping, &key).await?
     } else {
-        cached(&service, &mapping, &key).await?
+        from_cache(&service, &mapping, &key).await?
     };
-    let etag = HeaderValue::try_from(format!("\"{}\"", found.version)).map_err(Failure::broken)?;
+    let etag = HeaderValue::try_from(format!("\"{}\"", found.version)).map_err(Failure::internal)?;
     if is_known(&headers, &etag) {
         return Ok((StatusCode::NOT_MODIFIED, [(ETAG, etag)]).into_response());
     }
     let is_secret = crate::secret::is_secret(&mapping);
-    let (media_type, body) = written(found.json, format, is_secret)?;
+    let (media_type, body) = encode(found.json, format, is_secret)?;
     Ok(([(CONTENT_TYPE, HeaderValue::from_static(media_type)), (ETAG, etag)], body).into_response())
 }
 
 /// Reads an object from the cache.
-async fn cached(service: &Service, mapping: &Arc<Mapping>, key: &ObjectKey) -> Result<Found, Failure> {
+async fn from_cache(service: &Service, mapping: &Arc<Mapping>, key: &ObjectKey) -> Result<Found, Failure> {
     let watched = service.catalog.watch(mapping).await?;
     let snapshot = watched.informer.store().snapshot();
     let object = snapshot
         .get(key)
-        .ok_or_else(|| Failure::absent(format!("{} {key} not found", mapping.singular)))?;
+        .ok_or_else(|| Failure::not_found(format!("{} {key} not found", mapping.singular)))?;
     let mut json = Vec::with_capacity(object.encoded.body.len() + 64);
     transcode::to_json(&object.encoded, watched.informer.kind(), Types::Named, &mut json)
-        .map_err(Failure::broken)?;
+        .map_err(Failure::internal)?;
     Ok(Found { json, version: object.head.version().to_string() })
 }
 
 /// Reads an object from the API server, including fields that the cache drops.
-async fn asked(service: &Service, mapping: &Mapping, key: &ObjectKey) -> Result<Found, Failure> {
+async fn from_api_server(service: &Service, mapping: &Mapping, key: &ObjectKey) -> Result<Found, Failure> {
     if service.catalog.withholds(mapping) {
         return Err(CatalogError::Withheld { resource: mapping.resource.resource.clone() }.into());
     }
@@ -97,21 +102,21 @@ async fn asked(service: &Service, mapping: &Mapping, key: &ObjectKey) -> Result<
     }
     let answer = request.resource(&of.resource).name(key.name()).send().await?;
     let json = answer.body.to_vec();
-    let value: Value = serde_json::from_slice(&json).map_err(Failure::broken)?;
+    let value: Value = serde_json::from_slice(&json).map_err(Failure::internal)?;
     let version = value["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
     Ok(Found { json, version })
 }
 
-fn written(json: Vec<u8>, format: Format, is_secret: bool) -> Result<(&'static str, Vec<u8>), Failure> {
+fn encode(json: Vec<u8>, format: Format, is_secret: bool) -> Result<(&'static str, Vec<u8>), Failure> {
     if !is_secret && matches!(format, Format::Json) {
         return Ok(("application/json", json));
     }
-    let mut value: Value = serde_json::from_slice(&json).map_err(Failure::broken)?;
+    let mut value: Value = serde_json::from_slice(&json).map_err(Failure::internal)?;
     if is_secret {
         crate::secret::redact(&mut value);
     }
     match format {
-        Format::Json => Ok(("application/json", serde_json::to_vec(&value).map_err(Failure::broken)?)),
+        Format::Json => Ok(("application/json", serde_json::to_vec(&value).map_err(Failure::internal)?)),
         Format::Yaml => Ok(("application/yaml", yaml::write(&value).into_bytes())),
     }
 }

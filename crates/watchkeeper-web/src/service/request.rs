@@ -11,34 +11,36 @@ use watchkeeper_core::ObjectKey;
 use crate::envelope::Failure;
 
 /// Path parameters; an error is an envelope.
-pub(super) struct At<T>(pub(super) T);
+pub(super) struct PathParams<T>(pub(super) T);
 
-impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for At<T> {
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathParams<T> {
     type Rejection = Response;
 
     async fn from_request_parts(head: &mut Parts, state: &S) -> Result<Self, Response> {
         match Path::from_request_parts(head, state).await {
-            Ok(Path(said)) => Ok(Self(said)),
-            Err(wrong) => Err(Failure::bad(wrong.body_text()).into_response()),
+            Ok(Path(query)) => Ok(Self(query)),
+            Err(wrong) => Err(Failure::bad_request(wrong.body_text()).into_response()),
         }
     }
 }
 
 /// Query parameters. An empty value counts as absent.
-pub(super) struct Said(Vec<(String, String)>);
+pub(super) struct QueryParams(Vec<(String, String)>);
 
-impl Said {
+impl QueryParams {
     /// Parses a query with these allowed parameters.
     pub(super) fn read(uri: &Uri, known: &[&str]) -> Result<Self, Failure> {
         let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
-            .map_err(|wrong| Failure::bad(wrong.body_text()))?;
+            .map_err(|wrong| Failure::bad_request(wrong.body_text()))?;
         for (at, (name, _)) in pairs.iter().enumerate() {
             if !known.contains(&name.as_str()) {
                 let known = known.join(", ");
-                return Err(Failure::bad(format!("unknown query parameter {name:?}; allowed: {known}")));
+                return Err(Failure::bad_request(format!(
+                    "unknown query parameter {name:?}; allowed: {known}"
+                )));
             }
             if pairs[..at].iter().any(|(other, _)| other == name) {
-                return Err(Failure::bad(format!("duplicate query parameter {name:?}")));
+                return Err(Failure::bad_request(format!("duplicate query parameter {name:?}")));
             }
         }
         Ok(Self(pairs))
@@ -50,11 +52,13 @@ impl Said {
     }
 
     /// Returns a boolean parameter; the default is false.
-    pub(super) fn is(&self, name: &str) -> Result<bool, Failure> {
+    pub(super) fn flag(&self, name: &str) -> Result<bool, Failure> {
         match self.text(name) {
             None | Some("false") => Ok(false),
             Some("true") => Ok(true),
-            Some(other) => Err(Failure::bad(format!("{name}: invalid value {other:?}, must be true or false"))),
+            Some(other) => {
+                Err(Failure::bad_request(format!("{name}: invalid value {other:?}, must be true or false")))
+            }
         }
     }
 
@@ -64,23 +68,27 @@ impl Said {
         match text.parse() {
             Ok(0) => Ok(None),
             Ok(count) => Ok(Some(count)),
-            Err(_) => Err(Failure::bad(format!("{name}: invalid number {text:?}"))),
+            Err(_) => Err(Failure::bad_request(format!("{name}: invalid number {text:?}"))),
         }
     }
 }
 
 /// Converts a group from a path: `core` is the core group.
-pub(super) fn group(said: &str) -> &str {
-    if said == "core" { "" } else { said }
+pub(super) fn group(query: &str) -> &str {
+    if query == "core" { "" } else { query }
 }
 
 /// Converts an object key from a path: the namespace of a cluster-scoped object is `-`.
 pub(super) fn key(mapping: &Mapping, namespace: &str, name: &str) -> Result<ObjectKey, Failure> {
     let resource = &mapping.resource.resource;
     match (mapping.namespaced, namespace) {
-        (true, "-" | "") => Err(Failure::bad(format!("{resource} are namespaced; a namespace is required"))),
+        (true, "-" | "") => {
+            Err(Failure::bad_request(format!("{resource} are namespaced; a namespace is required")))
+        }
         (true, namespace) => Ok(ObjectKey::namespaced(namespace, name)),
         (false, "-") => Ok(ObjectKey::cluster(name)),
-        (false, _) => Err(Failure::bad(format!("{resource} are not namespaced; use - as the namespace"))),
+        (false, _) => {
+            Err(Failure::bad_request(format!("{resource} are not namespaced; use - as the namespace")))
+        }
     }
 }

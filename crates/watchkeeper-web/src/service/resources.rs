@@ -12,8 +12,8 @@ use watchkeeper_client::discovery::{
 use watchkeeper_core::GroupVersion;
 
 use super::Service;
-use super::request::Said;
-use crate::access::Who;
+use super::request::QueryParams;
+use crate::access::Identity;
 use crate::catalog::CatalogError;
 use crate::envelope::{Failure, success};
 
@@ -33,8 +33,12 @@ struct Resource<'a> {
 }
 
 /// `GET /v1/resources`. Allowed for every authenticated user, as on the API server.
-pub(super) async fn resources(State(service): State<Service>, _: Who, uri: Uri) -> Result<Response, Failure> {
-    Said::read(&uri, &[])?;
+pub(super) async fn resources(
+    State(service): State<Service>,
+    _: Identity,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    QueryParams::read(&uri, &[])?;
     let discovered = discovered(&service).await?;
     let cached = service.catalog.cached();
     let preferred = discovered.preferred_resources();

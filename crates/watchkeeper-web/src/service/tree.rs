@@ -1,7 +1,7 @@
 //! Owner tree of an object, from the cache.
 //!
 //! Input: snapshots of all cached resources, with their owner references.
-//! Output: a tree by [`Family`], with health by [`assess`].
+//! Output: a tree by [`OwnerGraph`], with health by [`assess`].
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,44 +16,52 @@ use watchkeeper_core::{GroupVersionResource, Head, Object, ObjectKey, Owner};
 use watchkeeper_wire::{Kind, decode};
 
 use super::Service;
-use super::request::{At, Said, group, key};
-use crate::access::{Who, Wish};
+use super::request::{PathParams, QueryParams, group, key};
+use crate::access::{Identity, ResourceAttributes};
 use crate::envelope::{Failure, success};
-use crate::tree::{Condition, Family, MAX_DEPTH, Member, assess};
+use crate::tree::{Condition, MAX_DEPTH, Member, OwnerGraph, assess};
+use crate::undecodable::Undecodable;
 
 /// `GET /v1/tree/{group}/{version}/{resource}/{namespace}/{name}`
 pub(super) async fn tree(
     State(service): State<Service>,
-    who: Who,
-    At((said_group, version, resource, namespace, name)): At<(String, String, String, String, String)>,
+    identity: Identity,
+    PathParams((group_name, version, resource, namespace, name)): PathParams<(
+        String,
+        String,
+        String,
+        String,
+        String,
+    )>,
     uri: Uri,
 ) -> Result<Response, Failure> {
-    let mapping = service.catalog.find(group(&said_group), &version, &resource).await?;
-    let up = Said::read(&uri, &["up"])?.is("up")?;
+    let mapping = service.catalog.find(group(&group_name), &version, &resource).await?;
+    let up = QueryParams::read(&uri, &["up"])?.flag("up")?;
     let key = key(&mapping, &namespace, &name)?;
     let of = &mapping.resource;
     let namespace = key.namespace().unwrap_or_default();
-    let wish = Wish { verb: "get", group: &of.group, resource: &of.resource, namespace, name: &name };
-    service.access.check(&who, wish).await?;
+    let attributes =
+        ResourceAttributes { verb: "get", group: &of.group, resource: &of.resource, namespace, name: &name };
+    service.access.authorize(&identity, attributes).await?;
 
     let watched = service.catalog.watch(&mapping).await?;
-    let absent = || Failure::absent(format!("{} {key} not found", mapping.singular));
+    let absent = || Failure::not_found(format!("{} {key} not found", mapping.singular));
     let object = watched.informer.store().snapshot().get(&key).cloned().ok_or_else(absent)?;
     let asked = Member { mapping: mapping.clone(), object };
-    let forest = Forest(service.catalog.snapshots());
-    let top = if up { forest.topmost(&asked) } else { asked.clone() };
-    let members = permitted(&service, &who, namespace, &asked, forest.below(&top)).await;
-    // A user who may not see the topmost owner sees the tree below it.
-    let family = Family::new(members);
-    let place = family.find(asked.object.head.uid()).ok_or_else(absent)?;
-    let place = if up { family.top(place) } else { place };
-    Ok(success(family.tree(place, &mut condition)))
+    let cached = CachedObjects(service.catalog.snapshots());
+    let top = if up { cached.topmost(&asked) } else { asked.clone() };
+    let members = filter_permitted(&service, &identity, namespace, &asked, cached.below(&top)).await;
+    // If the topmost owner may not be seen, the tree starts below it.
+    let graph = OwnerGraph::new(members);
+    let index = graph.find(asked.object.head.uid()).ok_or_else(absent)?;
+    let index = if up { graph.top(index) } else { index };
+    Ok(success(graph.tree(index, &mut |member| condition(member, &service.undecodable))))
 }
 
 /// Filters the members that a user may see: listing a resource permits seeing the owners of its objects.
-async fn permitted(
+async fn filter_permitted(
     service: &Service,
-    who: &Who,
+    identity: &Identity,
     namespace: &str,
     asked: &Member,
     all: Vec<Member>,
@@ -67,9 +75,14 @@ async fn permitted(
         let may_see = match known {
             Some(known) => known,
             None => {
-                let wish =
-                    Wish { verb: "list", group: &of.group, resource: &of.resource, namespace, name: "" };
-                let answer = service.access.check(who, wish).await.is_ok();
+                let attributes = ResourceAttributes {
+                    verb: "list",
+                    group: &of.group,
+                    resource: &of.resource,
+                    namespace,
+                    name: "",
+                };
+                let answer = service.access.authorize(identity, attributes).await.is_ok();
                 may.insert(of.clone(), answer);
                 answer
             }
@@ -81,17 +94,22 @@ async fn permitted(
     seen
 }
 
-/// Assesses a member; one that cannot be decoded has unknown health.
-fn condition(member: &Member) -> Condition {
+/// Assesses a member; one that cannot be decoded is reported, and has unknown health.
+fn condition(member: &Member, undecodable: &Undecodable) -> Condition {
     let kind = &member.mapping.kind;
-    let object: Value = decode(&member.object.encoded, &Kind::from(kind.clone())).unwrap_or_default();
-    assess(&kind.group, &kind.kind, &object)
+    match decode::<Value>(&member.object.encoded, &Kind::from(kind.clone())) {
+        Ok(object) => assess(&kind.group, &kind.kind, &object),
+        Err(error) => {
+            undecodable.report(kind, &member.object, &error);
+            Condition::UNKNOWN
+        }
+    }
 }
 
 /// Snapshots of all cached resources.
-struct Forest(Vec<(Arc<Mapping>, Snapshot)>);
+struct CachedObjects(Vec<(Arc<Mapping>, Snapshot)>);
 
-impl Forest {
+impl CachedObjects {
     /// Returns an object and everything below it.
     fn below(&self, top: &Member) -> Vec<Member> {
         let mut seen = HashSet::from([top.object.head.uid().to_owned()]);

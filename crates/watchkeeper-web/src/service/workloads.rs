@@ -5,8 +5,8 @@ use axum::response::Response;
 use http::Uri;
 
 use super::Service;
-use super::request::{At, Said};
-use crate::access::{Who, Wish};
+use super::request::{PathParams, QueryParams};
+use crate::access::{Identity, ResourceAttributes};
 use crate::envelope::{Failure, success};
 use crate::workload::WorkloadError;
 
@@ -21,21 +21,24 @@ const PARTS: [(&str, &str, &str); 4] = [
 /// `GET /v1/workloads/{namespace}/{deployment}`
 pub(super) async fn workload(
     State(service): State<Service>,
-    who: Who,
-    At((namespace, deployment)): At<(String, String)>,
+    identity: Identity,
+    PathParams((namespace, deployment)): PathParams<(String, String)>,
     uri: Uri,
 ) -> Result<Response, Failure> {
-    Said::read(&uri, &[])?;
+    QueryParams::read(&uri, &[])?;
     for (verb, group, resource) in PARTS {
         let name = if verb == "get" { deployment.as_str() } else { "" };
-        service.access.check(&who, Wish { verb, group, resource, namespace: &namespace, name }).await?;
+        service
+            .access
+            .authorize(&identity, ResourceAttributes { verb, group, resource, namespace: &namespace, name })
+            .await?;
     }
     for (_, group, resource) in PARTS {
         service.catalog.watched(group, "v1", resource).await?;
     }
     match service.workloads.get(&namespace, &deployment) {
         Ok(workload) => Ok(success(workload)),
-        Err(error @ WorkloadError::Absent { .. }) => Err(Failure::absent(error.to_string())),
-        Err(error) => Err(Failure::broken(error)),
+        Err(error @ WorkloadError::Absent { .. }) => Err(Failure::not_found(error.to_string())),
+        Err(error) => Err(Failure::internal(error)),
     }
 }

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::message::{self, hello};
 use super::session::{Pulled, Session};
-use super::{GATHER, PING};
+use super::{BATCH_DELAY, PING};
 use crate::freshness::{self, Outage};
 
 /// A connection. After it is dropped the client can reconnect.
@@ -28,14 +28,14 @@ pub(super) struct Connection {
     /// When something was last sent, or the connection started.
     sent: Instant,
     /// Until when changes are batched.
-    gathers: Option<Instant>,
+    batching_until: Option<Instant>,
     freshness: freshness::Receiver,
     /// The status last sent.
     sent_status: Status,
     heartbeat: Heartbeat,
 }
 
-/// What is stale for a client.
+/// The stale parts of a client's content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Status {
     pub(super) server: Option<Outage>,
@@ -79,7 +79,7 @@ impl Connection {
             cursor,
             hello,
             sent: Instant::now(),
-            gathers: None,
+            batching_until: None,
             sent_status: Status::default(),
             heartbeat: Heartbeat::Comment,
         }
@@ -103,15 +103,15 @@ impl Connection {
             match self.session.pull(self.number, &mut self.cursor) {
                 Pulled::Frame(frame) => {
                     self.sent = Instant::now();
-                    self.gathers = Some(self.sent + GATHER);
+                    self.batching_until = Some(self.sent + BATCH_DELAY);
                     return Some(frame);
                 }
-                Pulled::Over => return None,
+                Pulled::Closed => return None,
                 Pulled::Nothing => {}
             }
             tokio::select! {
                 biased;
-                () = self.session.bell.rung() => if let Some(until) = self.gathers {
+                () = self.session.ready.notified() => if let Some(until) = self.batching_until {
                     sleep_until(until).await;
                 },
                 Ok(()) = self.freshness.changed() => {}

@@ -1,6 +1,7 @@
 //! Messages of a stream, encoded as server-sent events.
 //!
-//! - `message.M1`: the data of an event is one line: JSON has line breaks only between tokens, and none are written there.
+//! - `message.M1`: the data of an event is one line: JSON has line breaks only between tokens, and none are written
+//!   there.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use watchkeeper_core::ObjectKey;
 
 use super::connection::Status;
-use super::subscription::Form;
+use super::request::Format;
 use crate::freshness::Outage;
 
 /// A comment, ignored by clients.
@@ -23,15 +24,15 @@ pub(super) const PING_EVENT: &[u8] = b"event: ping\ndata: {}\n\n";
 pub(super) struct Message {
     /// The client's id of the subscription.
     pub(super) sub: Arc<str>,
-    pub(super) what: What,
+    pub(super) payload: Payload,
 }
 
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum Payload {
     /// The columns of its table, as JSON.
     Columns(Arc<str>),
     /// Changed objects, as JSON in one of the formats, and the keys of deleted objects; no key is in both.
-    Changed { form: Form, now: Vec<Arc<str>>, gone: Vec<ObjectKey> },
+    Changed { format: Format, now: Vec<Arc<str>>, gone: Vec<ObjectKey> },
     /// The initial content has been sent; its number of objects.
     Synced { count: usize },
     /// The client must discard its content; everything is sent again.
@@ -66,14 +67,14 @@ impl Message {
     pub(super) fn size(&self) -> usize {
         const FRAME: usize = 128;
         FRAME
-            + match &self.what {
-                What::Columns(columns) => columns.len(),
-                What::Changed { now, gone, .. } => {
+            + match &self.payload {
+                Payload::Columns(columns) => columns.len(),
+                Payload::Changed { now, gone, .. } => {
                     let now: usize = now.iter().map(|one| one.len() + 1).sum();
                     now + gone.iter().map(|key| key.as_str().len() + 3).sum::<usize>()
                 }
-                What::Synced { .. } | What::Reset => 0,
-                What::Failed { message, .. } => message.len(),
+                Payload::Synced { .. } | Payload::Reset => 0,
+                Payload::Failed { message, .. } => message.len(),
             }
     }
 
@@ -82,15 +83,15 @@ impl Message {
         let mut frame = begin(self.event(), stream, sequence, self.size());
         frame.extend_from_slice(b"{\"sub\":");
         write_json(&mut frame, &*self.sub);
-        match &self.what {
-            What::Columns(columns) => {
+        match &self.payload {
+            Payload::Columns(columns) => {
                 frame.extend_from_slice(b",\"columns\":");
                 frame.extend_from_slice(columns.as_bytes());
             }
-            What::Changed { form, now, gone } => {
-                frame.extend_from_slice(match form {
-                    Form::Row => b",\"rows\":[",
-                    Form::Object => b",\"objects\":[",
+            Payload::Changed { format, now, gone } => {
+                frame.extend_from_slice(match format {
+                    Format::Row => b",\"rows\":[",
+                    Format::Object => b",\"objects\":[",
                 });
                 for (at, one) in now.iter().enumerate() {
                     if at > 0 {
@@ -101,12 +102,12 @@ impl Message {
                 frame.extend_from_slice(b"],\"gone\":");
                 write_json(&mut frame, &gone.iter().map(ObjectKey::as_str).collect::<Vec<_>>());
             }
-            What::Synced { count } => {
+            Payload::Synced { count } => {
                 frame.extend_from_slice(b",\"count\":");
                 write_json(&mut frame, count);
             }
-            What::Reset => {}
-            What::Failed { message, status } => {
+            Payload::Reset => {}
+            Payload::Failed { message, status } => {
                 frame.extend_from_slice(b",\"message\":");
                 write_json(&mut frame, message);
                 frame.extend_from_slice(b",\"status\":");
@@ -117,13 +118,13 @@ impl Message {
     }
 
     fn event(&self) -> &'static str {
-        match &self.what {
-            What::Columns(_) => "columns",
-            What::Changed { form: Form::Row, .. } => "rows",
-            What::Changed { form: Form::Object, .. } => "objects",
-            What::Synced { .. } => "synced",
-            What::Reset => "reset",
-            What::Failed { .. } => "failed",
+        match &self.payload {
+            Payload::Columns(_) => "columns",
+            Payload::Changed { format: Format::Row, .. } => "rows",
+            Payload::Changed { format: Format::Object, .. } => "objects",
+            Payload::Synced { .. } => "synced",
+            Payload::Reset => "reset",
+            Payload::Failed { .. } => "failed",
         }
     }
 }
@@ -147,25 +148,26 @@ fn end(mut frame: Vec<u8>) -> Bytes {
 mod tests {
     use super::*;
 
-    fn frame(what: What) -> String {
-        let message = Message { sub: "a\"\n".into(), what };
+    fn frame(payload: Payload) -> String {
+        let message = Message { sub: "a\"\n".into(), payload };
         String::from_utf8(message.frame("s1", 7).to_vec()).unwrap()
     }
 
     #[test]
     fn messages_are_events_with_one_line_of_data() {
         let gone = vec!["x/b".parse().unwrap()];
-        let changed = |form| What::Changed { form, now: vec!["1".into(), "2".into()], gone: gone.clone() };
+        let changed =
+            |format| Payload::Changed { format, now: vec!["1".into(), "2".into()], gone: gone.clone() };
         let head = |event| format!("event: {event}\nid: s1.7\ndata: {{\"sub\":\"a\\\"\\n\"");
-        assert_eq!(frame(What::Reset), head("reset") + "}\n\n");
-        assert_eq!(frame(What::Synced { count: 3 }), head("synced") + ",\"count\":3}\n\n");
-        assert_eq!(frame(What::Columns("[]".into())), head("columns") + ",\"columns\":[]}\n\n");
-        assert_eq!(frame(changed(Form::Row)), head("rows") + ",\"rows\":[1,2],\"gone\":[\"x/b\"]}\n\n");
+        assert_eq!(frame(Payload::Reset), head("reset") + "}\n\n");
+        assert_eq!(frame(Payload::Synced { count: 3 }), head("synced") + ",\"count\":3}\n\n");
+        assert_eq!(frame(Payload::Columns("[]".into())), head("columns") + ",\"columns\":[]}\n\n");
+        assert_eq!(frame(changed(Format::Row)), head("rows") + ",\"rows\":[1,2],\"gone\":[\"x/b\"]}\n\n");
         assert_eq!(
-            frame(changed(Form::Object)),
+            frame(changed(Format::Object)),
             head("objects") + ",\"objects\":[1,2],\"gone\":[\"x/b\"]}\n\n"
         );
-        let failed = What::Failed { message: "no\nsuch".into(), status: 404 };
+        let failed = Payload::Failed { message: "no\nsuch".into(), status: 404 };
         assert_eq!(frame(failed), head("failed") + ",\"message\":\"no\\nsuch\",\"status\":404}\n\n");
         assert_eq!(
             hello("s1", 0, true),

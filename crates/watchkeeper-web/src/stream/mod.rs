@@ -5,28 +5,27 @@
 //! its subscriptions.
 //!
 //! Invariants:
-//! - `stream.S1`: a message is created when the connection can take it. A slow client costs memory only for the keys that
-//!   changed meanwhile, and receives the newest state of each.
-//! - `stream.S2`: a stream outlives its connection by [`KEPT`]. A client that reconnects in time with the id of its last
-//!   message receives the messages after it, then later changes; nothing is lost or repeated.
-//! - `stream.S3`: the replay buffer is [bounded](HELD_BYTES). A client that has missed more receives `reset` and everything
-//!   again.
+//! - `stream.S1`: a message is created when the connection can take it. A slow client costs memory only for the keys
+//!   that changed meanwhile, and receives the newest state of each.
+//! - `stream.S2`: a stream outlives its connection by [`RETENTION`]. A client that reconnects in time with the id of
+//!   its last message receives the messages after it, then later changes; nothing is lost or repeated.
+//! - `stream.S3`: the replay buffer is [bounded](REPLAY_BYTES). A client that has missed more receives `reset` and
+//!   everything again.
 //! - `stream.S4`: a stream belongs to the user that opened it; for others it does not exist. Each subscription is
-//!   authorized when it starts, and again every [`CHECK`].
+//!   authorized when it starts, and again every [`REAUTHORIZE_EVERY`].
 //! - `stream.S5`: a row is computed once per version of an object, however many streams show it.
 
 mod connection;
-mod feed;
-mod held;
 mod message;
+mod object_encoder;
 mod registry;
+mod replay_buffer;
+mod request;
 mod rows;
 mod session;
-mod slot;
 mod start;
 mod subscription;
 mod table;
-mod whole;
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -40,35 +39,36 @@ use futures_util::stream::unfold;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 
-use crate::access::Who;
+use crate::access::Identity;
 use crate::envelope::{Failure, success};
 use crate::service::Service;
 
 pub use registry::{Limits, Streams};
 
 use connection::{Connection, Heartbeat};
-use subscription::{Set, Subscription};
+use request::{SubscriptionRequest, SubscriptionSet};
 
 /// Default maximum number of streams.
 pub const MAX_STREAMS: usize = 20_000;
 /// Maximum number of subscriptions per stream. The tabs of a browser share a stream, and each has up to 20.
 pub const MAX_SUBSCRIPTIONS: usize = 1024;
 /// Retention of a stream without a connection.
-pub const KEPT: Duration = Duration::from_secs(60);
+pub const RETENTION: Duration = Duration::from_secs(60);
 /// Maximum number of rows in a message.
 pub const BATCH: usize = 500;
 /// Maximum number of messages in the replay buffer.
-pub const HELD_MESSAGES: usize = 512;
+pub const REPLAY_MESSAGES: usize = 512;
 /// Maximum size of the replay buffer, in bytes. The last message is always kept.
-pub const HELD_BYTES: usize = 1 << 20;
+pub const REPLAY_BYTES: usize = 1 << 20;
 /// Time without a message after which a ping is sent.
 pub const PING: Duration = Duration::from_secs(15);
-/// Allowed values of `heartbeat`, in seconds: a ping is sent at least this often, so that clients detect a dead connection.
+/// Allowed values of `heartbeat`, in seconds: a ping is sent at least this often, so that clients detect a dead
+/// connection.
 pub const HEARTBEATS: RangeInclusive<u64> = 1..=60;
 /// Interval of repeated authorization.
-pub const CHECK: Duration = Duration::from_secs(60);
+pub const REAUTHORIZE_EVERY: Duration = Duration::from_secs(60);
 /// Time for which changes are batched after a message.
-pub const GATHER: Duration = Duration::from_millis(40);
+pub const BATCH_DELAY: Duration = Duration::from_millis(40);
 
 /// Returns the routes.
 pub(crate) fn routes() -> Router<Service> {
@@ -77,7 +77,7 @@ pub(crate) fn routes() -> Router<Service> {
 
 async fn open(
     State(service): State<Service>,
-    who: Who,
+    identity: Identity,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response, Failure> {
@@ -89,14 +89,14 @@ async fn open(
     let last = last.or_else(|| ours.iter().find(|(name, _)| name == "last").map(|(_, last)| last.as_str()));
     let heartbeat = ours.iter().find(|(name, _)| name == "heartbeat").map(|(_, text)| heartbeat(text));
     let heartbeat = heartbeat.transpose()?.unwrap_or(Heartbeat::Comment);
-    let connection = match last.and_then(|last| service.streams.resume(&who, last)) {
+    let connection = match last.and_then(|last| service.streams.resume(&identity, last)) {
         Some(connection) => connection,
         None => {
             let wanted = ours.iter().filter(|(name, _)| name == "sub");
             let mut wanted: Vec<_> =
-                wanted.map(|(_, text)| Subscription::parse(text)).collect::<Result<_, _>>()?;
-            wanted.extend(Subscription::of_query(&rest)?);
-            service.streams.open(who, Set::new(wanted)?)?
+                wanted.map(|(_, text)| SubscriptionRequest::parse(text)).collect::<Result<_, _>>()?;
+            wanted.extend(SubscriptionRequest::of_query(&rest)?);
+            service.streams.open(identity, SubscriptionSet::new(wanted)?)?
         }
     };
     Ok(respond(connection.heartbeat(heartbeat)))
@@ -106,19 +106,19 @@ fn heartbeat(seconds: &str) -> Result<Heartbeat, Failure> {
     let known = seconds.parse().ok().filter(|seconds| HEARTBEATS.contains(seconds));
     let (first, last) = (HEARTBEATS.start(), HEARTBEATS.end());
     let invalid =
-        || Failure::bad(format!("invalid heartbeat {seconds:?}: must be {first} to {last} seconds"));
+        || Failure::bad_request(format!("invalid heartbeat {seconds:?}: must be {first} to {last} seconds"));
     known.map(|seconds| Heartbeat::Event(Duration::from_secs(seconds))).ok_or_else(invalid)
 }
 
 async fn replace(
     State(service): State<Service>,
     Path(id): Path<String>,
-    who: Who,
+    identity: Identity,
     body: Bytes,
 ) -> Result<Response, Failure> {
     let gone = || Failure::new(StatusCode::NOT_FOUND, "stream not found or expired; open another");
-    let session = service.streams.find(&who, &id).ok_or_else(gone)?;
-    session.replace(Set::parse(&body)?);
+    let session = service.streams.find(&identity, &id).ok_or_else(gone)?;
+    session.replace(SubscriptionSet::parse(&body)?);
     Ok(success("replaced"))
 }
 

@@ -12,13 +12,14 @@ use tokio_util::task::AbortOnDropHandle;
 use watchkeeper_metrics::{RegisterError, Registry as Metrics};
 
 use super::connection::Connection;
+use super::request::SubscriptionSet;
 use super::session::Session;
 use super::start::Starter;
-use super::subscription::Set;
-use super::{KEPT, MAX_STREAMS};
-use crate::access::{Access, Who};
+use super::{MAX_STREAMS, RETENTION};
+use crate::access::{Access, Identity};
 use crate::catalog::Catalog;
 use crate::envelope::Failure;
+use crate::undecodable::Undecodable;
 
 /// Expired sessions are swept this many times per retention period.
 const SWEEPS: u32 = 12;
@@ -29,13 +30,13 @@ const SWEEPS: u32 = 12;
 pub struct Limits {
     /// Maximum number of streams. Default: [`MAX_STREAMS`].
     pub streams: usize,
-    /// Retention of a stream without a connection. Default: [`KEPT`].
-    pub kept: Duration,
+    /// Retention of a stream without a connection. Default: [`RETENTION`].
+    pub retention: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { streams: MAX_STREAMS, kept: KEPT }
+        Self { streams: MAX_STREAMS, retention: RETENTION }
     }
 }
 
@@ -61,8 +62,8 @@ struct Inner {
 }
 
 impl Streams {
-    pub(crate) fn new(catalog: Catalog, access: Access) -> Self {
-        let starter = Starter::new(catalog, access);
+    pub(crate) fn new(catalog: Catalog, access: Access, undecodable: Undecodable) -> Self {
+        let starter = Starter::new(catalog, access, undecodable);
         let (limits, inner) = (Mutex::default(), Mutex::default());
         Self { registry: Arc::new(Registry { starter, limits, inner }) }
     }
@@ -102,27 +103,27 @@ impl Streams {
     }
 
     /// Opens a stream.
-    pub(super) fn open(&self, who: Who, wanted: Set) -> Result<Connection, Failure> {
+    pub(super) fn open(&self, identity: Identity, requests: SubscriptionSet) -> Result<Connection, Failure> {
         let id: Arc<str> = random()?.into();
-        let session = Session::new(Arc::clone(&id), who, Arc::clone(&self.registry.starter));
+        let session = Session::new(Arc::clone(&id), identity, Arc::clone(&self.registry.starter));
         let connection = Connection::new(Arc::clone(&session), 0, false);
         self.registry.insert(id, &session)?;
-        session.replace(wanted);
+        session.replace(requests);
         Ok(connection)
     }
 
     /// Resumes a stream after the message with this id; `None` if the user has no such stream (`stream.S4`).
-    pub(super) fn resume(&self, who: &Who, last: &str) -> Option<Connection> {
+    pub(super) fn resume(&self, identity: &Identity, last: &str) -> Option<Connection> {
         let (id, sequence) = last.rsplit_once('.')?;
         let sequence = sequence.parse().ok()?;
-        let session = self.find(who, id)?;
+        let session = self.find(identity, id)?;
         (sequence <= session.last()).then(|| Connection::new(session, sequence, true))
     }
 
     /// Finds a stream by id, if it belongs to the user (`stream.S4`).
-    pub(super) fn find(&self, who: &Who, id: &str) -> Option<Arc<Session>> {
+    pub(super) fn find(&self, identity: &Identity, id: &str) -> Option<Arc<Session>> {
         let session = self.registry.inner.lock().sessions.get(id).cloned()?;
-        (is_same(&session.who, who) && !self.registry.is_over(&session)).then_some(session)
+        (is_same(&session.identity, identity) && !self.registry.is_over(&session)).then_some(session)
     }
 }
 
@@ -140,7 +141,7 @@ impl Registry {
         }
         inner.sessions.insert(id, Arc::clone(session));
         if inner.sweeper.is_none() {
-            let every = (limits.kept / SWEEPS).max(Duration::from_millis(1));
+            let every = (limits.retention / SWEEPS).max(Duration::from_millis(1));
             inner.sweeper = Some(AbortOnDropHandle::new(tokio::spawn(sweep(Arc::downgrade(self), every))));
         }
         drop(inner);
@@ -149,8 +150,8 @@ impl Registry {
     }
 
     fn is_over(&self, session: &Session) -> bool {
-        let kept = self.limits.lock().kept;
-        session.alone_since().is_some_and(|since| since.elapsed() >= kept)
+        let retention = self.limits.lock().retention;
+        session.disconnected_since().is_some_and(|since| since.elapsed() >= retention)
     }
 
     /// Removes expired streams.
@@ -165,8 +166,9 @@ impl Registry {
 impl Inner {
     /// Removes the stream that has been disconnected for longest.
     fn make_room(&mut self) -> Option<Arc<Session>> {
-        let alone = self.sessions.values().filter_map(|session| Some((session.alone_since()?, &session.id)));
-        let (_, id) = alone.min_by_key(|(since, _)| *since)?;
+        let disconnected =
+            self.sessions.values().filter_map(|session| Some((session.disconnected_since()?, &session.id)));
+        let (_, id) = disconnected.min_by_key(|(since, _)| *since)?;
         let id = Arc::clone(id);
         self.sessions.remove(&id)
     }
@@ -183,14 +185,14 @@ async fn sweep(registry: Weak<Registry>, every: Duration) {
 }
 
 /// Returns whether both identities are the same user, regardless of the token.
-fn is_same(one: &Who, other: &Who) -> bool {
+fn is_same(one: &Identity, other: &Identity) -> bool {
     match (one, other) {
-        (Who::Local, Who::Local) => true,
-        (Who::User(one), Who::User(other)) => {
+        (Identity::Local, Identity::Local) => true,
+        (Identity::User(one), Identity::User(other)) => {
             (&one.name, &one.uid, &one.groups, &one.extra)
                 == (&other.name, &other.uid, &other.groups, &other.extra)
         }
-        (Who::Local, Who::User(_)) | (Who::User(_), Who::Local) => false,
+        (Identity::Local, Identity::User(_)) | (Identity::User(_), Identity::Local) => false,
     }
 }
 
@@ -214,12 +216,13 @@ mod tests {
     /// Creates streams over a server that does not exist.
     fn streams() -> Streams {
         let client = Client::new(&Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
-        Streams::new(Catalog::builder(&client).build(), Access::new(&client))
+        let undecodable = Undecodable::new(&Metrics::new()).unwrap();
+        Streams::new(Catalog::builder(&client).build(), Access::new(&client), undecodable)
     }
 
     /// Opens a stream without subscriptions; returns it and the id of its first message.
     async fn open(streams: &Streams) -> (Connection, String) {
-        let mut connection = streams.open(Who::Local, Set::new(vec![]).unwrap()).unwrap();
+        let mut connection = streams.open(Identity::Local, SubscriptionSet::new(vec![]).unwrap()).unwrap();
         let hello = next(&mut connection).await.unwrap();
         let id = hello.split("id: ").nth(1).unwrap().lines().next().unwrap().to_owned();
         (connection, id)
@@ -233,18 +236,18 @@ mod tests {
     async fn disconnected_streams_expire_after_their_retention() {
         let streams = streams();
         let (mut connection, id) = open(&streams).await;
-        advance(10 * KEPT).await;
-        assert!(streams.resume(&Who::Local, &id).is_some(), "connected streams do not expire");
+        advance(10 * RETENTION).await;
+        assert!(streams.resume(&Identity::Local, &id).is_some(), "connected streams do not expire");
         assert_eq!(next(&mut connection).await, None, "a new connection replaces the old one");
         drop(connection);
-        advance(KEPT.checked_sub(Duration::from_secs(1)).unwrap()).await;
-        let mut again = streams.resume(&Who::Local, &id).unwrap();
+        advance(RETENTION.checked_sub(Duration::from_secs(1)).unwrap()).await;
+        let mut again = streams.resume(&Identity::Local, &id).unwrap();
         assert!(next(&mut again).await.unwrap().ends_with("\"resumed\":true}\n\n"));
         drop(again);
-        advance(KEPT).await;
-        assert!(streams.resume(&Who::Local, &id).is_none());
-        assert!(streams.find(&Who::Local, id.rsplit_once('.').unwrap().0).is_none());
-        tokio::time::sleep(KEPT / SWEEPS).await;
+        advance(RETENTION).await;
+        assert!(streams.resume(&Identity::Local, &id).is_none());
+        assert!(streams.find(&Identity::Local, id.rsplit_once('.').unwrap().0).is_none());
+        tokio::time::sleep(RETENTION / SWEEPS).await;
         assert!(streams.is_empty());
     }
 
@@ -261,8 +264,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn ten_thousand_silent_streams_ping_and_close_together() {
         let streams = streams();
-        let mut open: Vec<_> =
-            (0..10_000).map(|_| streams.open(Who::Local, Set::new(vec![]).unwrap()).unwrap()).collect();
+        let mut open: Vec<_> = (0..10_000)
+            .map(|_| streams.open(Identity::Local, SubscriptionSet::new(vec![]).unwrap()).unwrap())
+            .collect();
         let (begun, metrics) = (Instant::now(), Metrics::new());
         streams.measure(&metrics).unwrap();
         assert!(metrics.render().contains("\nwatchkeeper_web_streams 10000\n"));
@@ -283,8 +287,8 @@ mod tests {
         let (mut connection, id) = open(&streams).await;
         streams.close();
         assert_eq!(next(&mut connection).await, None);
-        assert!(streams.resume(&Who::Local, &id).is_none());
-        let refused = streams.open(Who::Local, Set::new(vec![]).unwrap()).unwrap_err();
+        assert!(streams.resume(&Identity::Local, &id).is_none());
+        let refused = streams.open(Identity::Local, SubscriptionSet::new(vec![]).unwrap()).unwrap_err();
         assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
     }
 }

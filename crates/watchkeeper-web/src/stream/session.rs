@@ -1,4 +1,4 @@
-//! Session: a stream, whether its reader is there or comes back (T2).
+//! Session: the state of a stream, which outlives its connections (`stream.S2`).
 
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
@@ -10,14 +10,13 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 use watchkeeper_cache::Informer;
 
-use super::CHECK;
-use super::feed::{Changes, Feed, Taken};
-use super::held::{Held, Next};
-use super::message::{Message, What};
-use super::slot::{Phase, Slot};
+use super::REAUTHORIZE_EVERY;
+use super::message::Message;
+use super::replay_buffer::{Replay, ReplayBuffer};
+use super::request::{SubscriptionRequest, SubscriptionSet};
 use super::start::Starter;
-use super::subscription::{Set, Subscription};
-use crate::access::{Refused, Who};
+use super::subscription::{Changes, Live, Output, StartTask, Subscription};
+use crate::access::{AccessError, Identity};
 use crate::envelope::Failure;
 use crate::freshness::{self, Freshness, Outage};
 
@@ -25,275 +24,268 @@ use crate::freshness::{self, Freshness, Outage};
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) id: Arc<str>,
-    pub(super) who: Who,
+    pub(super) identity: Identity,
     starter: Arc<Starter>,
-    pub(super) bell: Arc<Bell>,
+    /// Notified when there may be something to [pull](Session::pull).
+    pub(super) ready: Arc<Notify>,
     state: Mutex<State>,
 }
 
-/// Rings when there is something to [pull](Session::pull).
-#[derive(Debug, Default)]
-pub(super) struct Bell(Notify);
+/// Lets informers notify a session.
+struct NotifyWaker(Arc<Notify>);
 
-impl Bell {
-    pub(super) async fn rung(&self) {
-        self.0.notified().await;
-    }
-
-    pub(super) fn ring(&self) {
-        self.0.notify_one();
-    }
-}
-
-impl Wake for Bell {
+impl Wake for NotifyWaker {
     fn wake(self: Arc<Self>) {
-        self.ring();
+        self.0.notify_one();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.ring();
+        self.0.notify_one();
     }
 }
 
 #[derive(Debug, Default)]
 struct State {
-    slots: Vec<Slot>,
-    /// Where to look first, so that each has its turn.
+    subscriptions: Vec<Subscription>,
+    /// Index of the subscription to poll first, for fairness.
     turn: usize,
-    held: Held,
-    /// Connections and subscriptions that there were: each has another number.
+    replay: ReplayBuffer,
+    /// Last number given to a connection or the start of a subscription.
     numbers: u64,
-    /// Which connection is the one that is served. Another takes its place.
+    /// Number of the current connection. A newer one replaces it.
     connection: u64,
-    /// Since when there is none.
-    alone_since: Option<Instant>,
-    /// When it was last asked whether they still may, and who asks.
-    checked: Option<Instant>,
-    checking: Option<AbortOnDropHandle<()>>,
+    /// Since when there is no connection.
+    disconnected_since: Option<Instant>,
+    /// When permissions were last checked.
+    authorized_at: Option<Instant>,
+    /// The task that checks permissions.
+    authorizing: Option<AbortOnDropHandle<()>>,
     is_closed: bool,
 }
 
-/// What a connection is to do next.
+/// The next step of a connection.
 #[derive(Debug)]
 pub(super) enum Pulled {
-    /// Send this.
+    /// Send this frame.
     Frame(Bytes),
-    /// Wait for the bell.
+    /// Wait for `ready`.
     Nothing,
-    /// End: another connection has taken its place, or there is no more.
-    Over,
+    /// Close: another connection has replaced it, or the stream is closed.
+    Closed,
 }
 
 enum Work {
-    Say(Message),
-    Write(Arc<str>, Changes),
+    Send(Message),
+    Encode(Arc<str>, Changes),
 }
 
 impl Session {
-    pub(super) fn new(id: Arc<str>, who: Who, starter: Arc<Starter>) -> Arc<Self> {
-        Arc::new(Self { id, who, starter, bell: Arc::default(), state: Mutex::default() })
+    pub(super) fn new(id: Arc<str>, identity: Identity, starter: Arc<Starter>) -> Arc<Self> {
+        Arc::new(Self { id, identity, starter, ready: Arc::default(), state: Mutex::default() })
     }
 
-    /// Says what it is of. What it was of before, and is still, goes on.
-    pub(super) fn replace(self: &Arc<Self>, wanted: Set) {
+    /// Replaces the subscriptions. Those that stay the same continue.
+    pub(super) fn replace(self: &Arc<Self>, requests: SubscriptionSet) {
         let mut state = self.state.lock();
-        let mut before = std::mem::take(&mut state.slots);
-        for wanted in wanted.into_inner() {
-            let same = before.iter().position(|slot| *slot.id == *wanted.id).map(|at| before.swap_remove(at));
-            let slot = match same {
-                Some(slot) if *slot.wanted == wanted => slot,
+        let mut before = std::mem::take(&mut state.subscriptions);
+        for request in requests.into_inner() {
+            let same =
+                before.iter().position(|known| *known.id == *request.id).map(|at| before.swap_remove(at));
+            let subscription = match same {
+                Some(known) if *known.request == request => known,
                 other => {
                     before.extend(other);
                     state.numbers += 1;
-                    let (number, wanted) = (state.numbers, Arc::new(wanted));
-                    let phase = self.starting(number, Arc::clone(&wanted), None);
-                    Slot::new(number, wanted, phase, state.held.last() > 0)
+                    let (number, request) = (state.numbers, Arc::new(request));
+                    let task = self.start(number, Arc::clone(&request), None);
+                    Subscription::new(number, request, task, state.replay.last() > 0)
                 }
             };
-            state.slots.push(slot);
+            state.subscriptions.push(subscription);
         }
         state.turn = 0;
         drop(state);
-        drop(before); // without the lock: it may be much
+        drop(before); // without the lock: it may be large
     }
 
-    fn starting(self: &Arc<Self>, number: u64, wanted: Arc<Subscription>, ended: Option<Informer>) -> Phase {
+    fn start(
+        self: &Arc<Self>,
+        number: u64,
+        request: Arc<SubscriptionRequest>,
+        ended: Option<Informer>,
+    ) -> StartTask {
         let (session, starter) = (Arc::downgrade(self), Arc::clone(&self.starter));
-        let (who, waker) = (self.who.clone(), Waker::from(Arc::clone(&self.bell)));
-        Phase::Starting {
-            _task: AbortOnDropHandle::new(tokio::spawn(async move {
-                let started = match ended {
-                    Some(ended) => starter.restart(&ended, &who, &wanted, waker).await,
-                    None => starter.start(&who, &wanted, waker).await,
-                };
-                if let Some(session) = Weak::upgrade(&session) {
-                    session.started(number, started);
-                }
-            })),
-        }
+        let (identity, waker) =
+            (self.identity.clone(), Waker::from(Arc::new(NotifyWaker(Arc::clone(&self.ready)))));
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            let started = match ended {
+                Some(ended) => starter.restart(&ended, &identity, &request, waker).await,
+                None => starter.start(&identity, &request, waker).await,
+            };
+            if let Some(session) = Weak::upgrade(&session) {
+                session.complete(number, started);
+            }
+        }))
     }
 
-    fn started(&self, number: u64, started: Result<Feed, Failure>) {
+    fn complete(&self, number: u64, started: Result<Live, Failure>) {
         let mut state = self.state.lock();
-        if let Some(slot) = state.slots.iter_mut().find(|slot| slot.number == number) {
-            slot.started(started);
+        if let Some(subscription) = state.subscriptions.iter_mut().find(|known| known.number == number) {
+            subscription.complete(started);
         }
         drop(state);
-        self.bell.ring();
+        self.ready.notify_one();
     }
 
-    /// What follows a message that was sent, which is then the last that was.
+    /// Returns the frame after `cursor`, and advances the cursor.
     pub(super) fn pull(self: &Arc<Self>, connection: u64, cursor: &mut u64) -> Pulled {
         loop {
             let mut state = self.state.lock();
             if state.is_closed || state.connection != connection {
-                return Pulled::Over;
+                return Pulled::Closed;
             }
-            self.check_again(&mut state);
-            match state.held.after(*cursor) {
-                Next::Held(sequence, message) => {
+            self.reauthorize(&mut state);
+            match state.replay.after(*cursor) {
+                Replay::Message(sequence, message) => {
                     drop(state);
                     *cursor = sequence;
                     return Pulled::Frame(message.frame(&self.id, sequence));
                 }
-                Next::Forgotten => {
-                    state.begin_again();
-                    *cursor = state.held.last();
+                Replay::Gap => {
+                    state.reset();
+                    *cursor = state.replay.last();
                 }
-                Next::Nothing => {}
+                Replay::UpToDate => {}
             }
-            match self.work(&mut state) {
+            match self.poll(&mut state) {
                 None => return Pulled::Nothing,
-                Some(Work::Say(message)) => state.held.push(message),
-                Some(Work::Write(sub, changes)) => {
+                Some(Work::Send(message)) => state.replay.push(message),
+                Some(Work::Encode(sub, changes)) => {
                     drop(state);
-                    let message = Message { sub, what: changes.write() };
-                    self.state.lock().held.push(message);
+                    let message = Message { sub, payload: changes.encode() };
+                    self.state.lock().replay.push(message);
                 }
             }
         }
     }
 
-    /// Asks now and then whether they still may see what they see (T4).
-    fn check_again(self: &Arc<Self>, state: &mut State) {
-        let Who::User(user) = &self.who else { return };
-        if state.checked.get_or_insert_with(Instant::now).elapsed() < CHECK {
+    /// Checks the permissions again from time to time (`stream.S4`).
+    fn reauthorize(self: &Arc<Self>, state: &mut State) {
+        let Identity::User(user) = &self.identity else { return };
+        if state.authorized_at.get_or_insert_with(Instant::now).elapsed() < REAUTHORIZE_EVERY {
             return;
         }
-        state.checked = Some(Instant::now());
-        let live = state.slots.iter().filter_map(|slot| match &slot.phase {
-            Phase::Live(feed) => Some((slot.number, Arc::clone(&slot.wanted), Arc::clone(feed.mapping()))),
-            Phase::Starting { .. } | Phase::Failed { .. } => None,
+        state.authorized_at = Some(Instant::now());
+        let live = state.subscriptions.iter().filter_map(|subscription| {
+            let mapping = Arc::clone(subscription.mapping()?);
+            Some((subscription.number, Arc::clone(&subscription.request), mapping))
         });
         let live: Vec<_> = live.collect();
         let (session, starter, user) = (Arc::downgrade(self), Arc::clone(&self.starter), Arc::clone(user));
-        state.checking = Some(AbortOnDropHandle::new(tokio::spawn(async move {
-            if let Err(Refused::Unknown(_)) = starter.access().whose(&user.token).await
+        state.authorizing = Some(AbortOnDropHandle::new(tokio::spawn(async move {
+            if let Err(AccessError::Unauthenticated(_)) = starter.access().authenticate(&user.token).await
                 && let Some(session) = Weak::upgrade(&session)
             {
-                return session.close(); // who comes back is asked who he is
+                return session.close(); // the client has to authenticate again
             }
-            let who = Who::User(user);
-            for (number, wanted, mapping) in live {
-                if let Err(refused @ Refused::Denied(_)) = starter.check(&who, &mapping, &wanted).await
+            let identity = Identity::User(user);
+            for (number, request, mapping) in live {
+                if let Err(error @ AccessError::Forbidden(_)) =
+                    starter.authorize(&identity, &mapping, &request).await
                     && let Some(session) = Weak::upgrade(&session)
                 {
-                    session.started(number, Err(refused.into()));
+                    session.complete(number, Err(error.into()));
                 }
             }
         })));
     }
 
-    /// What there is to say, by whose turn it is.
-    fn work(self: &Arc<Self>, state: &mut State) -> Option<Work> {
-        let (numbers, count) = (&mut state.numbers, state.slots.len());
+    /// Polls the subscriptions in turn. One with several messages keeps its turn.
+    fn poll(self: &Arc<Self>, state: &mut State) -> Option<Work> {
+        let (numbers, count) = (&mut state.numbers, state.subscriptions.len());
         for _ in 0..count {
-            let slot = &mut state.slots[state.turn % count];
-            if let Some(message) = slot.say() {
-                return Some(Work::Say(message));
+            let subscription = &mut state.subscriptions[state.turn % count];
+            let output = subscription.poll();
+            if let Output::Message(message) = output {
+                return Some(Work::Send(message));
             }
             state.turn = (state.turn + 1) % count;
-            let Phase::Live(feed) = &mut slot.phase else { continue };
-            match feed.take() {
-                Taken::Nothing => {}
-                Taken::Changes(changes) => return Some(Work::Write(slot.speaks(), changes)),
-                Taken::Synced(count) => return Some(Work::Say(slot.message(What::Synced { count }))),
-                Taken::Ended => {
+            match output {
+                Output::Idle | Output::Message(_) => {}
+                Output::Changes(sub, changes) => return Some(Work::Encode(sub, changes)),
+                Output::Ended(informer) => {
                     *numbers += 1;
-                    slot.number = *numbers;
-                    let ended = feed.informer().clone();
-                    slot.phase = self.starting(slot.number, Arc::clone(&slot.wanted), Some(ended));
+                    let task = self.start(*numbers, Arc::clone(&subscription.request), Some(informer));
+                    subscription.restart(*numbers, task);
                 }
             }
         }
         None
     }
 
-    /// What is current, from now on.
+    /// Subscribes to what is up to date.
     pub(super) fn freshness(&self) -> freshness::Receiver {
         self.starter.freshness()
     }
 
-    /// The subscriptions whose resources are not current.
+    /// Returns the subscriptions whose resources are stale.
     pub(super) fn stale(&self, freshness: &Freshness) -> Vec<(Arc<str>, Outage)> {
         let state = self.state.lock();
-        let live = state.slots.iter().filter_map(|slot| match &slot.phase {
-            Phase::Live(feed) => Some((slot, feed)),
-            Phase::Starting { .. } | Phase::Failed { .. } => None,
-        });
-        let stale = live.filter_map(|(slot, feed)| {
-            Some((Arc::clone(&slot.id), freshness.stale.get(&feed.mapping().resource)?.clone()))
+        let stale = state.subscriptions.iter().filter_map(|subscription| {
+            let outage = freshness.stale.get(&subscription.mapping()?.resource)?;
+            Some((Arc::clone(&subscription.id), outage.clone()))
         });
         stale.collect()
     }
 
-    /// A connection takes the place of the one that is there, if there is one. Its number.
+    /// Replaces the current connection, if any. Returns the number of the new one.
     pub(super) fn attach(&self) -> u64 {
         let mut state = self.state.lock();
         state.numbers += 1;
         state.connection = state.numbers;
-        state.alone_since = None;
+        state.disconnected_since = None;
         let connection = state.connection;
         drop(state);
-        self.bell.ring(); // the other, so that it ends
+        self.ready.notify_one(); // ends the replaced connection
         connection
     }
 
-    /// A connection has ended.
+    /// Ends a connection.
     pub(super) fn detach(&self, connection: u64) {
         let mut state = self.state.lock();
         if state.connection == connection {
-            state.alone_since = Some(Instant::now());
+            state.disconnected_since = Some(Instant::now());
         }
         drop(state);
-        self.bell.ring(); // whoever has taken its place: the ring that this one took may have been for him
+        self.ready.notify_one(); // passes on a notification that the ended connection may have consumed
     }
 
-    pub(super) fn alone_since(&self) -> Option<Instant> {
-        self.state.lock().alone_since
+    pub(super) fn disconnected_since(&self) -> Option<Instant> {
+        self.state.lock().disconnected_since
     }
 
+    /// Returns the number of the last message.
     pub(super) fn last(&self) -> u64 {
-        self.state.lock().held.last()
+        self.state.lock().replay.last()
     }
 
-    /// Ends it, and its connection.
+    /// Closes the stream and its connection.
     pub(super) fn close(&self) {
         let mut state = self.state.lock();
         state.is_closed = true;
-        let slots = std::mem::take(&mut state.slots);
+        let subscriptions = std::mem::take(&mut state.subscriptions);
         drop(state);
-        drop(slots);
-        self.bell.ring();
+        drop(subscriptions);
+        self.ready.notify_one();
     }
 }
 
 impl State {
-    /// T3.
-    fn begin_again(&mut self) {
-        self.held.forget();
-        for slot in &mut self.slots {
-            slot.begin_again();
+    /// Sends everything again (`stream.S3`).
+    fn reset(&mut self) {
+        self.replay.clear();
+        for subscription in &mut self.subscriptions {
+            subscription.reset();
         }
     }
 }

@@ -11,15 +11,16 @@ use watchkeeper_cache::reflector::Why;
 use watchkeeper_client::discovery::Mapping;
 use watchkeeper_wire::Kind;
 
-use super::feed::{Feed, Shape};
+use super::object_encoder::ObjectEncoder;
+use super::request::{Format, SubscriptionRequest};
 use super::rows::Tables;
-use super::subscription::{Form, Subscription};
+use super::subscription::{Encoder, Live};
 use super::table::Table;
-use super::whole::Whole;
-use crate::access::{Access, Refused, Who, Wish};
+use crate::access::{Access, AccessError, Identity, ResourceAttributes};
 use crate::catalog::Catalog;
 use crate::envelope::Failure;
 use crate::freshness;
+use crate::undecodable::Undecodable;
 
 /// Pause before an informer that was stopped is requested again.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -30,11 +31,12 @@ pub(super) struct Starter {
     catalog: Catalog,
     access: Access,
     tables: Tables,
+    undecodable: Undecodable,
 }
 
 impl Starter {
-    pub(super) fn new(catalog: Catalog, access: Access) -> Arc<Self> {
-        Arc::new(Self { catalog, access, tables: Tables::default() })
+    pub(super) fn new(catalog: Catalog, access: Access, undecodable: Undecodable) -> Arc<Self> {
+        Arc::new(Self { catalog, access, tables: Tables::default(), undecodable })
     }
 
     pub(super) fn access(&self) -> &Access {
@@ -46,54 +48,56 @@ impl Starter {
     }
 
     /// Authorizes a subscription.
-    pub(super) async fn check(
+    pub(super) async fn authorize(
         &self,
-        who: &Who,
+        identity: &Identity,
         mapping: &Mapping,
-        wanted: &Subscription,
-    ) -> Result<(), Refused> {
-        let (namespace, name) = (wanted.namespace_of(mapping), wanted.name.as_str());
+        request: &SubscriptionRequest,
+    ) -> Result<(), AccessError> {
+        let (namespace, name) = (request.namespace_of(mapping), request.name.as_str());
         let (group, resource) = (&mapping.resource.group, &mapping.resource.resource);
-        self.access.check(who, Wish { verb: "watch", group, resource, namespace, name }).await
+        self.access
+            .authorize(identity, ResourceAttributes { verb: "watch", group, resource, namespace, name })
+            .await
     }
 
     /// Starts a subscription, and the informer if necessary. If dropped, the informer still starts.
     pub(super) async fn start(
         &self,
-        who: &Who,
-        wanted: &Subscription,
+        identity: &Identity,
+        request: &SubscriptionRequest,
         waker: Waker,
-    ) -> Result<Feed, Failure> {
-        let group = wanted.group();
-        let mapping = self.catalog.find(group, &wanted.version, &wanted.resource).await?;
-        self.check(who, &mapping, wanted).await?;
+    ) -> Result<Live, Failure> {
+        let group = request.group();
+        let mapping = self.catalog.find(group, &request.version, &request.resource).await?;
+        self.authorize(identity, &mapping, request).await?;
         let resource = &mapping.resource;
         let kind = Kind::new(&mapping.kind.group, &mapping.kind.version, &mapping.kind.kind);
-        let filter = wanted.filter(&mapping)?;
+        let filter = request.filter(&mapping)?;
         let watched = self.catalog.watch(&mapping).await?;
-        let shape = match wanted.form {
-            Form::Row => {
-                let table = Table::of(resource, kind, self.catalog.client()).await;
-                Shape::Rows(self.tables.rows(resource, table, watched.informer.store()))
+        let encoder = match request.format {
+            Format::Row => {
+                let table = Table::of(resource, kind, self.catalog.client(), self.undecodable.clone()).await;
+                Encoder::Rows(self.tables.rows(resource, table, watched.informer.store()))
             }
-            Form::Object => Shape::Objects(Arc::new(Whole::new(kind))),
+            Format::Object => Encoder::Objects(Arc::new(ObjectEncoder::new(kind, self.undecodable.clone()))),
         };
-        Ok(Feed::new(watched, filter, shape, waker))
+        Ok(Live::new(watched, filter, encoder, waker))
     }
 
     /// Starts a subscription again after its informer has ended, unless the resource no longer exists.
     pub(super) async fn restart(
         &self,
         ended: &Informer,
-        who: &Who,
-        wanted: &Subscription,
+        identity: &Identity,
+        request: &SubscriptionRequest,
         waker: Waker,
-    ) -> Result<Feed, Failure> {
+    ) -> Result<Live, Failure> {
         match ended.ended().await {
             Why::Gone(status) => Err(Failure::new(StatusCode::NOT_FOUND, status.to_string())),
             Why::Stopped => {
                 sleep(PAUSE).await;
-                self.start(who, wanted, waker).await
+                self.start(identity, request, waker).await
             }
             why => Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, why.to_string())),
         }

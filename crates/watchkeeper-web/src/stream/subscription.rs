@@ -1,208 +1,270 @@
-//! Subscription requests of clients.
+//! Subscription: one subscription of a stream, as a state machine.
+//!
+//! Input: the changes of an informer, and the results of starting it.
+//! Output: messages and changes, by [`poll`](Subscription::poll).
+//!
+//! ```text
+//! Starting --> Live --(informer ended)--> Starting
+//!    |          |
+//!    +----------+--> Failed
+//! ```
+//!
+//! - `subscription.B1`: a client that may have content of this id receives `reset` before new content.
 
-use std::collections::HashSet;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::Waker;
 
-use serde::Deserialize;
-use watchkeeper_cache::handler::Filter;
+use tokio_util::task::AbortOnDropHandle;
+use watchkeeper_cache::Informer;
+use watchkeeper_cache::delta::{Delta, Transient};
+use watchkeeper_cache::handler::{self, Filter, Resync, SubscriptionOptions};
 use watchkeeper_client::discovery::Mapping;
-use watchkeeper_core::LabelSelector;
-use watchkeeper_wire::Kind;
+use watchkeeper_core::{Object, ObjectKey};
 
-use super::MAX_SUBSCRIPTIONS;
+use super::BATCH;
+use super::message::{Message, Payload};
+use super::object_encoder::ObjectEncoder;
+use super::request::{Format, SubscriptionRequest};
+use super::rows::Rows;
+use crate::catalog::Watched;
 use crate::envelope::Failure;
-use crate::fields::Fields;
 
-/// A subscription requested by a client.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Subscription {
-    /// The client's id of the subscription.
-    pub(super) id: String,
-    /// Resource, in the plural.
-    pub(super) resource: String,
-    /// API group; `core` or empty for the core group.
-    #[serde(default)]
-    group: String,
-    #[serde(default = "first")]
-    pub(super) version: String,
-    /// Namespace; empty for all. Ignored for cluster-scoped resources, as kubectl ignores `--namespace`.
-    #[serde(default)]
-    namespace: String,
-    #[serde(default)]
-    label_selector: String,
-    #[serde(default)]
-    field_selector: String,
-    /// Object name; empty for all.
-    #[serde(default)]
-    pub(super) name: String,
-    #[serde(default, rename = "as")]
-    pub(super) form: Form,
-}
+/// The task that starts a subscription; dropping it cancels the start.
+pub(super) type StartTask = AbortOnDropHandle<()>;
 
-/// The format in which objects are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) enum Form {
-    /// Rows of a table.
-    #[default]
-    Row,
-    /// Whole objects.
-    Object,
-}
-
-/// The subscriptions of a stream: a limited number, with unique ids.
+/// A subscription of a stream.
 #[derive(Debug)]
-pub(super) struct Set(Vec<Subscription>);
-
-fn first() -> String {
-    "v1".to_owned()
+pub(super) struct Subscription {
+    /// Number of the current start; the results of earlier ones are ignored.
+    pub(super) number: u64,
+    pub(super) id: Arc<str>,
+    pub(super) request: Arc<SubscriptionRequest>,
+    state: State,
+    /// Sent before any changes, in order.
+    pending: VecDeque<Payload>,
+    /// Whether the client may have content of this id, also of an earlier subscription (`subscription.B1`).
+    has_content: bool,
 }
 
-impl Set {
-    pub(super) fn new(wanted: Vec<Subscription>) -> Result<Self, Failure> {
-        if wanted.len() > MAX_SUBSCRIPTIONS {
-            let count = wanted.len();
-            return Err(Failure::bad(format!(
-                "{count} subscriptions exceed the limit of {MAX_SUBSCRIPTIONS} per stream"
-            )));
-        }
-        let mut ids = HashSet::new();
-        match wanted.iter().find(|wanted| wanted.id.is_empty() || !ids.insert(wanted.id.as_str())) {
-            Some(wanted) if wanted.id.is_empty() => Err(Failure::bad("subscription id must not be empty")),
-            Some(wanted) => Err(Failure::bad(format!("duplicate subscription id {:?}", wanted.id))),
-            None => Ok(Self(wanted)),
-        }
-    }
+#[derive(Debug)]
+enum State {
+    Starting { _task: StartTask },
+    Live(Box<Live>),
+    Failed { message: String, status: u16 },
+}
 
-    pub(super) fn parse(body: &[u8]) -> Result<Self, Failure> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Body {
-            subscriptions: Vec<Subscription>,
-        }
-        let body: Body = serde_json::from_slice(body)
-            .map_err(|error| Failure::bad(format!("invalid subscriptions: {error}")))?;
-        Self::new(body.subscriptions)
-    }
-
-    pub(super) fn into_inner(self) -> Vec<Subscription> {
-        self.0
-    }
+/// The next output of a subscription.
+#[derive(Debug)]
+pub(super) enum Output {
+    /// Nothing, for now.
+    Idle,
+    Message(Message),
+    /// Changes to [encode](Changes::encode), and the id of the subscription.
+    Changes(Arc<str>, Changes),
+    /// The informer has ended: the subscription is to be [restarted](Subscription::restart).
+    Ended(Informer),
 }
 
 impl Subscription {
-    pub(super) fn parse(text: &str) -> Result<Self, Failure> {
-        serde_json::from_str(text).map_err(|error| Failure::bad(format!("invalid subscription: {error}")))
+    /// Creates a subscription in the state `Starting`.
+    pub(super) fn new(
+        number: u64,
+        request: Arc<SubscriptionRequest>,
+        task: StartTask,
+        has_content: bool,
+    ) -> Self {
+        let id = request.id.as_str().into();
+        Self {
+            number,
+            id,
+            request,
+            state: State::Starting { _task: task },
+            pending: VecDeque::new(),
+            has_content,
+        }
     }
 
-    /// Parses a subscription from query parameters: `resource=pods&namespace=shop`. Its id is the name of the resource.
-    /// Returns `None` for an empty query.
-    pub(super) fn of_query(query: &[(String, String)]) -> Result<Option<Self>, Failure> {
-        let mut fields = serde_json::Map::new();
-        for (name, value) in query {
-            if fields.insert(name.clone(), value.as_str().into()).is_some() {
-                return Err(Failure::bad(format!("query parameter {name:?} is given twice")));
+    /// Starts again, with another number.
+    pub(super) fn restart(&mut self, number: u64, task: StartTask) {
+        self.number = number;
+        self.state = State::Starting { _task: task };
+    }
+
+    /// Enters the state `Live` or `Failed`.
+    pub(super) fn complete(&mut self, started: Result<Live, Failure>) {
+        self.state = match started {
+            Ok(live) => State::Live(Box::new(live)),
+            Err(failure) => {
+                State::Failed { message: failure.message().to_owned(), status: failure.status().as_u16() }
+            }
+        };
+        self.introduce();
+    }
+
+    /// Sends everything again (`stream.S3`). While starting, that happens anyway.
+    pub(super) fn reset(&mut self) {
+        if let State::Live(live) = &mut self.state {
+            live.resubscribe();
+        }
+        self.introduce();
+    }
+
+    /// Returns the resource, if live.
+    pub(super) fn mapping(&self) -> Option<&Arc<Mapping>> {
+        match &self.state {
+            State::Live(live) => Some(&live.watched.mapping),
+            State::Starting { .. } | State::Failed { .. } => None,
+        }
+    }
+
+    /// Returns the next output.
+    pub(super) fn poll(&mut self) -> Output {
+        if let Some(payload) = self.pending.pop_front() {
+            return self.message(payload);
+        }
+        let State::Live(live) = &mut self.state else { return Output::Idle };
+        match live.poll() {
+            LiveOutput::Idle => Output::Idle,
+            LiveOutput::Synced(count) => self.message(Payload::Synced { count }),
+            LiveOutput::Changes(changes) => {
+                self.has_content = true;
+                Output::Changes(Arc::clone(&self.id), changes)
+            }
+            LiveOutput::Ended => Output::Ended(live.watched.informer.clone()),
+        }
+    }
+
+    fn message(&mut self, payload: Payload) -> Output {
+        self.has_content = true;
+        Output::Message(Message { sub: Arc::clone(&self.id), payload })
+    }
+
+    /// Queues the messages that precede the content of a state.
+    fn introduce(&mut self) {
+        self.pending.clear();
+        match &self.state {
+            State::Starting { .. } => {}
+            State::Live(live) => {
+                self.pending.extend(self.has_content.then_some(Payload::Reset));
+                self.pending.extend(live.columns());
+            }
+            State::Failed { message, status } => {
+                self.pending.push_back(Payload::Failed { message: message.clone(), status: *status });
             }
         }
-        let Some(resource) = fields.get("resource").cloned() else {
-            let Some(name) = fields.keys().next() else { return Ok(None) };
-            return Err(Failure::bad(format!("query parameter {name:?} requires resource=...")));
-        };
-        fields.entry("id").or_insert(resource);
-        let subscription = Self::deserialize(serde_json::Value::from(fields));
-        subscription.map(Some).map_err(|error| Failure::bad(format!("invalid query: {error}")))
-    }
-
-    /// Returns the API group; empty for core.
-    pub(super) fn group(&self) -> &str {
-        if self.group == "core" { "" } else { &self.group }
-    }
-
-    /// Returns the namespace to filter by; empty for all.
-    pub(super) fn namespace_of(&self, mapping: &Mapping) -> &str {
-        if mapping.namespaced { &self.namespace } else { "" }
-    }
-
-    /// Returns the filter for the requested objects.
-    pub(super) fn filter(&self, mapping: &Mapping) -> Result<Filter, Failure> {
-        let mut filter = match self.namespace_of(mapping) {
-            "" => Filter::default(),
-            namespace => Filter::namespace(namespace),
-        };
-        if !self.name.is_empty() {
-            let name = self.name.clone();
-            filter = filter.and(Filter::of(move |object| object.head.key().name() == name));
-        }
-        if !self.label_selector.is_empty() {
-            let labels = self.label_selector.parse::<LabelSelector>();
-            filter = filter
-                .and(Filter::labels(labels.map_err(|why| Failure::bad(format!("labelSelector: {why}")))?));
-        }
-        if !self.field_selector.is_empty() {
-            let (fields, kind) =
-                (Fields::read(&self.field_selector, &mapping.kind)?, Kind::from(mapping.kind.clone()));
-            filter = filter.and(Filter::of(move |object| fields.match_object(object, &kind)));
-        }
-        Ok(filter)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A live subscription: the changes of an informer.
+#[derive(Debug)]
+pub(super) struct Live {
+    watched: Watched,
+    options: SubscriptionOptions,
+    encoder: Encoder,
+    changes: handler::Subscription,
+    /// Number of objects sent as initial content; `None` once `synced` was sent.
+    initial: Option<usize>,
+}
 
-    fn problem(result: Result<Set, Failure>) -> String {
-        result.unwrap_err().message().to_owned()
-    }
+/// Encodes objects in the requested format.
+#[derive(Debug, Clone)]
+pub(super) enum Encoder {
+    Rows(Arc<Rows>),
+    Objects(Arc<ObjectEncoder>),
+}
 
-    #[test]
-    fn defaults_are_all_objects_as_rows_of_v1() {
-        let one = Subscription::parse(r#"{"id":"a","resource":"pods","group":"core"}"#).unwrap();
-        assert_eq!((one.group(), one.version.as_str(), one.form), ("", "v1", Form::Row));
-        assert_eq!((one.namespace.as_str(), one.name.as_str()), ("", ""));
-        let other = Subscription::parse(r#"{"id":"a","resource":"pods","as":"object"}"#).unwrap();
-        assert_eq!((other.group(), other.form), ("", Form::Object));
-    }
+enum LiveOutput {
+    Idle,
+    Changes(Changes),
+    /// All of the initial content was taken; its number of objects.
+    Synced(usize),
+    Ended,
+}
 
-    #[test]
-    fn queries_are_subscriptions() {
-        let query = |pairs: &[(&str, &str)]| {
-            let pairs: Vec<_> =
-                pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-            Subscription::of_query(&pairs).map_err(|failure| failure.message().to_owned())
+/// Changes that were taken from an informer, at most [`BATCH`].
+#[derive(Debug)]
+pub(super) struct Changes {
+    encoder: Encoder,
+    now: Vec<Arc<Object>>,
+    gone: Vec<ObjectKey>,
+}
+
+impl Live {
+    /// Subscribes to an informer; `waker` is called when there are changes.
+    pub(super) fn new(watched: Watched, filter: Filter, encoder: Encoder, waker: Waker) -> Self {
+        let options = SubscriptionOptions {
+            filter,
+            name: "stream".to_owned(),
+            resync: Resync::Never,
+            transient: Transient::Skip, // a row that was added and deleted in between is never shown
+            waker: Some(waker),
         };
-        assert_eq!(query(&[]), Ok(None));
-        let pods = query(&[("resource", "pods"), ("namespace", "shop"), ("labelSelector", "app=web")]);
-        let spelled = r#"{"id":"pods","resource":"pods","namespace":"shop","labelSelector":"app=web"}"#;
-        assert_eq!(pods, Ok(Some(Subscription::parse(spelled).unwrap())));
-        let whole =
-            query(&[("resource", "deployments"), ("group", "apps"), ("name", "web"), ("as", "object")]);
-        assert_eq!(whole.unwrap().unwrap().form, Form::Object);
-        let problem = |pairs| query(pairs).unwrap_err();
-        assert_eq!(
-            problem(&[("namespace", "a")]),
-            r#"query parameter "namespace" requires resource=..."#
-        );
-        assert_eq!(
-            problem(&[("resource", "a"), ("resource", "b")]),
-            r#"query parameter "resource" is given twice"#
-        );
-        let unknown = problem(&[("resource", "a"), ("labels", "b")]);
-        assert!(unknown.starts_with("invalid query: unknown field `labels`"), "{unknown}");
+        let changes = watched.informer.subscribe(options.clone());
+        Self { watched, options, encoder, changes, initial: Some(0) }
     }
 
-    #[test]
-    fn invalid_sets_are_rejected_with_the_reason() {
-        let one = r#"{"id":"a","resource":"pods"}"#;
-        let set = |inner: &str| Set::parse(format!(r#"{{"subscriptions":[{inner}]}}"#).as_bytes());
-        assert!(set(one).is_ok() && set("").is_ok());
-        assert_eq!(problem(set(&format!("{one},{one}"))), r#"duplicate subscription id "a""#);
-        assert_eq!(problem(set(r#"{"id":"","resource":"pods"}"#)), "subscription id must not be empty");
-        let unknown = problem(set(r#"{"id":"a","resource":"pods","labels":"a=b"}"#));
-        assert!(unknown.starts_with("invalid subscriptions: unknown field `labels`"), "{unknown}");
-        let many: Vec<_> =
-            (0..=MAX_SUBSCRIPTIONS).map(|id| format!(r#"{{"id":"{id}","resource":"pods"}}"#)).collect();
-        assert!(set(&many[..MAX_SUBSCRIPTIONS].join(",")).is_ok());
-        assert_eq!(problem(set(&many.join(","))), "1025 subscriptions exceed the limit of 1024 per stream");
+    /// Starts again with the initial content.
+    fn resubscribe(&mut self) {
+        self.changes = self.watched.informer.subscribe(self.options.clone());
+        self.initial = Some(0);
+    }
+
+    /// Returns the columns, if rows were requested.
+    fn columns(&self) -> Option<Payload> {
+        match &self.encoder {
+            Encoder::Rows(rows) => Some(Payload::Columns(rows.columns())),
+            Encoder::Objects(_) => None,
+        }
+    }
+
+    fn poll(&mut self) -> LiveOutput {
+        let Some(deltas) = self.changes.take(BATCH) else { return LiveOutput::Ended };
+        if deltas.is_empty() {
+            return match self.initial {
+                Some(count) if self.changes.is_caught_up() => {
+                    self.initial = None;
+                    LiveOutput::Synced(count)
+                }
+                _ => LiveOutput::Idle,
+            };
+        }
+        let now = Vec::with_capacity(deltas.len());
+        let mut changes = Changes { encoder: self.encoder.clone(), now, gone: Vec::new() };
+        for delta in deltas {
+            if let Some(initial) = &mut self.initial {
+                match &delta {
+                    Delta::Added { .. } => *initial += 1,
+                    Delta::Deleted { .. } => *initial = initial.saturating_sub(1),
+                    Delta::Updated { .. } | Delta::Resync(_) => {}
+                }
+            }
+            changes.add(delta);
+        }
+        LiveOutput::Changes(changes)
+    }
+}
+
+impl Changes {
+    fn add(&mut self, delta: Delta<Arc<Object>>) {
+        match delta {
+            Delta::Added { new, .. } | Delta::Updated { new, .. } | Delta::Resync(new) => {
+                // A replacement follows the deletion of the object that it replaces.
+                self.gone.pop_if(|key| key == new.head.key());
+                self.now.push(new);
+            }
+            Delta::Deleted { old, .. } => self.gone.push(old.head.key().clone()),
+        }
+    }
+
+    /// Encodes the changes. Slow if rows have to be computed.
+    pub(super) fn encode(self) -> Payload {
+        let (format, now) = match &self.encoder {
+            Encoder::Rows(rows) => (Format::Row, rows.of(&self.now)),
+            Encoder::Objects(objects) => {
+                (Format::Object, self.now.iter().map(|object| objects.encode(object)).collect())
+            }
+        };
+        Payload::Changed { format, now, gone: self.gone }
     }
 }

@@ -10,6 +10,7 @@ use watchkeeper_print::{Column, Columns, PrinterColumn, Times, columns};
 use watchkeeper_wire::{Kind, decode};
 
 use crate::tree::{Condition, Health, assess};
+use crate::undecodable::Undecodable;
 
 /// Roles of columns by heading, of built-in and custom resources.
 const ROLES: [(&str, &str); 7] = [
@@ -26,11 +27,12 @@ const ROLES: [(&str, &str); 7] = [
 #[derive(Debug)]
 pub(super) struct Table {
     kind: Kind,
-    columns: Of,
+    columns: Source,
+    undecodable: Undecodable,
 }
 
 #[derive(Debug)]
-enum Of {
+enum Source {
     /// The API server's columns of a built-in resource.
     Builtin(&'static Columns),
     /// The columns of a custom resource; name and age by default.
@@ -54,29 +56,34 @@ struct Version {
 impl PartialEq for Table {
     fn eq(&self, other: &Self) -> bool {
         match (&self.columns, &other.columns) {
-            (Of::Builtin(one), Of::Builtin(other)) => std::ptr::eq(*one, *other),
-            (Of::Custom(one, _), Of::Custom(other, _)) => one == other,
-            (Of::Builtin(_), Of::Custom(..)) | (Of::Custom(..), Of::Builtin(_)) => false,
+            (Source::Builtin(one), Source::Builtin(other)) => std::ptr::eq(*one, *other),
+            (Source::Custom(one, _), Source::Custom(other, _)) => one == other,
+            (Source::Builtin(_), Source::Custom(..)) | (Source::Custom(..), Source::Builtin(_)) => false,
         }
     }
 }
 
 impl Table {
     /// Creates the table of a resource. Reads the definition of a custom resource.
-    pub(super) async fn of(resource: &GroupVersionResource, kind: Kind, client: &Client) -> Self {
+    pub(super) async fn of(
+        resource: &GroupVersionResource,
+        kind: Kind,
+        client: &Client,
+        undecodable: Undecodable,
+    ) -> Self {
         let builtin = columns(&resource.group, &resource.version, &resource.resource);
         if !builtin.are_of_others() {
-            return Self { kind, columns: Of::Builtin(builtin) };
+            return Self { kind, columns: Source::Builtin(builtin), undecodable };
         }
-        let asked = defined(resource, client).await;
-        let columns = Columns::custom(&asked);
-        Self { kind, columns: Of::Custom(asked, columns) }
+        let requested = defined(resource, client).await;
+        let columns = Columns::custom(&requested);
+        Self { kind, columns: Source::Custom(requested, columns), undecodable }
     }
 
     fn columns(&self) -> &Columns {
         match &self.columns {
-            Of::Builtin(columns) => columns,
-            Of::Custom(_, columns) => columns,
+            Source::Builtin(columns) => columns,
+            Source::Custom(_, columns) => columns,
         }
     }
 
@@ -90,11 +97,14 @@ impl Table {
         Value::from_iter(columns).to_string().into()
     }
 
-    /// Returns the row of an object, as JSON: key, UID, resource version, creation time, labels, cells and health. An object
-    /// that cannot be decoded has empty cells.
+    /// Returns the row of an object, as JSON: key, UID, resource version, creation time, labels, cells and health. An
+    /// object that cannot be decoded is reported, and has empty cells.
     pub(super) fn row(&self, object: &Object) -> Arc<str> {
         let head = &object.head;
-        let value: Value = decode(&object.encoded, &self.kind).unwrap_or_default();
+        let value: Value = decode(&object.encoded, &self.kind).unwrap_or_else(|error| {
+            self.undecodable.report(self.kind.name(), object, &error);
+            Value::Null
+        });
         let mut cells = self.columns().row(&value, Times::Moments);
         cells.truncate(self.columns().definitions().len());
         let created = head.created().map(|created| created.to_string()).unwrap_or_default();
@@ -118,15 +128,25 @@ impl Table {
     }
 }
 
-/// Returns the columns of a custom resource; empty if it has none, or its definition cannot be read.
+/// Returns the columns of a custom resource; empty if it has none, or its definition cannot be read, which is logged.
 async fn defined(resource: &GroupVersionResource, client: &Client) -> Vec<PrinterColumn> {
     let definitions =
         client.dynamic(&GroupVersion::new("apiextensions.k8s.io", "v1"), "customresourcedefinitions");
     let name = format!("{}.{}", resource.resource, resource.group);
-    let Ok(Some(found)) = definitions.get_opt(&name).await else { return Vec::new() };
-    let spec = found.get(&["spec"]).cloned().unwrap_or_default();
-    let definition: Definition = serde_json::from_value(spec).unwrap_or_default();
-    let version = definition.versions.into_iter().find(|version| version.name == resource.version);
+    let spec = match definitions.find(&name).await {
+        Ok(Some(found)) => found.get(&["spec"]).cloned(),
+        Ok(None) => None, // served by an aggregated API server
+        Err(error) => {
+            tracing::warn!(%name, %error, "failed to read the definition; its columns are not shown");
+            None
+        }
+    };
+    let definition = spec.map(serde_json::from_value::<Definition>).transpose().unwrap_or_else(|error| {
+        tracing::warn!(%name, %error, "failed to decode the definition; its columns are not shown");
+        None
+    });
+    let mut versions = definition.into_iter().flat_map(|definition| definition.versions);
+    let version = versions.find(|version| version.name == resource.version);
     version.map(|version| version.additional_printer_columns).unwrap_or_default()
 }
 
@@ -158,12 +178,18 @@ mod tests {
     fn columns_that_the_page_treats_specially_have_a_role() {
         assert_eq!(roles(columns("", "v1", "pods")), ["name", "status", "restarts", "age"]);
         assert_eq!(roles(columns("", "v1", "events")), ["last-seen", "object", "message", "name"]);
-        assert_eq!(roles(columns("events.k8s.io", "v1", "events")), ["last-seen", "object", "message", "name"]);
+        assert_eq!(
+            roles(columns("events.k8s.io", "v1", "events")),
+            ["last-seen", "object", "message", "name"]
+        );
         assert_eq!(roles(columns("", "v1", "nodes")), ["name", "status", "age"]);
         assert_eq!(roles(&Columns::custom(&[])), ["name", "age"]);
         for (group, version, plural) in watchkeeper_print::tables() {
             let columns = columns(group, version, plural);
-            assert!(plural.starts_with('/') || roles(columns).contains(&"name"), "{plural} has no column with the name");
+            assert!(
+                plural.starts_with('/') || roles(columns).contains(&"name"),
+                "{plural} has no column with the name"
+            );
         }
     }
 }

@@ -1,26 +1,26 @@
 //! Owner tree: objects below their owners, with the health of each.
 //!
-//! Input: objects of any kind with their metadata ([`Family::new`]), and the JSON of those whose health is assessed.
-//! Output: [`Node`]s, for the web page and `watchkeeper tree`.
+//! Input: objects of any kind with their metadata ([`OwnerGraph::new`]), and the JSON of those whose health is
+//! assessed. Output: [`Node`]s, for the web page and `watchkeeper tree`.
 //!
 //! Invariants:
 //! - `tree.T1`: every object is in the forest exactly once. If two have the same UID, being one object under two
 //!   resources, the first one given is used.
-//! - `tree.T2`: an object is below its controller if that exists, otherwise below its first existing owner; without one it
-//!   is a root. Owners are found by UID only, and must be in the same namespace or cluster-scoped.
+//! - `tree.T2`: an object is below its controller if that exists, otherwise below its first existing owner; without one
+//!   it is a root. Owners are found by UID only, and must be in the same namespace or cluster-scoped.
 //! - `tree.T3`: a cycle of owners is broken at its first object by kind and name, which becomes a root.
 //! - `tree.T4`: an object that would be [`MAX_DEPTH`] below a root becomes a root.
 //! - `tree.T5`: siblings are ordered by kind, name, namespace and UID.
 //! - `tree.T6`: a node's health is the object's own, by [`assess`], as in tables, workloads and the command line. The
 //!   health of its descendants is a separate field.
 
-mod family;
 pub mod health;
+mod owner_graph;
 
 use serde::Serialize;
 
-pub use family::{Family, Member, Place};
 pub use health::{Condition, Health, assess};
+pub use owner_graph::{Member, NodeIndex, OwnerGraph};
 
 /// Maximum number of objects from a root to a leaf (`tree.T4`). Keeps the JSON within the nesting limits of parsers.
 pub const MAX_DEPTH: usize = 32;

@@ -28,7 +28,7 @@ pub use pod::{Condition, PodState};
 use set::{Deployment, ReplicaSet};
 
 /// Name of the index of events by the UID of their object.
-pub(crate) const ABOUT: &str = "watchkeeper-web/about";
+pub(crate) const BY_INVOLVED_OBJECT: &str = "watchkeeper-web/about";
 
 /// Reads workloads from informers.
 #[derive(Debug, Clone)]
@@ -92,7 +92,7 @@ impl Workloads {
         let events = informer("", "events", "Event");
         let path = "involvedObject.uid".parse().expect("two names make a path");
         // An error means that the index exists already.
-        let _ = events.add_index(ABOUT, ByField::new(events.kind().clone(), path));
+        let _ = events.add_index(BY_INVOLVED_OBJECT, ByField::new(events.kind().clone(), path));
         Self {
             deployments: informer("apps", "deployments", "Deployment").reader(Keep::Encoded),
             sets: informer("apps", "replicasets", "ReplicaSet").reader(Keep::Encoded),
@@ -147,7 +147,7 @@ impl Workloads {
 
     /// Returns the last event of a pod (`workload.W4`). Events that cannot be decoded are ignored.
     fn last_event(&self, uid: &str) -> Option<Arc<Event>> {
-        let (about, _) = self.events.by_index(ABOUT, uid).ok()?.partial();
-        about.into_iter().max_by(|one, other| one.seen().cmp(&other.seen()))
+        let (about, _) = self.events.by_index(BY_INVOLVED_OBJECT, uid).ok()?.partial();
+        about.into_iter().max_by(|one, other| one.last_seen().cmp(&other.last_seen()))
     }
 }

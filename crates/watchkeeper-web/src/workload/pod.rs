@@ -30,7 +30,7 @@ pub struct PodState {
     pub status: String,
     /// Conditions.
     pub conditions: Vec<Condition>,
-    /// Message of its last event; empty if there is none.
+    /// Message of its last event; empty without events.
     pub message: String,
     /// Creation time.
     pub created: String,

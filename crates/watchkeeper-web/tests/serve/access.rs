@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 use watchkeeper_client::Secret;
-use watchkeeper_web::access::{Access, Refused, Who, Wish};
+use watchkeeper_web::access::{Access, AccessError, Identity, ResourceAttributes};
 use watchkeeper_web::{Options, Service};
 
 use crate::upstream::{Script, Upstream, get};
 use crate::world::{Answer, Served, World, ask};
 
-/// A service, and a user Jane who may read the namespace `a`.
+/// A service, and a user Jane with read access to the namespace `a`.
 struct Town {
     upstream: Upstream,
     served: Served,
@@ -62,10 +62,7 @@ async fn without_a_token_only_the_page_and_health_checks_are_served() {
     ] {
         let answer = town.get(path, "").await;
         assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")), "{path}");
-        assert!(
-            answer.body.starts_with(r#"{"code":40000,"message":"a token is required"#),
-            "{answer:?}"
-        );
+        assert!(answer.body.starts_with(r#"{"code":40000,"message":"a token is required"#), "{answer:?}");
     }
     for path in ["/", "/assets/none.js", "/healthz", "/livez", "/readyz"] {
         assert_ne!(town.get(path, "").await.status, 401, "{path}");
@@ -107,8 +104,8 @@ async fn login_sets_an_http_only_cookie() {
     let cookie = answer.header("set-cookie").unwrap();
     assert_eq!(cookie, "watchkeeper_token=jane-token; Path=/; HttpOnly; Secure; SameSite=Strict");
 
-    let who = town.get("/v1/user", "Cookie: watchkeeper_token=jane-token\r\n").await;
-    assert_eq!(who.body, answer.body);
+    let identity = town.get("/v1/user", "Cookie: watchkeeper_token=jane-token\r\n").await;
+    assert_eq!(identity.body, answer.body);
     assert_eq!(town.get("/v1/user", "").await.status, 401);
 
     let refused = town.post("/v1/login", r#"{"token":"guessed"}"#).await;
@@ -138,10 +135,11 @@ async fn metrics_require_permission() {
 async fn denied_lists_suggest_a_namespace() {
     let town = Town::start().await;
     let access = Access::new(&town.upstream.client);
-    let jane = Who::User(access.whose(&Secret::from("jane-token")).await.unwrap());
+    let jane = Identity::User(access.authenticate(&Secret::from("jane-token")).await.unwrap());
     let check = async |namespace: &str, name: &str| {
-        let wish = Wish { verb: "list", group: "apps", resource: "deployments", namespace, name };
-        access.check(&jane, wish).await
+        let attributes =
+            ResourceAttributes { verb: "list", group: "apps", resource: "deployments", namespace, name };
+        access.authorize(&jane, attributes).await
     };
     for _ in 0..3 {
         check("a", "").await.unwrap();
@@ -153,8 +151,8 @@ async fn denied_lists_suggest_a_namespace() {
     let expected = json!({"user": "jane", "uid": "7", "groups": ["dev"], "extra": {"scope": ["x"]}, "resourceAttributes": what});
     assert_eq!(*review, expected);
 
-    let denied = |refused: Result<(), Refused>| match refused {
-        Err(Refused::Denied(why)) => why,
+    let denied = |refused: Result<(), AccessError>| match refused {
+        Err(AccessError::Forbidden(why)) => why,
         other => panic!("{other:?}"),
     };
     assert_eq!(
@@ -196,7 +194,7 @@ async fn service_account_tokens_are_valid_until_the_account_is_deleted() {
 
     let answer = ask(world.address(), get("/ping", &format!("Authorization: Bearer {token}\r\n"))).await;
     assert_eq!(answer.status, 200, "{answer:?}");
-    let user = world.service.access().whose(&token.into()).await.unwrap();
+    let user = world.service.access().authenticate(&token.into()).await.unwrap();
     assert_eq!(user.name, format!("system:serviceaccount:{}:viewer", world.cluster.namespace()));
     assert!(!format!("{user:?}").contains(token));
     for broken in [&token[1..], &token[..token.len() - 8], "x"] {
@@ -210,8 +208,9 @@ async fn service_account_tokens_are_valid_until_the_account_is_deleted() {
 async fn loopback_requires_no_token() {
     let upstream = Upstream::start(Script::default()).await;
     let access = Access::new(&upstream.client);
-    let wish = Wish { verb: "list", group: "", resource: "pods", namespace: "", name: "" };
-    access.check(&Who::Local, wish).await.unwrap();
+    let attributes =
+        ResourceAttributes { verb: "list", group: "", resource: "pods", namespace: "", name: "" };
+    access.authorize(&Identity::Local, attributes).await.unwrap();
     assert_eq!(upstream.script.reviews.lock().len(), 0);
     upstream.stop().await;
 }

@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use watchkeeper_apiserver::http::{Authority, Identity};
-use watchkeeper_web::listen::{ConnectionLimits, LIMITS, ServeError, Tls};
+use watchkeeper_web::listen::{ConnectionLimits, DEFAULT_LIMITS, ServeError, Tls};
 use watchkeeper_web::{Options, Server};
 
 use crate::world::{Answer, LONG, World, short};
@@ -93,7 +93,7 @@ async fn silent_connections_are_cut() {
 async fn request_heads_are_limited() {
     let world = World::start(Options::default()).await;
     let many: String = (0..200).map(|number| format!("X-{number}: a\r\n")).collect();
-    let long = format!("X: {}\r\n", "a".repeat(LIMITS.head_bytes * 2));
+    let long = format!("X: {}\r\n", "a".repeat(DEFAULT_LIMITS.head_bytes * 2));
     for lines in [many, long] {
         let mut stream = TcpStream::connect(world.address()).await.unwrap();
         let request = format!("GET /ping HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{lines}\r\n");
@@ -111,7 +111,7 @@ async fn request_heads_are_limited() {
 
 #[tokio::test]
 async fn connections_beyond_the_limit_wait() {
-    let limits = ConnectionLimits { connections: 1, head: LONG, ..LIMITS };
+    let limits = ConnectionLimits { connections: 1, head: LONG, ..DEFAULT_LIMITS };
     let world = World::start(Options::default().limits(limits)).await;
     let mut first = TcpStream::connect(world.address()).await.unwrap();
     first.write_all(GET).await.unwrap();
@@ -132,7 +132,7 @@ async fn idle_connections_do_not_delay_shutdown() {
     idle.read_u8().await.unwrap();
     let begun = Instant::now();
     world.stop().await;
-    assert!(begun.elapsed() < LIMITS.drain);
+    assert!(begun.elapsed() < DEFAULT_LIMITS.drain);
     timeout(LONG, idle.read_to_end(&mut Vec::new())).await.expect("it is still open").unwrap();
 }
 

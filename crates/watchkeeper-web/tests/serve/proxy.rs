@@ -201,7 +201,8 @@ async fn writes_require_a_flag() {
     for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
         let answer = ask(world.address(), write(method, &path, &body)).await;
         assert_eq!(answer.status, 403, "{method}");
-        let expected = "this proxy does not allow writes; to allow them, start the service with --proxy-writes";
+        let expected =
+            "this proxy does not allow writes; to allow them, start the service with --proxy-writes";
         assert_eq!(message(&answer), expected);
     }
     let created = ask(writing.address, write("POST", &path, &body)).await;
@@ -410,7 +411,11 @@ async fn a_dead_api_server_ends_watches_and_gives_bad_gateway() {
     let watch = Open::start(&world.served, &get(&path, "")).await;
     world.cluster.create(settings("one")).await.unwrap();
     let rest = watch.rest().await;
-    assert_eq!((cut.hits(), rest.ends_with("0\r\n\r\n")), (1, false), "a truncated body looks complete: {rest}");
+    assert_eq!(
+        (cut.hits(), rest.ends_with("0\r\n\r\n")),
+        (1, false),
+        "a truncated body looks complete: {rest}"
+    );
     let World { cluster, service, served } = world;
     cluster.stop().await;
     let answer = ask(served.address, get("/api/v1/pods", "")).await;
@@ -431,11 +436,7 @@ async fn path_traversal_through_the_proxy_is_rejected() {
         "/apis/%",
     ] {
         let answer = world.get(path).await;
-        assert_eq!(
-            (answer.status, message(&answer).as_str()),
-            (400, "invalid path"),
-            "{path}"
-        );
+        assert_eq!((answer.status, message(&answer).as_str()), (400, "invalid path"), "{path}");
     }
     world.stop().await;
 }

@@ -119,10 +119,8 @@ impl Script {
     fn access_review(&self, spec: &Value) -> Value {
         let namespace = spec["resourceAttributes"]["namespace"].as_str().unwrap_or_default();
         let mut rules = self.rules.lock().clone().into_iter().filter(|(user, _)| *user == spec["user"]);
-        match rules.any(|(_, where_to)| where_to == "*" || where_to == namespace) {
-            true => json!({"allowed": true}),
-            false => json!({"allowed": false}),
-        }
+        let allowed = rules.any(|(_, readable)| readable == "*" || readable == namespace);
+        json!({"allowed": allowed})
     }
 }
 

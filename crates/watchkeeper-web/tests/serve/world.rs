@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::{Client, Config};
 use watchkeeper_testkit::TestCluster;
-use watchkeeper_web::listen::{ConnectionLimits, LIMITS};
+use watchkeeper_web::listen::{ConnectionLimits, DEFAULT_LIMITS};
 use watchkeeper_web::{Options, Server, Service};
 
 /// Time limit of every wait.
@@ -77,7 +77,7 @@ pub(crate) fn client(cluster: &TestCluster) -> Client {
 /// The default limits with short timeouts.
 pub(crate) fn short() -> ConnectionLimits {
     let short = Duration::from_millis(300);
-    ConnectionLimits { head: short, handshake: short, drain: short, ..LIMITS }
+    ConnectionLimits { head: short, handshake: short, drain: short, ..DEFAULT_LIMITS }
 }
 
 /// A response.

@@ -2,7 +2,7 @@
 
 use watchkeeper_client::Secret;
 use watchkeeper_testkit::{Fault, Verb};
-use watchkeeper_web::access::Who;
+use watchkeeper_web::access::Identity;
 
 use crate::together::shop;
 
@@ -10,8 +10,8 @@ use crate::together::shop;
 async fn every_read_is_authorized_first() {
     let (world, _) = shop().await;
     let here = world.namespace();
-    let user = world.service.access().whose(&Secret::from(world.cluster.token())).await.unwrap();
-    let who = Who::User(user);
+    let user = world.service.access().authenticate(&Secret::from(world.cluster.token())).await.unwrap();
+    let identity = Identity::User(user);
     let paths = [
         "/pod/list".to_owned(),
         format!("/pods/core/v1?namespace={here}"),
@@ -25,16 +25,13 @@ async fn every_read_is_authorized_first() {
     let reviews = Fault::on(Verb::Create).resource("subjectaccessreviews").answer(500);
     let closed = world.cluster.faults().add(reviews);
     for path in &paths {
-        let message = world.ask_as(&who, path).await.failure(503);
-        assert!(
-            message.starts_with("access review failed"),
-            "{path}: {message}"
-        );
+        let message = world.ask_as(&identity, path).await.failure(503);
+        assert!(message.starts_with("access review failed"), "{path}: {message}");
     }
     assert!(closed.hits() > 0);
     closed.remove();
     for path in &paths {
-        let answer = world.ask_as(&who, path).await;
+        let answer = world.ask_as(&identity, path).await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.text);
     }
     world.stop().await;

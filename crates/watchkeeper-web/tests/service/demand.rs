@@ -9,7 +9,7 @@ use watchkeeper_client::discovery::MISS_INTERVAL;
 use watchkeeper_client::rest::Content;
 use watchkeeper_core::GroupVersion;
 use watchkeeper_testkit::{Fault, Verb};
-use watchkeeper_web::catalog::{FROM_THE_START, IDLE, MAX_ON_DEMAND};
+use watchkeeper_web::catalog::{ALWAYS_CACHED, IDLE_TIMEOUT, MAX_ON_DEMAND};
 
 use crate::world::{LONG, World};
 
@@ -40,15 +40,15 @@ async fn idle_resources_are_evicted() {
     assert!(!is_cached(&world, "configmaps"));
     world.get("/configmaps/core/v1").await.data();
     let read = world.service.catalog().watched("", "v1", "configmaps").await.unwrap();
-    pass(IDLE * 2).await;
+    pass(IDLE_TIMEOUT * 2).await;
     assert!(is_cached(&world, "configmaps"), "it has a reader");
 
     drop(read);
-    pass(IDLE - Duration::from_secs(60)).await;
+    pass(IDLE_TIMEOUT - Duration::from_secs(60)).await;
     assert!(is_cached(&world, "configmaps"), "it was read recently");
     pass(Duration::from_secs(120)).await;
     assert!(!is_cached(&world, "configmaps"));
-    assert_eq!(world.service.catalog().cached().len(), FROM_THE_START.len());
+    assert_eq!(world.service.catalog().cached().len(), ALWAYS_CACHED.len());
 
     world.get("/configmaps/core/v1").await.data();
     assert!(is_cached(&world, "configmaps"), "it is cached again on demand");
@@ -73,7 +73,7 @@ async fn on_demand_informers_are_limited() {
 
     read.remove(6);
     world.get(&path).await.data();
-    assert_eq!(catalog.cached().len(), FROM_THE_START.len() + MAX_ON_DEMAND);
+    assert_eq!(catalog.cached().len(), ALWAYS_CACHED.len() + MAX_ON_DEMAND);
     let is_there = |version: &str| catalog.cached().iter().any(|mapping| mapping.resource.version == version);
     assert!(!is_there("v7"), "the idle one was evicted");
     assert!(is_there("v8"));

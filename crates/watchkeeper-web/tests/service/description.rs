@@ -18,8 +18,9 @@ fn routes(directory: &Path, found: &mut BTreeSet<String>) {
             for (at, _) in text.match_indices(".route(") {
                 let named = text[at + ".route(".len()..].trim_start();
                 let name = named.strip_prefix('"').and_then(|rest| rest.split('"').next());
-                found
-                    .insert(name.unwrap_or_else(|| panic!("route is not a string literal in {path:?}")).to_owned());
+                found.insert(
+                    name.unwrap_or_else(|| panic!("route is not a string literal in {path:?}")).to_owned(),
+                );
             }
         }
     }

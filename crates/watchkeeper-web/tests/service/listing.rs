@@ -167,14 +167,8 @@ async fn unknown_resources_get_suggestions() {
     let world = World::of(&[]).await;
     let cases = [
         ("/pod/core/v1", "resource pod/core/v1 not found; did you mean pods/core/v1"),
-        (
-            "/deployments/core/v1",
-            "resource deployments/core/v1 not found; did you mean deployments/apps/v1?",
-        ),
-        (
-            "/deploymnets/apps/v1",
-            "resource deploymnets/apps/v1 not found; did you mean deployments/apps/v1?",
-        ),
+        ("/deployments/core/v1", "resource deployments/core/v1 not found; did you mean deployments/apps/v1?"),
+        ("/deploymnets/apps/v1", "resource deploymnets/apps/v1 not found; did you mean deployments/apps/v1?"),
         ("/pods/core/v2", "resource pods/core/v2 not found; did you mean pods/core/v1?"),
         ("/qqqqqqqqqq/example.com/v1", "resource qqqqqqqqqq/example.com/v1 not found"),
         (

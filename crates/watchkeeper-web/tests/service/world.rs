@@ -13,7 +13,7 @@ use watchkeeper_client::rest::Content;
 use watchkeeper_client::{Client, Config};
 use watchkeeper_core::{GroupVersion, ResourceVersion};
 use watchkeeper_testkit::TestCluster;
-use watchkeeper_web::access::Who;
+use watchkeeper_web::access::Identity;
 use watchkeeper_web::{Catalog, Service};
 
 /// Time limit of every wait.
@@ -105,14 +105,14 @@ impl World {
     }
 
     pub(crate) async fn ask(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Answer {
-        let request = Request::builder().method(method).uri(path).extension(Who::Local);
+        let request = Request::builder().method(method).uri(path).extension(Identity::Local);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         self.send(request.body(Body::empty()).unwrap()).await
     }
 
     /// Sends a request with another identity than local.
-    pub(crate) async fn ask_as(&self, who: &Who, path: &str) -> Answer {
-        let request = Request::get(path).extension(who.clone());
+    pub(crate) async fn ask_as(&self, identity: &Identity, path: &str) -> Answer {
+        let request = Request::get(path).extension(identity.clone());
         self.send(request.body(Body::empty()).unwrap()).await
     }
 

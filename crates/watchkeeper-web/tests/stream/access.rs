@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use watchkeeper_web::listen::Options;
-use watchkeeper_web::stream::{CHECK, Limits};
+use watchkeeper_web::stream::{Limits, REAUTHORIZE_EVERY};
 
 use crate::reader::{PATIENCE, Reader, View};
 use crate::world::{World, escaped, maps};
@@ -68,7 +68,7 @@ async fn streams_end_when_their_token_becomes_invalid() {
     world.create("one", "web").await;
     reader.until_seen(&mut view, |view| view.keys("a").len() == 1).await;
     tokio::time::pause();
-    tokio::time::advance(CHECK + Duration::from_secs(1)).await;
+    tokio::time::advance(REAUTHORIZE_EVERY + Duration::from_secs(1)).await;
     tokio::time::resume();
     world.create("two", "web").await;
     while let Some(event) = reader.event().await {
@@ -98,7 +98,7 @@ async fn revoked_permissions_fail_the_subscription() {
     world.create("one", "web").await;
     reader.until_seen(&mut view, |view| view.keys("maps").len() == 1).await;
     tokio::time::pause();
-    tokio::time::advance(CHECK + Duration::from_secs(1)).await;
+    tokio::time::advance(REAUTHORIZE_EVERY + Duration::from_secs(1)).await;
     tokio::time::resume();
     world.create("two", "web").await;
     let denied = reader.until_seen(&mut view, |view| !view.failed.is_empty());

@@ -212,7 +212,11 @@ async fn replacing_the_set_keeps_unchanged_subscriptions() {
     world.subscribe(&reader.stream, &[nodes]).await;
     let mut others = View::default();
     reader.until("synced", &mut others).await;
-    assert_eq!(others.subs.keys().collect::<Vec<_>>(), ["namespaces"], "nothing of the removed subscriptions");
+    assert_eq!(
+        others.subs.keys().collect::<Vec<_>>(),
+        ["namespaces"],
+        "nothing of the removed subscriptions"
+    );
     assert!(others.keys("namespaces").contains(&world.namespace()));
     world.stop().await;
 }

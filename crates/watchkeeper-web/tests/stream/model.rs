@@ -35,7 +35,7 @@ impl Tab {
     async fn catch_up(&mut self, world: &World) {
         let mut wanted = world.served().await;
         wanted.retain(|_, map| app(map).is_some());
-        while !is_what_is_wanted(&self.view, &wanted) {
+        while !has_expected_content(&self.view, &wanted) {
             let event = self.reader.next().await;
             self.view.see(&event);
             self.kept.push((self.reader.id(), self.view.clone()));
@@ -103,7 +103,7 @@ fn app(map: &Value) -> Option<&str> {
 }
 
 /// Compares each subscription object by object.
-fn is_what_is_wanted(view: &View, wanted: &BTreeMap<String, Value>) -> bool {
+fn has_expected_content(view: &View, wanted: &BTreeMap<String, Value>) -> bool {
     let empty = BTreeMap::new();
     let sub = |id: &str| view.subs.get(id).unwrap_or(&empty);
     let is_row = |(key, row): (&String, &Value)| {

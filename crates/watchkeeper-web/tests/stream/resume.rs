@@ -94,7 +94,7 @@ async fn clients_that_missed_too_much_are_reset() {
 #[tokio::test]
 async fn expired_streams_start_anew() {
     let mut limits = Limits::default();
-    limits.kept = Duration::from_millis(50);
+    limits.retention = Duration::from_millis(50);
     let world = World::limited(limits).await;
     let sub = maps(&world, "a", "");
     let (mut reader, mut view) = (world.open(std::slice::from_ref(&sub)).await, View::default());

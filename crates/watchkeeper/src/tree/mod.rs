@@ -18,7 +18,7 @@ use clap::Args;
 use serde_json::Value;
 use watchkeeper_client::discovery::Mapping;
 use watchkeeper_core::{GroupKind, GroupVersion, Object, Timestamp};
-use watchkeeper_web::tree::{Condition, Family, MAX_DEPTH, Member, Node, Place, assess};
+use watchkeeper_web::tree::{Condition, OwnerGraph, MAX_DEPTH, Member, Node, NodeIndex, assess};
 
 use crate::connect::{Connection, Flags};
 use crate::failure::Failure;
@@ -54,7 +54,7 @@ pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> Result<(), Fail
     };
     let connection = Connection::open(flags)?;
     if arguments.object.is_empty() {
-        return whole_namespace(&connection, format).await;
+        return print_namespace(&connection, format).await;
     }
     let selection = Selection::of(&arguments.object, &Selectors::default(), &connection).await?;
     let Asked::Named(named) = &selection.asked else {
@@ -65,32 +65,32 @@ pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> Result<(), Fail
     };
     let mut root = gather::read(&connection, mapping, selection.namespace_of(mapping), name).await?;
     if arguments.up {
-        root = climb(&connection, root).await?;
+        root = topmost_owner(&connection, root).await?;
     }
     let namespace = root.object.head.key().namespace().unwrap_or_default().to_owned();
     let members = gather::all(&connection, &namespace).await?;
     let uid = root.object.head.uid().to_owned();
-    let family = Family::new(std::iter::once(root).chain(members));
-    let place =
-        family.find(&uid).ok_or_else(|| Failure::error("the object has no uid and cannot own objects"))?;
-    let nodes = assessed(&connection, &family, vec![place]).await;
+    let graph = OwnerGraph::new(std::iter::once(root).chain(members));
+    let index =
+        graph.find(&uid).ok_or_else(|| Failure::error("the object has no uid and cannot own objects"))?;
+    let nodes = build_trees(&connection, &graph, vec![index]).await;
     show(&nodes, format)
 }
 
 /// Prints all objects of a namespace as trees.
-async fn whole_namespace(connection: &Connection, format: Option<Format>) -> Result<(), Failure> {
+async fn print_namespace(connection: &Connection, format: Option<Format>) -> Result<(), Failure> {
     let members = gather::all(connection, &connection.namespace).await?;
-    let family = Family::new(members);
-    let roots: Vec<Place> = family.roots().collect();
+    let graph = OwnerGraph::new(members);
+    let roots: Vec<NodeIndex> = graph.roots().collect();
     if roots.is_empty() && format.is_none() {
         eprintln!("No resources found in {} namespace.", connection.namespace);
         return Ok(());
     }
-    show(&assessed(connection, &family, roots).await, format)
+    show(&build_trees(connection, &graph, roots).await, format)
 }
 
 /// Follows owner references up to the topmost existing owner.
-async fn climb(connection: &Connection, from: Member) -> Result<Member, Failure> {
+async fn topmost_owner(connection: &Connection, from: Member) -> Result<Member, Failure> {
     let mut at = from;
     let mut passed = vec![at.object.head.uid().to_owned()];
     while passed.len() < MAX_DEPTH {
@@ -123,16 +123,16 @@ async fn owner_of(connection: &Connection, object: &Object) -> Result<Option<Mem
 }
 
 /// Builds the trees with the health of every node.
-async fn assessed(connection: &Connection, family: &Family, roots: Vec<Place>) -> Vec<Node> {
-    let places = roots.iter().flat_map(|root| family.descendants(*root));
-    let members: Vec<&Member> = places.map(|place| family.member(place)).collect();
+async fn build_trees(connection: &Connection, graph: &OwnerGraph, roots: Vec<NodeIndex>) -> Vec<Node> {
+    let indexes = roots.iter().flat_map(|root| graph.descendants(*root));
+    let members: Vec<&Member> = indexes.map(|index| graph.member(index)).collect();
     let bodies: HashMap<String, Value> = gather::bodies(connection, &members).await;
     let mut condition = |member: &Member| {
         let kind = &member.mapping.kind;
         let body = bodies.get(member.object.head.uid());
         body.map_or(Condition::UNKNOWN, |body| assess(&kind.group, &kind.kind, body))
     };
-    roots.into_iter().map(|root| family.tree(root, &mut condition)).collect()
+    roots.into_iter().map(|root| graph.tree(root, &mut condition)).collect()
 }
 
 fn show(nodes: &[Node], format: Option<Format>) -> Result<(), Failure> {

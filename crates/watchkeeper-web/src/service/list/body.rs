@@ -6,7 +6,7 @@ use watchkeeper_wire::Kind;
 use watchkeeper_wire::transcode::{self, Types};
 
 use super::page::Page;
-use crate::envelope::{Failure, OPENING};
+use crate::envelope::{Failure, SUCCESS_PREFIX};
 
 /// Approximate size of `apiVersion`, `kind` and a comma, in bytes.
 const TYPE: usize = 64;
@@ -15,7 +15,7 @@ pub(super) fn write(page: &Page, kind: &Kind, is_secret: bool) -> Result<Vec<u8>
     let size = |body: &Encoded| body.body.len() + TYPE;
     let mut out =
         Vec::with_capacity(TYPE * 4 + page.objects.iter().map(|it| size(&it.encoded)).sum::<usize>());
-    out.extend_from_slice(OPENING);
+    out.extend_from_slice(SUCCESS_PREFIX);
     out.push(b'[');
     for (at, object) in page.objects.iter().enumerate() {
         if at > 0 {
@@ -24,7 +24,7 @@ pub(super) fn write(page: &Page, kind: &Kind, is_secret: bool) -> Result<Vec<u8>
         if is_secret {
             write_secret(&object.encoded, kind, &mut out)?;
         } else {
-            transcode::to_json(&object.encoded, kind, Types::Named, &mut out).map_err(Failure::broken)?;
+            transcode::to_json(&object.encoded, kind, Types::Named, &mut out).map_err(Failure::internal)?;
         }
     }
     out.push(b']');
@@ -40,10 +40,10 @@ pub(super) fn write(page: &Page, kind: &Kind, is_secret: bool) -> Result<Vec<u8>
 
 fn write_secret(encoded: &Encoded, kind: &Kind, out: &mut Vec<u8>) -> Result<(), Failure> {
     let mut whole = Vec::new();
-    transcode::to_json(encoded, kind, Types::Named, &mut whole).map_err(Failure::broken)?;
-    let mut value: Value = serde_json::from_slice(&whole).map_err(Failure::broken)?;
+    transcode::to_json(encoded, kind, Types::Named, &mut whole).map_err(Failure::internal)?;
+    let mut value: Value = serde_json::from_slice(&whole).map_err(Failure::internal)?;
     crate::secret::redact(&mut value);
-    serde_json::to_writer(out, &value).map_err(Failure::broken)
+    serde_json::to_writer(out, &value).map_err(Failure::internal)
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub(super) struct Entry {
 
 /// Position of an entry in the order.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Standing<'a> {
+pub(super) struct SortPosition<'a> {
     pub(super) value: Option<&'a str>,
     pub(super) key: &'a ObjectKey,
 }
@@ -48,11 +48,11 @@ impl Order {
             return Ok(Self(None));
         }
         let text = path.strip_prefix('.').unwrap_or(path);
-        let path = text.parse().map_err(|why| Failure::bad(format!("sort: {why}")))?;
+        let path = text.parse().map_err(|why| Failure::bad_request(format!("sort: {why}")))?;
         if !may_compare(kind, &path) {
-            return Err(Failure::bad(format!("sort: Secrets cannot be sorted by {text}")));
+            return Err(Failure::bad_request(format!("sort: Secrets cannot be sorted by {text}")));
         }
-        check(kind, &path).map_err(|why| Failure::bad(format!("sort: {why}")))?;
+        check(kind, &path).map_err(|why| Failure::bad_request(format!("sort: {why}")))?;
         Ok(Self(Some((path, direction))))
     }
 
@@ -75,11 +75,11 @@ impl Order {
     }
 
     /// Returns whether an entry comes after a position.
-    pub(super) fn is_after(&self, entry: &Entry, place: Standing<'_>) -> bool {
+    pub(super) fn is_after(&self, entry: &Entry, place: SortPosition<'_>) -> bool {
         self.compare(entry.standing(), place).is_gt()
     }
 
-    fn compare(&self, one: Standing<'_>, other: Standing<'_>) -> Ordering {
+    fn compare(&self, one: SortPosition<'_>, other: SortPosition<'_>) -> Ordering {
         let by_value = match self.0 {
             Some((_, Direction::Ascending)) => compare_values(one.value, other.value),
             Some((_, Direction::Descending)) => compare_values(other.value, one.value),
@@ -90,8 +90,8 @@ impl Order {
 }
 
 impl Entry {
-    pub(super) fn standing(&self) -> Standing<'_> {
-        Standing { value: self.value.as_deref(), key: self.object.head.key() }
+    pub(super) fn standing(&self) -> SortPosition<'_> {
+        SortPosition { value: self.value.as_deref(), key: self.object.head.key() }
     }
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use watchkeeper_client::discovery::Mapping;
 use watchkeeper_core::{Object, ObjectKey, ResourceVersion};
 
-use super::order::{Entry, Standing};
+use super::order::{Entry, SortPosition};
 use crate::envelope::Failure;
 
 /// A page of a list.
@@ -19,12 +19,12 @@ use crate::envelope::Failure;
 pub(super) struct Page {
     pub(super) objects: Vec<Arc<Object>>,
     /// Position of the next page, and the number of remaining objects.
-    pub(super) next: Option<(Place, usize)>,
+    pub(super) next: Option<(Continue, usize)>,
 }
 
 /// Position of the last object of a page, and the resource version of the cache at that time.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Continue {
     version: ResourceVersion,
     key: ObjectKey,
     value: Option<Box<str>>,
@@ -33,7 +33,7 @@ pub(super) struct Place {
 
 /// Content of a continue token; opaque to clients.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct TokenContent {
     v: String,
     k: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,22 +44,22 @@ struct Written {
 /// An invalid continue token.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid token")]
-pub(super) struct NoPlace;
+pub(super) struct InvalidToken;
 
-impl Place {
+impl Continue {
     pub(super) fn of(last: &Entry, version: &ResourceVersion, list: u64) -> Self {
         let key = last.object.head.key().clone();
         Self { version: version.clone(), key, value: last.value.clone(), list }
     }
 
-    pub(super) fn entry(&self) -> Standing<'_> {
-        Standing { value: self.value.as_deref(), key: &self.key }
+    pub(super) fn entry(&self) -> SortPosition<'_> {
+        SortPosition { value: self.value.as_deref(), key: &self.key }
     }
 
     /// Checks that the token belongs to this list, and is not newer than the cache.
     pub(super) fn check(&self, now: &ResourceVersion, list: u64) -> Result<(), Failure> {
         if self.list != list {
-            return Err(Failure::bad("continue: token belongs to another list"));
+            return Err(Failure::bad_request("continue: token belongs to another list"));
         }
         match now.compare(&self.version) {
             Ok(order) if order.is_lt() => {
@@ -71,7 +71,7 @@ impl Place {
     }
 
     pub(super) fn token(&self) -> String {
-        let written = Written {
+        let written = TokenContent {
             v: self.version.to_string(),
             k: self.key.to_string(),
             s: self.value.as_deref().map(str::to_owned),
@@ -81,13 +81,13 @@ impl Place {
     }
 }
 
-impl FromStr for Place {
-    type Err = NoPlace;
+impl FromStr for Continue {
+    type Err = InvalidToken;
 
-    fn from_str(token: &str) -> Result<Self, NoPlace> {
-        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| NoPlace)?;
-        let written: Written = serde_json::from_slice(&bytes).map_err(|_| NoPlace)?;
-        let key = written.k.parse().map_err(|_| NoPlace)?;
+    fn from_str(token: &str) -> Result<Self, InvalidToken> {
+        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| InvalidToken)?;
+        let written: TokenContent = serde_json::from_slice(&bytes).map_err(|_| InvalidToken)?;
+        let key = written.k.parse().map_err(|_| InvalidToken)?;
         Ok(Self {
             version: written.v.as_str().into(),
             key,
@@ -98,9 +98,9 @@ impl FromStr for Place {
 }
 
 /// Returns a hash of the list's parameters, so that a token is not used for another list.
-pub(super) fn list_number<const N: usize>(mapping: &Mapping, said: [Option<&str>; N]) -> u64 {
+pub(super) fn list_hash<const N: usize>(mapping: &Mapping, query: [Option<&str>; N]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (&mapping.resource, said).hash(&mut hasher);
+    (&mapping.resource, query).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -110,13 +110,14 @@ mod tests {
 
     #[test]
     fn tokens_round_trip() {
-        let place = Place {
+        let place = Continue {
             version: 7.into(),
             key: ObjectKey::namespaced("shop", "web-0"),
             value: Some("n1".into()),
             list: u64::MAX,
         };
-        let read: Place = place.token().parse().unwrap_or_else(|_: NoPlace| panic!("valid token rejected"));
+        let read: Continue =
+            place.token().parse().unwrap_or_else(|_: InvalidToken| panic!("valid token rejected"));
         assert_eq!(
             (&read.version, &read.key, &read.value, read.list),
             (&place.version, &place.key, &place.value, place.list)
@@ -130,7 +131,7 @@ mod tests {
     #[test]
     fn invalid_tokens_are_rejected() {
         for bad in ["x", "{}", "e30", "", "eyJ2IjoiNyIsImsiOiJhL2IvYyIsImwiOjB9", "\u{e9}"] {
-            assert_eq!(bad.parse::<Place>().err(), Some(NoPlace), "{bad:?}");
+            assert_eq!(bad.parse::<Continue>().err(), Some(InvalidToken), "{bad:?}");
         }
     }
 }

@@ -28,10 +28,10 @@
 //!   `Ready`, `Available`. Without them the health is unknown.
 //! - `health.H4`: any object can be assessed.
 
-mod agreed;
+mod conditions;
+mod infrastructure;
 mod pod;
-mod sets;
-mod standing;
+mod workloads;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -109,19 +109,19 @@ pub fn assess(group: &str, kind: &str, object: &Value) -> Condition {
         return Condition::progressing("not observed by its controller yet");
     }
     match (group, kind) {
-        ("apps", "Deployment") => sets::deployment(object),
-        ("apps", "ReplicaSet") | ("", "ReplicationController") => sets::replica_set(object),
-        ("apps", "StatefulSet") => sets::stateful_set(object),
-        ("apps", "DaemonSet") => sets::daemon_set(object),
-        ("batch", "Job") => sets::job(object),
-        ("batch", "CronJob") => sets::cron_job(object),
+        ("apps", "Deployment") => workloads::deployment(object),
+        ("apps", "ReplicaSet") | ("", "ReplicationController") => workloads::replica_set(object),
+        ("apps", "StatefulSet") => workloads::stateful_set(object),
+        ("apps", "DaemonSet") => workloads::daemon_set(object),
+        ("batch", "Job") => workloads::job(object),
+        ("batch", "CronJob") => workloads::cron_job(object),
         ("", "Pod") => pod::pod(object),
-        ("", "Service") => standing::service(object),
-        ("", "PersistentVolumeClaim" | "PersistentVolume") => standing::volume(object),
-        ("", "Node") => standing::node(object),
-        ("", "Namespace") => standing::namespace(object),
-        ("" | "events.k8s.io", "Event") => standing::event(object),
-        _ => agreed::by_conditions(object),
+        ("", "Service") => infrastructure::service(object),
+        ("", "PersistentVolumeClaim" | "PersistentVolume") => infrastructure::volume(object),
+        ("", "Node") => infrastructure::node(object),
+        ("", "Namespace") => infrastructure::namespace(object),
+        ("" | "events.k8s.io", "Event") => infrastructure::event(object),
+        _ => conditions::by_conditions(object),
     }
 }
 

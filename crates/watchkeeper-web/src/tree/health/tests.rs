@@ -46,8 +46,9 @@ fn deployments_are_healthy_when_the_rollout_is_complete() {
 
 #[test]
 fn replica_counts_decide_the_health_of_sets() {
-    let set =
-        |kind: &str, spec: Value, status: Value| formatted("apps", kind, &json!({"spec": spec, "status": status}));
+    let set = |kind: &str, spec: Value, status: Value| {
+        formatted("apps", kind, &json!({"spec": spec, "status": status}))
+    };
     assert_eq!(set("ReplicaSet", json!({"replicas": 0}), json!({})), "healthy: 0/0 ready");
     assert_eq!(
         set("ReplicaSet", json!({"replicas": 2}), json!({"readyReplicas": 2})),
@@ -79,7 +80,8 @@ fn replica_counts_decide_the_health_of_sets() {
 
 #[test]
 fn jobs_succeed_or_fail() {
-    let job = |spec: Value, status: Value| formatted("batch", "Job", &json!({"spec": spec, "status": status}));
+    let job =
+        |spec: Value, status: Value| formatted("batch", "Job", &json!({"spec": spec, "status": status}));
     let is = |name: &str, reason: &str| json!({"conditions": [{"type": name, "status": "True", "reason": reason}]});
     assert_eq!(job(json!({}), is("Complete", "")), "healthy: Complete");
     assert_eq!(job(json!({}), is("Failed", "BackoffLimitExceeded")), "degraded: BackoffLimitExceeded");

@@ -19,13 +19,13 @@ pub struct Member {
     pub object: Arc<Object>,
 }
 
-/// Position of an object in its [`Family`].
+/// Position of an object in its [`OwnerGraph`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place(usize);
+pub struct NodeIndex(usize);
 
 /// Objects and their ownership relations.
 #[derive(Debug)]
-pub struct Family {
+pub struct OwnerGraph {
     /// Sorted (`tree.T5`).
     members: Vec<Member>,
     parents: Vec<Option<usize>>,
@@ -34,7 +34,7 @@ pub struct Family {
     by_uid: HashMap<Box<str>, usize>,
 }
 
-impl Family {
+impl OwnerGraph {
     /// Builds the ownership relations of these objects.
     pub fn new(members: impl IntoIterator<Item = Member>) -> Self {
         let mut seen = HashSet::<Box<str>>::new();
@@ -46,7 +46,7 @@ impl Family {
         let mut members: Vec<Member> = members.into_iter().filter(is_first).collect();
         members.sort_by(in_order);
 
-        let uid = |(place, member): (usize, &Member)| (member.object.head.uid().into(), place);
+        let uid = |(index, member): (usize, &Member)| (member.object.head.uid().into(), index);
         let mut by_uid: HashMap<Box<str>, usize> = members.iter().enumerate().map(uid).collect();
         by_uid.remove("");
         let parent = |member: &Member| parent_of(&member.object.head, &members, &by_uid);
@@ -58,29 +58,29 @@ impl Family {
                 children[*parent].push(child);
             }
         }
-        let mut family = Self { members, parents, children, by_uid };
-        family.cut_at_depth();
-        family
+        let mut graph = Self { members, parents, children, by_uid };
+        graph.cut_at_depth();
+        graph
     }
 
     /// Finds an object by UID.
-    pub fn find(&self, uid: &str) -> Option<Place> {
-        self.by_uid.get(uid).map(|place| Place(*place))
+    pub fn find(&self, uid: &str) -> Option<NodeIndex> {
+        self.by_uid.get(uid).map(|index| NodeIndex(*index))
     }
 
     /// Returns the object at a position.
-    pub fn member(&self, place: Place) -> &Member {
-        &self.members[place.0]
+    pub fn member(&self, index: NodeIndex) -> &Member {
+        &self.members[index.0]
     }
 
     /// Returns the owner; `None` for a root.
-    pub fn parent(&self, place: Place) -> Option<Place> {
-        self.parents[place.0].map(Place)
+    pub fn parent(&self, index: NodeIndex) -> Option<NodeIndex> {
+        self.parents[index.0].map(NodeIndex)
     }
 
     /// Returns the root above an object, or the object itself.
-    pub fn top(&self, place: Place) -> Place {
-        let mut at = place;
+    pub fn top(&self, index: NodeIndex) -> NodeIndex {
+        let mut at = index;
         while let Some(parent) = self.parent(at) {
             at = parent;
         }
@@ -88,28 +88,28 @@ impl Family {
     }
 
     /// Returns all roots, sorted (`tree.T5`).
-    pub fn roots(&self) -> impl Iterator<Item = Place> {
-        let is_root = |place: &usize| self.parents[*place].is_none();
-        (0..self.members.len()).filter(is_root).map(Place)
+    pub fn roots(&self) -> impl Iterator<Item = NodeIndex> {
+        let is_root = |index: &usize| self.parents[*index].is_none();
+        (0..self.members.len()).filter(is_root).map(NodeIndex)
     }
 
     /// Returns an object and everything below it, parents before children.
-    pub fn descendants(&self, place: Place) -> Vec<Place> {
-        let mut found = vec![place];
+    pub fn descendants(&self, index: NodeIndex) -> Vec<NodeIndex> {
+        let mut found = vec![index];
         let mut at = 0;
-        while let Some(Place(parent)) = found.get(at).copied() {
-            found.extend(self.children[parent].iter().copied().map(Place));
+        while let Some(NodeIndex(parent)) = found.get(at).copied() {
+            found.extend(self.children[parent].iter().copied().map(NodeIndex));
             at += 1;
         }
         found
     }
 
     /// Builds the tree below an object; `assess` returns each object's own health.
-    pub fn tree(&self, place: Place, assess: &mut dyn FnMut(&Member) -> Condition) -> Node {
-        let member = &self.members[place.0];
+    pub fn tree(&self, index: NodeIndex, assess: &mut dyn FnMut(&Member) -> Condition) -> Node {
+        let member = &self.members[index.0];
         let own = assess(member);
         let children: Vec<Node> =
-            self.children[place.0].iter().map(|child| self.tree(Place(*child), assess)).collect(); // bounded depth: tree.T4
+            self.children[index.0].iter().map(|child| self.tree(NodeIndex(*child), assess)).collect(); // bounded depth: tree.T4
         let (head, mapping) = (&member.object.head, &member.mapping);
         Node {
             group: mapping.resource.group.clone(),
@@ -133,17 +133,17 @@ impl Family {
 
     /// Makes objects roots that are too deep (`tree.T4`).
     fn cut_at_depth(&mut self) {
-        let mut ahead: VecDeque<(usize, usize)> = self.roots().map(|Place(root)| (root, 1)).collect();
-        while let Some((place, depth)) = ahead.pop_front() {
+        let mut ahead: VecDeque<(usize, usize)> = self.roots().map(|NodeIndex(root)| (root, 1)).collect();
+        while let Some((index, depth)) = ahead.pop_front() {
             let children = match depth {
-                MAX_DEPTH => std::mem::take(&mut self.children[place]),
+                MAX_DEPTH => std::mem::take(&mut self.children[index]),
                 _ => Vec::new(),
             };
             for root in &children {
                 self.parents[*root] = None;
             }
             ahead.extend(children.into_iter().map(|root| (root, 1)));
-            ahead.extend(self.children[place].iter().map(|child| (*child, depth + 1)));
+            ahead.extend(self.children[index].iter().map(|child| (*child, depth + 1)));
         }
     }
 }
@@ -159,13 +159,13 @@ fn in_order(one: &Member, other: &Member) -> Ordering {
 
 /// Finds the parent of an object (`tree.T2`).
 fn parent_of(head: &Head, members: &[Member], by_uid: &HashMap<Box<str>, usize>) -> Option<usize> {
-    let place_of = |uid: &str| {
-        let place = *by_uid.get(uid)?;
-        let namespace = members[place].object.head.key().namespace();
-        (namespace.is_none() || namespace == head.key().namespace()).then_some(place)
+    let index_of = |uid: &str| {
+        let index = *by_uid.get(uid)?;
+        let namespace = members[index].object.head.key().namespace();
+        (namespace.is_none() || namespace == head.key().namespace()).then_some(index)
     };
-    let controller = head.controller().and_then(|owner| place_of(owner.uid));
-    controller.or_else(|| head.owners().find_map(|owner| place_of(owner.uid)))
+    let controller = head.controller().and_then(|owner| index_of(owner.uid));
+    controller.or_else(|| head.owners().find_map(|owner| index_of(owner.uid)))
 }
 
 /// Breaks cycles (`tree.T3`). Members are sorted, so the first object of a cycle has the lowest index.
@@ -174,26 +174,26 @@ fn break_cycles(parents: &mut [Option<usize>]) {
     let mut walked = vec![usize::MAX; parents.len()];
     for start in 0..parents.len() {
         let mut at = Some(start);
-        while let Some(place) = at {
-            if walked[place] == start {
-                let mut first = place;
-                let mut next = parents[place];
-                while let Some(other) = next.filter(|other| *other != place) {
+        while let Some(index) = at {
+            if walked[index] == start {
+                let mut first = index;
+                let mut next = parents[index];
+                while let Some(other) = next.filter(|other| *other != index) {
                     first = first.min(other);
                     next = parents[other];
                 }
                 parents[first] = None;
                 break;
             }
-            if walked[place] != usize::MAX {
+            if walked[index] != usize::MAX {
                 break;
             }
-            walked[place] = start;
-            at = parents[place];
+            walked[index] = start;
+            at = parents[index];
         }
     }
 }
 
 #[cfg(test)]
-#[path = "family_tests.rs"]
+#[path = "owner_graph_tests.rs"]
 mod tests;

@@ -15,10 +15,10 @@ use watchkeeper_client::transport::{Body as ClientBody, BodyError};
 /// Maximum length of a forwarded body, in bytes: the API server's limit.
 pub const BODY_BYTES: usize = 3 << 20;
 /// Maximum time between two parts of a body.
-pub const BODY_PATIENCE: Duration = Duration::from_secs(30);
+pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A request body that fails if it is too long or too slow.
-pub(super) struct Passing {
+pub(super) struct LimitedBody {
     inner: Body,
     left: usize,
     overflow: Overflow,
@@ -35,7 +35,7 @@ impl Overflow {
     }
 }
 
-impl Passing {
+impl LimitedBody {
     pub(super) fn new(inner: Body) -> Self {
         Self { inner, left: BODY_BYTES, overflow: Overflow::default(), waiting: None }
     }
@@ -49,7 +49,7 @@ impl Passing {
         (!self.inner.is_end_stream()).then(|| ClientBody::stream(self))
     }
 
-    fn judge(&mut self, frame: Frame<Bytes>) -> Result<Frame<Bytes>, BodyError> {
+    fn check(&mut self, frame: Frame<Bytes>) -> Result<Frame<Bytes>, BodyError> {
         let length = frame.data_ref().map_or(0, Bytes::len);
         match self.left.checked_sub(length) {
             Some(left) => {
@@ -64,7 +64,7 @@ impl Passing {
     }
 }
 
-impl HttpBody for Passing {
+impl HttpBody for LimitedBody {
     type Data = Bytes;
     type Error = BodyError;
 
@@ -77,9 +77,9 @@ impl HttpBody for Passing {
         if let Poll::Ready(frame) = polled {
             this.waiting = None;
             let frame = frame.map(|frame| frame.map_err(|error| BodyError::Request(error.into())));
-            return Poll::Ready(frame.map(|frame| frame.and_then(|frame| this.judge(frame))));
+            return Poll::Ready(frame.map(|frame| frame.and_then(|frame| this.check(frame))));
         }
-        let waiting = this.waiting.get_or_insert_with(|| Box::pin(sleep(BODY_PATIENCE)));
+        let waiting = this.waiting.get_or_insert_with(|| Box::pin(sleep(BODY_TIMEOUT)));
         let slow = |()| Some(Err(BodyError::Request("body is too slow".into())));
         waiting.as_mut().poll(context).map(slow)
     }

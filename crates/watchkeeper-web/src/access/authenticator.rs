@@ -1,4 +1,4 @@
-//! Gate: authenticates requests before they are routed.
+//! Authenticator: authenticates requests before they are routed.
 
 use axum::Router;
 use axum::extract::State;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use watchkeeper_client::Secret;
 
 use super::token::{set_cookie, token};
-use super::{Access, Refused, User, Who};
+use super::{Access, AccessError, Identity, User};
 use crate::envelope::{Failure, success};
 
 /// Paths that need no token: the page, which contains no cluster data, login, and health checks.
@@ -22,34 +22,34 @@ const OPEN_BELOW: [&str; 4] = ["/assets/", "/healthz/", "/livez/", "/readyz/"];
 
 /// Admits authenticated requests.
 #[derive(Debug, Clone)]
-pub(crate) struct Gate {
+pub(crate) struct Authenticator {
     access: Access,
-    /// Whether a token is required; if not, every request is [`Who::Local`].
+    /// Whether a token is required; if not, every request is [`Identity::Local`].
     tokens: bool,
 }
 
-impl Gate {
+impl Authenticator {
     pub(crate) fn new(access: Access, tokens: bool) -> Self {
         Self { access, tokens }
     }
 
     /// Authenticates a request, and stores the identity in its extensions.
-    pub(crate) async fn admit(&self, head: &mut Parts) -> Result<(), Refused> {
+    pub(crate) async fn admit(&self, head: &mut Parts) -> Result<(), AccessError> {
         let path = head.uri.path();
-        let who = if !self.tokens {
-            Who::Local
+        let identity = if !self.tokens {
+            Identity::Local
         } else if is_open(path) {
             return Ok(());
         } else if let Some(token) = token(&head.headers) {
-            Who::User(self.access.whose(&token).await?)
+            Identity::User(self.access.authenticate(&token).await?)
         } else {
             let message = "a token is required: set Authorization: Bearer ..., or POST /v1/login";
-            return Err(Refused::Unknown(message.to_owned()));
+            return Err(AccessError::Unauthenticated(message.to_owned()));
         };
         if path == "/metrics" {
-            self.access.check_path(&who, path).await?;
+            self.access.authorize_path(&identity, path).await?;
         }
-        head.extensions.insert(who);
+        head.extensions.insert(identity);
         Ok(())
     }
 
@@ -82,15 +82,16 @@ impl From<&User> for LoggedIn {
     }
 }
 
-async fn log_in(State(gate): State<Gate>, body: Bytes) -> Response {
+async fn log_in(State(authenticator): State<Authenticator>, body: Bytes) -> Response {
     let Ok(Login { token }) = serde_json::from_slice(&body) else {
-        return Failure::new(StatusCode::BAD_REQUEST, r#"expected a JSON body {"token":"..."}"#).into_response();
+        return Failure::new(StatusCode::BAD_REQUEST, r#"expected a JSON body {"token":"..."}"#)
+            .into_response();
     };
     let token = Secret::from(token.reveal().trim());
     let Some(cookie) = set_cookie(Some(&token)).and_then(|cookie| HeaderValue::try_from(cookie).ok()) else {
         return Failure::new(StatusCode::BAD_REQUEST, "invalid token").into_response();
     };
-    match gate.access.whose(&token).await {
+    match authenticator.access.authenticate(&token).await {
         Ok(user) => {
             let mut response = success(LoggedIn::from(&*user));
             response.headers_mut().insert(SET_COOKIE, sensitive(cookie));
@@ -100,10 +101,10 @@ async fn log_in(State(gate): State<Gate>, body: Bytes) -> Response {
     }
 }
 
-async fn user(who: Who) -> Response {
-    success(match who {
-        Who::Local => LoggedIn { user: None, groups: Vec::new() },
-        Who::User(user) => LoggedIn::from(&*user),
+async fn user(identity: Identity) -> Response {
+    success(match identity {
+        Identity::Local => LoggedIn { user: None, groups: Vec::new() },
+        Identity::User(user) => LoggedIn::from(&*user),
     })
 }
 
@@ -120,29 +121,29 @@ fn sensitive(mut value: HeaderValue) -> HeaderValue {
     value
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for AccessError {
     fn into_response(self) -> Response {
-        let unknown = matches!(self, Self::Unknown(_));
-        challenged(Failure::from(self).into_response(), unknown)
+        let unknown = matches!(self, Self::Unauthenticated(_));
+        with_challenge(Failure::from(self).into_response(), unknown)
     }
 }
 
-impl Refused {
+impl AccessError {
     /// Converts the error to a `Status`, for clients of the API server.
     pub(crate) fn into_status(self) -> Response {
-        let unknown = matches!(self, Self::Unknown(_));
+        let unknown = matches!(self, Self::Unauthenticated(_));
         let status = match &self {
-            Self::Unknown(message) => watchkeeper_core::Status {
+            Self::Unauthenticated(message) => watchkeeper_core::Status {
                 message: message.clone(),
                 ..watchkeeper_core::Status::unauthorized("")
             },
-            Self::Denied(message) => watchkeeper_core::Status {
+            Self::Forbidden(message) => watchkeeper_core::Status {
                 message: message.clone(),
                 ..watchkeeper_core::Status::forbidden(None, "", "")
             },
-            Self::Unanswered(_) => watchkeeper_core::Status::service_unavailable(self.to_string()),
+            Self::ReviewFailed(_) => watchkeeper_core::Status::service_unavailable(self.to_string()),
         };
-        challenged(status_response(&status), unknown)
+        with_challenge(status_response(&status), unknown)
     }
 }
 
@@ -154,7 +155,7 @@ pub(crate) fn status_response(status: &watchkeeper_core::Status) -> Response {
     (code.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), json, body).into_response()
 }
 
-fn challenged(mut response: Response, unknown: bool) -> Response {
+fn with_challenge(mut response: Response, unknown: bool) -> Response {
     if unknown {
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }

@@ -37,19 +37,19 @@ fn member(of: &Sketch) -> Member {
     Member { mapping: Arc::new(mapping), object: Arc::new(object) }
 }
 
-fn family(of: &[Sketch]) -> Family {
-    Family::new(of.iter().map(member))
+fn graph(of: &[Sketch]) -> OwnerGraph {
+    OwnerGraph::new(of.iter().map(member))
 }
 
 /// Formats every object with a bar for each owner above it.
-fn drawn(family: &Family) -> Vec<String> {
+fn drawn(graph: &OwnerGraph) -> Vec<String> {
     fn draw(node: &Node, bars: &str, into: &mut Vec<String>) {
         into.push(format!("{bars}{}/{}", node.kind, node.name));
         node.children.iter().for_each(|child| draw(child, &format!("{bars}|"), into));
     }
     let mut lines = Vec::new();
-    for root in family.roots() {
-        draw(&family.tree(root, &mut |_| Condition::UNKNOWN), "", &mut lines);
+    for root in graph.roots() {
+        draw(&graph.tree(root, &mut |_| Condition::UNKNOWN), "", &mut lines);
     }
     lines
 }
@@ -64,7 +64,7 @@ fn children_are_below_their_owners_by_kind_and_name() {
         sketch("Deployment", "web", &[]),
     ];
     let expected = ["Deployment/web", "|ReplicaSet/set", "||Lease/z", "||Pod/a", "||Pod/b"];
-    assert_eq!(drawn(&family(&of)), expected);
+    assert_eq!(drawn(&graph(&of)), expected);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn controllers_precede_other_owners_and_missing_owners_are_skipped() {
         sketch("Pod", "orphan", &["u-gone*"]),
     ];
     let expected = ["Node/n", "|Pod/first", "Pod/orphan", "Set/s", "|Pod/both", "|Pod/lost"];
-    assert_eq!(drawn(&family(&of)), expected);
+    assert_eq!(drawn(&graph(&of)), expected);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn owners_are_in_the_same_namespace_or_cluster_scoped() {
         sketch("Pod", "a", &["u-far*"]),
         sketch("Pod", "b", &["u-n*"]),
     ];
-    assert_eq!(drawn(&family(&of)), ["Node/n", "|Pod/b", "Pod/a", "Set/far"]);
+    assert_eq!(drawn(&graph(&of)), ["Node/n", "|Pod/b", "Pod/a", "Set/far"]);
 }
 
 #[test]
@@ -101,16 +101,16 @@ fn cycles_are_broken_at_their_first_object() {
         sketch("D", "d", &["u-b"]),
         sketch("Self", "s", &["u-s*"]),
     ];
-    assert_eq!(drawn(&family(&of)), ["A/a", "|B/b", "||C/c", "||D/d", "Self/s"]);
+    assert_eq!(drawn(&graph(&of)), ["A/a", "|B/b", "||C/c", "||D/d", "Self/s"]);
 }
 
 #[test]
 fn deeper_objects_start_a_new_root() {
     let one = |at: usize| sketch("Link", &format!("{at:03}"), &[&format!("u-{:03}*", at.wrapping_sub(1))]);
     let line: Vec<Sketch> = (0..2 * MAX_DEPTH + 5).map(one).collect();
-    let family = family(&line);
+    let graph = graph(&line);
     let heights: Vec<usize> =
-        family.roots().map(|root| height(&family.tree(root, &mut |_| Condition::UNKNOWN))).collect();
+        graph.roots().map(|root| height(&graph.tree(root, &mut |_| Condition::UNKNOWN))).collect();
     assert_eq!(heights, [MAX_DEPTH, MAX_DEPTH, 5]);
 }
 
@@ -119,7 +119,7 @@ fn the_first_of_two_objects_with_the_same_uid_wins() {
     let twin = Sketch { kind: "Event2", ..sketch("Event", "e", &[]) };
     let no_uid = |name| Sketch { uid: String::new(), ..sketch("Metric", name, &[""]) };
     let of = [twin, sketch("Event", "e", &[]), no_uid("m"), no_uid("m")];
-    assert_eq!(drawn(&family(&of)), ["Event2/e", "Metric/m", "Metric/m"]);
+    assert_eq!(drawn(&graph(&of)), ["Event2/e", "Metric/m", "Metric/m"]);
 }
 
 #[test]
@@ -129,13 +129,13 @@ fn trees_can_start_anywhere_and_top_finds_the_root() {
         sketch("ReplicaSet", "set", &["u-web*"]),
         sketch("Pod", "p", &["u-set*"]),
     ];
-    let family = family(&of);
-    let pod = family.find("u-p").unwrap();
-    assert_eq!(family.member(family.top(pod)).object.head.uid(), "u-web");
-    assert_eq!(family.find(""), None);
-    let set = family.tree(family.parent(pod).unwrap(), &mut |_| Condition::UNKNOWN);
+    let graph = graph(&of);
+    let pod = graph.find("u-p").unwrap();
+    assert_eq!(graph.member(graph.top(pod)).object.head.uid(), "u-web");
+    assert_eq!(graph.find(""), None);
+    let set = graph.tree(graph.parent(pod).unwrap(), &mut |_| Condition::UNKNOWN);
     assert_eq!((&*set.name, set.children.len()), ("set", 1));
-    assert_eq!(family.descendants(family.top(pod)).len(), 3);
+    assert_eq!(graph.descendants(graph.top(pod)).len(), 3);
 }
 
 #[test]
@@ -146,14 +146,14 @@ fn own_health_and_worst_descendant_are_separate() {
         sketch("Pod", "bad", &["u-set*"]),
         sketch("Pod", "good", &["u-set*"]),
     ];
-    let family = family(&of);
+    let graph = graph(&of);
     let mut own = |member: &Member| match member.object.head.key().name() {
         "web" => Condition { health: Health::Progressing, status: String::new() },
         "bad" => Condition { health: Health::Degraded, status: String::new() },
         "good" => Condition { health: Health::Healthy, status: String::new() },
         _ => Condition::UNKNOWN,
     };
-    let web = family.tree(family.find("u-web").unwrap(), &mut own);
+    let web = graph.tree(graph.find("u-web").unwrap(), &mut own);
     let set = &web.children[0];
     assert_eq!((web.health, web.below), (Health::Progressing, Health::Degraded));
     assert_eq!((set.health, set.below), (Health::Unknown, Health::Degraded));
@@ -242,9 +242,9 @@ fn height(node: &Node) -> usize {
 proptest! {
     #[test]
     fn every_object_is_in_the_forest_once_below_the_parent_of_the_model(of in sketches()) {
-        let family = family(&of);
+        let graph = graph(&of);
         let forest: Vec<Node> =
-            family.roots().map(|root| family.tree(root, &mut |_| Condition::UNKNOWN)).collect();
+            graph.roots().map(|root| graph.tree(root, &mut |_| Condition::UNKNOWN)).collect();
         let mut found = Vec::new();
         forest.iter().for_each(|root| walk(root, None, &mut found));
         prop_assert_eq!(found.len(), of.len()); // tree.T1
@@ -258,6 +258,6 @@ proptest! {
         let mut turned = of.clone();
         turned.rotate_left(turn.min(of.len()));
         turned.reverse();
-        prop_assert_eq!(drawn(&family(&of)), drawn(&family(&turned)));
+        prop_assert_eq!(drawn(&graph(&of)), drawn(&graph(&turned)));
     }
 }

@@ -15,28 +15,29 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 ///
 /// `text/event-stream` responses need no mark.
 #[derive(Debug, Clone, Copy)]
-pub struct Endless;
+pub struct StreamingResponse;
 
 /// A body that ends early and cleanly when the server stops.
-struct Ending {
+struct UntilShutdown {
     inner: Body,
     stop: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
 /// Wraps a streaming response so that it ends when the server stops.
-pub(super) fn end_with(stop: CancellationToken, response: Response) -> Response {
-    let endless = response.extensions().get::<Endless>().is_some() || is_event_stream(response.headers());
-    if !endless {
+pub(super) fn end_on_shutdown(stop: CancellationToken, response: Response) -> Response {
+    let is_stream =
+        response.extensions().get::<StreamingResponse>().is_some() || is_event_stream(response.headers());
+    if !is_stream {
         return response;
     }
-    response.map(|inner| Body::new(Ending { inner, stop: Box::pin(stop.cancelled_owned()) }))
+    response.map(|inner| Body::new(UntilShutdown { inner, stop: Box::pin(stop.cancelled_owned()) }))
 }
 
 fn is_event_stream(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"))
 }
 
-impl HttpBody for Ending {
+impl HttpBody for UntilShutdown {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -12,18 +12,18 @@ const OF_NAMESPACES: [&str; 2] = ["status", "finalize"];
 
 /// Properties of a request, by its path and query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct RequestTraits {
     /// Whether it opens a connection to a pod, service or node.
     pub(super) connects: bool,
     /// Whether it is for Secrets or a service account token.
     pub(super) secret: bool,
     /// Whether the response streams until the client disconnects.
-    pub(super) endless: bool,
+    pub(super) is_stream: bool,
 }
 
-impl Asked {
-    /// Classifies a path as the API server does: percent-encoded characters are decoded, including slashes. `.` and `..`
-    /// segments are rejected.
+impl RequestTraits {
+    /// Classifies a path as the API server does: percent-encoded characters are decoded, including slashes. `.` and
+    /// `..` segments are rejected.
     pub(super) fn read(path: &str, query: &str) -> Result<Self, Box<Status>> {
         let bad = || Box::new(Status::bad_request("invalid path"));
         let path = decoded(path).ok_or_else(bad)?;
@@ -39,10 +39,10 @@ impl Asked {
                 || segments.starts_with(&[b"api", b"v1", b"proxy"]);
         Ok(Self {
             connects,
-            // The API server keeps empty segments (`/namespaces//secrets` lists all namespaces); a proxy in front of it may
-            // drop them.
+            // The API server keeps empty segments (`/namespaces//secrets` lists all namespaces); a proxy in front of it
+            // may drop them.
             secret: is_secret(&segments) || is_secret(&all[1.min(all.len())..]),
-            endless: is_endless(query) || segments.get(2).is_some_and(|part| *part == b"watch"),
+            is_stream: is_stream_query(query) || segments.get(2).is_some_and(|part| *part == b"watch"),
         })
     }
 }
@@ -68,7 +68,7 @@ fn is_secret(segments: &[&[u8]]) -> bool {
 }
 
 /// Returns whether a query is for a watch, or a log that is followed.
-fn is_endless(query: &str) -> bool {
+fn is_stream_query(query: &str) -> bool {
     query.split('&').filter_map(|pair| pair.split_once('=').or(Some((pair, "")))).any(|(name, value)| {
         matches!(name, "watch" | "follow") && !matches!(value, "0" | "false" | "False" | "FALSE" | "f" | "F")
     })
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn connects(path: &str) -> bool {
-        Asked::read(path, "").unwrap().connects
+        RequestTraits::read(path, "").unwrap().connects
     }
 
     #[test]
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn secrets_and_tokens_are_recognized_however_the_path_is_written() {
-        let secret = |path: &str| Asked::read(path, "").unwrap().secret;
+        let secret = |path: &str| RequestTraits::read(path, "").unwrap().secret;
         for path in [
             "/api/v1/secrets",
             "/api/v1/secrets/",
@@ -185,7 +185,7 @@ mod tests {
             "/api/%4",
             "/api/%zz",
         ] {
-            assert_eq!(Asked::read(path, "").unwrap_err().code, 400, "{path}");
+            assert_eq!(RequestTraits::read(path, "").unwrap_err().code, 400, "{path}");
         }
     }
 
@@ -201,8 +201,8 @@ mod tests {
             ("", false),
             ("labelSelector=watch", false),
         ] {
-            assert_eq!(Asked::read("/api/v1/pods", query).unwrap().endless, expected, "{query}");
+            assert_eq!(RequestTraits::read("/api/v1/pods", query).unwrap().is_stream, expected, "{query}");
         }
-        assert!(Asked::read("/api/v1/watch/pods", "").unwrap().endless);
+        assert!(RequestTraits::read("/api/v1/watch/pods", "").unwrap().is_stream);
     }
 }

@@ -10,25 +10,25 @@ use http::request::Parts;
 use tower_service::Service as _;
 use watchkeeper_listen::{Answer, Arrival, Departure};
 
-use super::ending::end_with;
-use crate::access::Gate;
+use super::shutdown::end_on_shutdown;
+use crate::access::Authenticator;
 use crate::guard::{Content, Guard, protect, whole};
 use crate::proxy::Proxy;
 use crate::service::Service;
 
 /// Guards requests, then passes them to the service or the proxy.
 #[derive(Debug)]
-pub(super) struct Front {
+pub(super) struct Handler {
     guard: Guard,
-    gate: Gate,
+    authenticator: Authenticator,
     proxy: Proxy,
     router: Router,
 }
 
-impl Front {
+impl Handler {
     pub(super) fn new(service: &Service, guard: Guard, tokens: bool, proxy: Proxy) -> Self {
-        let gate = Gate::new(service.access().clone(), tokens);
-        Self { guard, proxy, router: service.router().merge(gate.router()), gate }
+        let authenticator = Authenticator::new(service.access().clone(), tokens);
+        Self { guard, proxy, router: service.router().merge(authenticator.router()), authenticator }
     }
 
     async fn respond(&self, head: Parts, body: Body) -> (Response, Content) {
@@ -37,12 +37,12 @@ impl Front {
             return (failure.into_response(), Content::Ours);
         }
         let mut head = head;
-        if let Err(refused) = self.gate.admit(&mut head).await {
+        if let Err(refused) = self.authenticator.admit(&mut head).await {
             let response = if proxied { refused.into_status() } else { refused.into_response() };
             return (response, Content::Ours);
         }
         if proxied {
-            return (self.proxy.answer(head, body).await, Content::Theirs);
+            return (self.proxy.respond(head, body).await, Content::Theirs);
         }
         let body = match whole(&head.headers, body).await {
             Ok(body) => Body::from(body),
@@ -53,7 +53,7 @@ impl Front {
     }
 }
 
-impl Answer for Front {
+impl Answer for Handler {
     type Peer = ();
     type Body = Body;
 
@@ -67,6 +67,6 @@ impl Answer for Front {
         head.extensions.insert(switch);
         let (mut response, content) = self.respond(head, Body::new(body)).await;
         protect(response.headers_mut(), content);
-        Departure { response: end_with(stop, response), hang_up: false, charge: None }
+        Departure { response: end_on_shutdown(stop, response), hang_up: false, charge: None }
     }
 }

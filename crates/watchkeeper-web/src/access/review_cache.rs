@@ -10,7 +10,7 @@ use tokio::time::Instant;
 pub(super) type Digest = [u8; 32];
 
 /// Results that expire; beyond the limit the oldest is evicted.
-pub(super) struct Recent<V> {
+pub(super) struct ReviewCache<V> {
     time: Duration,
     limit: usize,
     state: Mutex<State<V>>,
@@ -22,7 +22,7 @@ struct State<V> {
     order: VecDeque<(Digest, Instant)>,
 }
 
-impl<V: Clone> Recent<V> {
+impl<V: Clone> ReviewCache<V> {
     pub(super) fn new(time: Duration, limit: usize) -> Self {
         Self { time, limit, state: Mutex::new(State { answers: HashMap::new(), order: VecDeque::new() }) }
     }
@@ -52,9 +52,9 @@ impl<V: Clone> Recent<V> {
     }
 }
 
-impl<V> std::fmt::Debug for Recent<V> {
+impl<V> std::fmt::Debug for ReviewCache<V> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Recent").field("answers", &self.state.lock().answers.len()).finish()
+        f.debug_struct("ReviewCache").field("answers", &self.state.lock().answers.len()).finish()
     }
 }
 
@@ -66,7 +66,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn results_expire() {
-        let recent = Recent::new(TIME, 3);
+        let recent = ReviewCache::new(TIME, 3);
         recent.put([1; 32], "one");
         tokio::time::advance(TIME - Duration::from_millis(1)).await;
         assert_eq!(recent.get(&[1; 32]), Some("one"));
@@ -76,7 +76,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_oldest_result_is_evicted_beyond_the_limit() {
-        let recent = Recent::new(TIME, 3);
+        let recent = ReviewCache::new(TIME, 3);
         for number in 0..100 {
             recent.put([number; 32], number);
             tokio::time::advance(Duration::from_millis(1)).await;
@@ -88,7 +88,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn inserting_again_renews_a_result() {
-        let recent = Recent::new(TIME, 3);
+        let recent = ReviewCache::new(TIME, 3);
         recent.put([1; 32], "one");
         tokio::time::advance(TIME / 2).await;
         recent.put([1; 32], "two");
