@@ -9,7 +9,7 @@
 //! making the pods, connecting, opening the watches.
 //!
 //! ```text
-//! cargo build --release -p watchkeeper && cargo run --release -p watchkeeper-bench --bin server
+//! cargo build --release -p watchkeeper-cli && cargo run --release -p watchkeeper-bench --bin server
 //! cargo run --manifest-path oracle/Cargo.toml --bin bench
 //! ```
 //!

@@ -6,7 +6,7 @@
 //! are opened instead, and what the service grows by is divided among them.
 //!
 //! ```text
-//! cargo build --release -p watchkeeper && cargo run --release -p watchkeeper-bench --bin streams
+//! cargo build --release -p watchkeeper-cli && cargo run --release -p watchkeeper-bench --bin streams
 //! ```
 
 use std::io::Write as _;

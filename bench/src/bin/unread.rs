@@ -7,7 +7,7 @@
 //! connections are closed. How long `/readyz` takes is asked on a connection of its own meanwhile. Not counted: etcd.
 //!
 //! ```text
-//! cargo build --release -p watchkeeper && cargo run --release -p watchkeeper-bench --bin unread
+//! cargo build --release -p watchkeeper-cli && cargo run --release -p watchkeeper-bench --bin unread
 //! cargo run --manifest-path oracle/Cargo.toml --bin bench -- unread
 //! ```
 //!

@@ -15,21 +15,9 @@ struct Row {
 const ROWS: [Row; 5] = [
     Row { what: "CPU time", unit: "ms", of: |report| Some(report.cpu.as_secs_f64() * 1e3) },
     Row { what: "time", unit: "ms", of: |report| Some(report.wall.as_secs_f64() * 1e3) },
-    Row {
-        what: "p50",
-        unit: "ms",
-        of: |report| Some(report.latency?.p50.as_secs_f64() * 1e3),
-    },
-    Row {
-        what: "p99",
-        unit: "ms",
-        of: |report| Some(report.latency?.p99.as_secs_f64() * 1e3),
-    },
-    Row {
-        what: "peak memory",
-        unit: "MB",
-        of: |report| Some(report.peak_kibibytes as f64 * 1024.0 / 1e6),
-    },
+    Row { what: "p50", unit: "ms", of: |report| Some(report.latency?.p50.as_secs_f64() * 1e3) },
+    Row { what: "p99", unit: "ms", of: |report| Some(report.latency?.p99.as_secs_f64() * 1e3) },
+    Row { what: "peak memory", unit: "MB", of: |report| Some(report.peak_kibibytes as f64 * 1024.0 / 1e6) },
 ];
 
 /// All rounds of all clients, ours the last of them.

@@ -2,19 +2,24 @@
 //!
 //! This crate re-exports the parts, each of which can also be used on its own.
 //!
-//! | module | contents |
-//! |---|---|
-//! | [`core`] | shared types: object keys, resource versions, kinds, selectors, statuses, watch events, the `ListWatch` trait |
-//! | [`wire`] | encodings: JSON and protobuf lists, watch frames, metadata, field pruning, transcoding, typed decoding |
-//! | [`client`] | kubeconfig, credentials, transport, REST requests, discovery, typed and dynamic clients, exec and logs |
-//! | [`cache`] | informers: an indexed local copy of a collection, typed readers, event handlers |
-//! | [`workqueue`] | a rate-limited work queue: no key is processed twice at once; delays, backoff, priorities |
-//! | [`controller`] | reconcile loops over informers and the work queue; manager, leader election, finalizers, events |
-//! | [`metrics`] | counters, gauges and histograms in the Prometheus text format |
-//! | [`apiserver`] | an in-memory API server, used in process or over the network |
-//! | [`cluster`] | built-in controllers, a scheduler and simulated nodes for that server |
-//! | `etcd` | an etcd client, and informers over an etcd prefix. Feature `etcd`, off by default |
-//! | `kinds` | every built-in kind as a Rust type: `Api<K>` and the `ClientSet`. Feature `kinds`, off by default since the types take long to compile |
+//! | module | feature | contents |
+//! |---|---|---|
+//! | [`core`] | | shared types: object keys, resource versions, kinds, selectors, statuses, watch events, `ListWatch` |
+//! | [`wire`] | | encodings: JSON and protobuf lists, watch frames, metadata, field pruning, transcoding, typed decoding |
+//! | [`client`] | | kubeconfig, credentials, transport, REST requests, discovery, dynamic clients, exec and logs |
+//! | [`cache`] | | informers: an indexed local copy of a collection, typed readers, event handlers |
+//! | [`workqueue`] | | a rate-limited work queue: no key is processed twice at once; delays, backoff, priorities |
+//! | [`controller`] | | reconcile loops over informers and the work queue; manager, leader election, finalizers, events |
+//! | [`metrics`] | | counters, gauges and histograms in the Prometheus text format |
+//! | `kinds` | `kinds` | every built-in kind as a Rust type: `Api<K>` and the `ClientSet`; takes long to compile |
+//! | `kinds` | `kube-5` | adds `kube_client`: a kube 5 client over our transport |
+//! | `apiserver` | `apiserver` | an API server, in memory or in a directory, in process or over the network |
+//! | `cluster` | `cluster` | built-in controllers, a scheduler and simulated nodes for that server |
+//! | `web` | `web` | the web page, its HTTP API and the proxy to the API server, also for your own axum router |
+//! | `etcd` | `etcd` | an etcd client, and informers over an etcd prefix |
+//!
+//! Features are additive and off by default; modules without one are always there. The [`prelude`] has the types that
+//! most programs need.
 //!
 //! ```
 //! use watchkeeper::core::{HeadBuilder, LabelSelector};
@@ -27,9 +32,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "apiserver")]
 pub use watchkeeper_apiserver as apiserver;
 pub use watchkeeper_cache as cache;
 pub use watchkeeper_client as client;
+#[cfg(feature = "cluster")]
 pub use watchkeeper_cluster as cluster;
 pub use watchkeeper_controller as controller;
 pub use watchkeeper_core as core;
@@ -38,8 +45,32 @@ pub use watchkeeper_etcd as etcd;
 #[cfg(feature = "kinds")]
 pub use watchkeeper_kinds as kinds;
 pub use watchkeeper_metrics as metrics;
+#[cfg(feature = "web")]
+pub use watchkeeper_web as web;
 pub use watchkeeper_wire as wire;
 pub use watchkeeper_workqueue as workqueue;
+
+/// The types that most programs need: `use watchkeeper::prelude::*`.
+///
+/// ```no_run
+/// use watchkeeper::prelude::*;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let factory = InformerFactory::new(Client::infer()?);
+/// let pods = factory.informer(&Collection::new("", "v1", "pods", "Pod"));
+/// let selector: LabelSelector = "app=web".parse()?;
+/// # let _ = (pods, selector);
+/// # Ok(())
+/// # }
+/// ```
+pub mod prelude {
+    pub use watchkeeper_cache::{Informer, InformerFactory, Keep, Notification, Reader};
+    pub use watchkeeper_client::{Client, Config};
+    pub use watchkeeper_controller::{Action, Controller, Manager, Request};
+    pub use watchkeeper_core::{Collection, FieldSelector, LabelSelector, ObjectKey, ResourceVersion};
+    #[cfg(feature = "kinds")]
+    pub use watchkeeper_kinds::{Api, ClientSet, TypedFactory};
+}
 
 /// Compiles and runs the examples of the README.
 #[cfg(doctest)]

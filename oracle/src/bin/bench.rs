@@ -68,11 +68,11 @@ async fn compare(
     let oracle = workspace.join("oracle"); // a workspace of its own
     let (release, peers) = match question {
         Question::Server => {
-            let ours = [("watchkeeper", "watchkeeper"), ("watchkeeper-bench", "server")];
+            let ours = [("watchkeeper-cli", "watchkeeper"), ("watchkeeper-bench", "server")];
             (build(workspace, &ours).await?, PathBuf::new())
         }
         Question::Unread => {
-            let ours = [("watchkeeper", "watchkeeper"), ("watchkeeper-bench", "unread")];
+            let ours = [("watchkeeper-cli", "watchkeeper"), ("watchkeeper-bench", "unread")];
             (build(workspace, &ours).await?, PathBuf::new())
         }
         Question::Client => {
@@ -87,12 +87,12 @@ async fn compare(
         }
         Question::Queue => {
             let bench = ["queue", "queues"].map(|name| ("watchkeeper-bench", name));
-            let ours = [&[("watchkeeper", "watchkeeper")][..], &bench].concat();
+            let ours = [&[("watchkeeper-cli", "watchkeeper")][..], &bench].concat();
             let peers = [("watchkeeper-oracle", "kube_queue")];
             (build(workspace, &ours).await?, build(&oracle, &peers).await?)
         }
         Question::Web => {
-            let ours = [("watchkeeper", "watchkeeper"), ("watchkeeper-bench", "webs")];
+            let ours = [("watchkeeper-cli", "watchkeeper"), ("watchkeeper-bench", "webs")];
             (build(workspace, &ours).await?, PathBuf::new())
         }
     };

@@ -13,7 +13,7 @@ pub(crate) fn build() -> Outcome<PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the oracle is in no checkout")?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
-        .args(["build", "--package", "watchkeeper", "--bin", "watchkeeper"])
+        .args(["build", "--package", "watchkeeper-cli", "--bin", "watchkeeper"])
         .arg("--message-format=json-render-diagnostics")
         .current_dir(workspace)
         .stderr(Stdio::inherit())

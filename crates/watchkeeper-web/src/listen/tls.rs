@@ -30,8 +30,12 @@ pub(super) async fn security(tls: Tls) -> Result<Security, ServeError> {
             Ok(Security::Tls(Arc::new(config(&PemIdentity { certificate, key })?)))
         }
         Tls::Files { certificate, key } => {
-            let pair =
-                CertificateFiles { certificate, key, reading: Mutex::default(), served: Renewed::default() };
+            let pair = CertificateFiles {
+                certificate,
+                key,
+                reading: Mutex::default(),
+                served: CertReloader::default(),
+            };
             pair.reload().await?;
             Ok(Security::Renewed(Arc::new(pair)))
         }
@@ -64,7 +68,7 @@ impl Certificates for CertificateFiles {
         Box::pin(async {
             match self.reading.try_lock() {
                 Ok(_reading) => self.reload().await.ok(),
-                Err(_another_reader) => self.served.known().map(|(_, config)| config),
+                Err(_another_reader) => self.served.last().map(|(_, config)| config),
             }
         })
     }

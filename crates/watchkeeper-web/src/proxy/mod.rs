@@ -239,7 +239,7 @@ async fn upgrade_connection(
     client: OnUpgrade,
 ) -> Result<Response, Box<Status>> {
     let switched = match transport.upgrade(request).await.map_err(|error| bad_gateway(&error))? {
-        Upgrade::Refused(response) => return Ok(convert_response(response)),
+        Upgrade::Declined(response) => return Ok(convert_response(response)),
         Upgrade::Switched(switched) => switched,
     };
     let (head, server) = switched.into_parts();

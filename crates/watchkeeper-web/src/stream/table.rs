@@ -133,7 +133,7 @@ async fn defined(resource: &GroupVersionResource, client: &Client) -> Vec<Printe
     let definitions =
         client.dynamic(&GroupVersion::new("apiextensions.k8s.io", "v1"), "customresourcedefinitions");
     let name = format!("{}.{}", resource.resource, resource.group);
-    let spec = match definitions.find(&name).await {
+    let spec = match definitions.get_opt(&name).await {
         Ok(Some(found)) => found.get(&["spec"]).cloned(),
         Ok(None) => None, // served by an aggregated API server
         Err(error) => {

@@ -1,8 +1,8 @@
 //! Lists of a resource: filtered, sorted and paged, from the cache.
 //!
 //! Invariants:
-//! - `list.L1`: bodies are the cached bytes; they are parsed only for a field selector or an order.
-//! - `list.L2`: a page shows the current objects. The next page continues after the last object of this one in the
+//! - `web_list.L1`: bodies are the cached bytes; they are parsed only for a field selector or an order.
+//! - `web_list.L2`: a page shows the current objects. The next page continues after the last object of this one in the
 //!   order of that time, so that an unchanged object is neither repeated nor skipped.
 
 mod body;

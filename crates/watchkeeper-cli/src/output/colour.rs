@@ -39,8 +39,8 @@ impl Colours {
         }
     }
 
-    /// Returns the colour of a state if only its name is known: of a node, a claim or a condition. A pod that is `Running`
-    /// may be ready or not, so that state has no colour.
+    /// Returns the colour of a state if only its name is known: of a node, a claim or a condition. A pod that is
+    /// `Running` may be ready or not, so that state has no colour.
     pub(crate) fn of_state(self, state: &str) -> Option<Colour> {
         if self == Self::Never {
             return None;

@@ -20,8 +20,8 @@ use crate::demo;
 use crate::failure::{Failure, is_taken};
 use crate::serve;
 use crate::signal::Interrupt;
-use crate::web_server::{self, WebServer};
 use crate::stdout::print;
+use crate::web_server::{self, WebServer};
 
 /// First port that the API server tries if no address is given.
 const API_PORT: u16 = 6443;
@@ -36,11 +36,12 @@ pub(crate) struct Arguments {
     /// Address of the API server [default: 127.0.0.1:6443, or the next free port]
     #[arg(long, value_name = "ADDR", help_heading = "Cluster")]
     api_listen: Option<SocketAddr>,
-    /// Directory to store the cluster in, including the certificate authority and signing keys; by default everything is
-    /// kept in memory
+    /// Directory to store the cluster in, including the certificate authority and signing keys; by default everything
+    /// is kept in memory
     #[arg(long, value_name = "DIR", help_heading = "Cluster")]
     data_dir: Option<PathBuf>,
-    /// Start even if acknowledged changes are missing from the data directory: keep what is readable, and log what is lost
+    /// Start even if acknowledged changes are missing from the data directory: keep what is readable, and log what is
+    /// lost
     #[arg(long, requires = "data_dir", help_heading = "Cluster")]
     recover: bool,
     /// Where to write the kubeconfig [default: in ~/.local/state/watchkeeper]

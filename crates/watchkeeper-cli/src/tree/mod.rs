@@ -18,7 +18,7 @@ use clap::Args;
 use serde_json::Value;
 use watchkeeper_client::discovery::Mapping;
 use watchkeeper_core::{GroupKind, GroupVersion, Object, Timestamp};
-use watchkeeper_web::tree::{Condition, OwnerGraph, MAX_DEPTH, Member, Node, NodeIndex, assess};
+use watchkeeper_web::tree::{Condition, MAX_DEPTH, Member, Node, NodeIndex, OwnerGraph, assess};
 
 use crate::connect::{Connection, Flags};
 use crate::failure::Failure;

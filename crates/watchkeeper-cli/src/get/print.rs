@@ -68,8 +68,7 @@ impl Get<'_> {
     ) -> Result<(), Failure> {
         match Table::of(body) {
             Some(table) => {
-                let mut table =
-                    table.map_err(|error| Failure::error(format!("invalid table: {error}")))?;
+                let mut table = table.map_err(|error| Failure::error(format!("invalid table: {error}")))?;
                 if let Some(path) = &self.sort_by
                     && event.is_none()
                 {
@@ -110,13 +109,13 @@ impl Get<'_> {
         let object = if selection.is_single() && objects.len() == 1 {
             objects.remove(0)
         } else {
-                if let Some(path) = &self.sort_by
-                    && let Err(failure) = sort_by(&mut objects, path, |object| object)
-                {
-                    failures.push(failure);
-                    return Failure::all(failures);
-                }
-                list(objects)
+            if let Some(path) = &self.sort_by
+                && let Err(failure) = sort_by(&mut objects, path, |object| object)
+            {
+                failures.push(failure);
+                return Failure::all(failures);
+            }
+            list(objects)
         };
         match printer.print(object) {
             Ok(text) => print(text.as_bytes())?,

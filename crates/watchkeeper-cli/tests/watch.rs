@@ -8,12 +8,12 @@ use std::io::{BufRead, BufReader};
 
 use running::Running;
 use serde_json::{Value, json};
-use watchkeeper::client::dynamic::{DynamicApi, DynamicObject};
-use watchkeeper::client::kubeconfig::{Overrides, Sources};
-use watchkeeper::client::resource::{ApplyOptions, DeleteOptions, WriteOptions};
-use watchkeeper::client::rest::PatchKind;
-use watchkeeper::client::{Client, Config};
-use watchkeeper::core::GroupVersion;
+use watchkeeper_client::dynamic::{DynamicApi, DynamicObject};
+use watchkeeper_client::kubeconfig::{Overrides, Sources};
+use watchkeeper_client::resource::{ApplyOptions, DeleteOptions, WriteOptions};
+use watchkeeper_client::rest::PatchKind;
+use watchkeeper_client::{Client, Config};
+use watchkeeper_core::GroupVersion;
 use watchkeeper_testkit::{BlockingCluster, FaultProxy, Requests, TestCluster, Trouble};
 
 /// A cluster and its config maps.

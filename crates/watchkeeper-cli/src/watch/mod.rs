@@ -12,9 +12,9 @@
 //!   (`cli_watch.W2`).
 //! - `cli_watch.W4`: before the first list is complete any failure ends the command; after it none does.
 
-mod rows;
 mod change_printer;
 mod event_printer;
+mod rows;
 mod status_reporter;
 
 use std::sync::Arc;

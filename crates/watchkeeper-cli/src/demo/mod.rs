@@ -1,8 +1,8 @@
 //! Demo: applications and a sequence of changes to them, for an otherwise empty cluster.
 //!
 //! Input: a client of the embedded cluster.
-//! Output: namespaces, deployments and services, which [changes](changes::Change) then scale, roll out, break and restore, one
-//! after another, until the demo is stopped.
+//! Output: namespaces, deployments and services, which [changes](changes::Change) then scale, roll out, break and
+//! restore, one after another, until the demo is stopped.
 //!
 //! Invariants:
 //! - `demo.D1`: starting it again, or beside another instance, creates nothing twice: all objects have fixed names and

@@ -37,7 +37,8 @@ pub(crate) struct Arguments {
     /// Directory to store all data in, including the certificate authority and signing keys; reused at the next start
     #[arg(long, value_name = "DIR", conflicts_with = "memory")]
     data_dir: Option<PathBuf>,
-    /// Start even if acknowledged changes are missing from the data directory: keep what is readable, and log what is lost
+    /// Start even if acknowledged changes are missing from the data directory: keep what is readable, and log what is
+    /// lost
     #[arg(long, requires = "data_dir")]
     recover: bool,
     /// Run no controllers: for example, a Deployment gets no Pods, and a deleted Namespace stays until it is finalized

@@ -11,7 +11,7 @@ pub(crate) struct WarningPrinter {
     texts: Mutex<HashSet<String>>,
 }
 
-impl Warnings for WarningPrinter {
+impl WarningHandler for WarningPrinter {
     fn warn(&self, warning: &Warning) {
         let is_agent_warning = warning.code == 299 && !warning.text.is_empty();
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,8 +6,8 @@ use watchkeeper_client::Client;
 use crate::connect;
 use crate::failure::Failure;
 use crate::signal::Interrupt;
-use crate::web_server::{self, WebServer};
 use crate::stdout::print;
+use crate::web_server::{self, WebServer};
 
 #[derive(Args)]
 pub(crate) struct Arguments {

@@ -3,6 +3,7 @@
 mod api_resources;
 mod api_versions;
 mod apiserver;
+mod bool_flags;
 mod completion;
 mod connect;
 mod demo;
@@ -16,15 +17,14 @@ mod progress;
 mod selection;
 mod serve;
 mod signal;
-mod web_server;
 mod stdout;
-mod bool_flags;
 mod transcode;
 mod tree;
 mod up;
 mod version;
 mod warnings;
 mod watch;
+mod web_server;
 
 use std::io;
 use std::process::ExitCode;
@@ -67,8 +67,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run a demo cluster in this process, and the web page over it; with --kubeconfig or --context, serve the page over
-    /// that cluster
+    /// Run a demo cluster in this process, and the web page over it; with --kubeconfig or --context, serve the page
+    /// over that cluster
     Up(up::Arguments),
     /// Serve the web page and the HTTP API over a cluster
     Serve(serve::Arguments),

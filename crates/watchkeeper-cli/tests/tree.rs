@@ -135,9 +135,6 @@ fn invalid_roots_are_reported_on_one_line() {
         shop.complaint(&["tree", "deploy/none"]),
         "Error from server (NotFound): deployments.apps \"none\" not found"
     );
-    assert_eq!(
-        shop.complaint(&["tree", "pods"]),
-        "error: no object specified; for example: deployment/web"
-    );
+    assert_eq!(shop.complaint(&["tree", "pods"]), "error: no object specified; for example: deployment/web");
     assert!(shop.complaint(&["tree", "deploy/web", "-o", "wide"]).contains("allowed formats are: json,yaml"));
 }

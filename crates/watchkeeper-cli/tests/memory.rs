@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use serde_json::json;
-use watchkeeper::client::kubeconfig::{Overrides, Sources};
-use watchkeeper::client::rest::Content;
-use watchkeeper::client::{Client, Config, RestClient};
+use watchkeeper_client::kubeconfig::{Overrides, Sources};
+use watchkeeper_client::rest::Content;
+use watchkeeper_client::{Client, Config, RestClient};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 

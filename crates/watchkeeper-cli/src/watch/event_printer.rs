@@ -7,8 +7,8 @@ use watchkeeper_client::discovery::Mapping;
 use watchkeeper_core::{EventKind, GroupVersionKind, Object};
 use watchkeeper_wire::{Kind, decode};
 
-use super::rows::{self, Columns};
 use super::change_printer::WriteEvent;
+use super::rows::{self, Columns};
 use crate::failure::Failure;
 use crate::output::{Format, ObjectPrinter, OutputFlags, RowPrinter, TabWriter};
 

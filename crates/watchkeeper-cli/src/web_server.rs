@@ -25,8 +25,8 @@ const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Web service")]
 pub(crate) struct ServeOptions {
-    /// Address to serve the page and the HTTP API on; port 0 picks a free port. Addresses other than loopback require TLS
-    /// and a token with every request
+    /// Address to serve the page and the HTTP API on; port 0 picks a free port. Addresses other than loopback require
+    /// TLS and a token with every request
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8888")]
     pub(crate) listen: SocketAddr,
     /// Additional host name to accept in requests; can be repeated
@@ -107,6 +107,9 @@ pub(crate) async fn check_cluster(client: &Client) -> Result<String, Failure> {
     match timeout(FIRST_REQUEST_TIMEOUT, discovery.server_version()).await {
         Ok(Ok(version)) => Ok(version.git_version),
         Ok(Err(error)) => Err(Failure::from(error)),
-        Err(_) => Err(Failure::error(format!("the cluster did not respond within {} s", FIRST_REQUEST_TIMEOUT.as_secs()))),
+        Err(_) => Err(Failure::error(format!(
+            "the cluster did not respond within {} s",
+            FIRST_REQUEST_TIMEOUT.as_secs()
+        ))),
     }
 }

@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-use watchkeeper::client::kubeconfig::{Overrides, Sources};
-use watchkeeper::client::rest::Content;
-use watchkeeper::client::{Client, Config, RestClient};
+use watchkeeper_client::kubeconfig::{Overrides, Sources};
+use watchkeeper_client::rest::Content;
+use watchkeeper_client::{Client, Config, RestClient};
 
 const WRITERS: usize = 8;
 /// Responses before the crash.
@@ -302,7 +302,10 @@ fn corrupt_keyring_is_reported_on_one_line() {
     let refused = command(home.path(), &[]).output().unwrap();
     assert_eq!(refused.status.code(), Some(1));
     let text = String::from_utf8(refused.stderr).unwrap();
-    let expected = format!("error: {} cannot be used: it is damaged, as its checksum tells; ", keyring.display());
-    assert!(text.starts_with(&expected) && text.contains("; restore it from a copy, or remove it: "), "{text}");
+    let expected = format!("error: invalid keyring {}: the checksum does not match; ", keyring.display());
+    assert!(
+        text.starts_with(&expected) && text.contains("; restore it from a copy, or remove it: "),
+        "{text}"
+    );
     assert_eq!(text.lines().count(), 1, "{text}");
 }

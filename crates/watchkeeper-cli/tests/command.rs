@@ -41,20 +41,20 @@ fn transcode_converts_json_to_protobuf_and_back() {
 #[test]
 fn invalid_input_is_reported_on_one_line() {
     let cases: [(&[u8], &str); 5] = [
-        (b"", "error: failed to read apiVersion and kind: at byte 0: the input ends too early\n"),
+        (b"", "error: failed to read apiVersion and kind: at byte 0: unexpected end of input\n"),
         (b"hello", "error: failed to read apiVersion and kind: at byte 0: expected an object\n"),
         (
             br#"{"apiVersion":"example.com/v1","kind":"Widget"}"#,
             "error: failed to transcode example.com/v1, Kind=Widget: \
-             example.com/v1, Kind=Widget has no protobuf form: ask the server for JSON\n",
+             no protobuf encoding for example.com/v1, Kind=Widget; request JSON instead\n",
         ),
         (
             br#"{"apiVersion":"v1","kind":"Pod","spec":{"hostNetwork":"yes"}}"#,
-            "error: failed to transcode v1, Kind=Pod: body is malformed: at byte 54: expected true or false\n",
+            "error: failed to transcode v1, Kind=Pod: malformed body: at byte 54: expected true or false\n",
         ),
         (
             b"k8s\0\x0a\x7f",
-            "error: invalid protobuf envelope: at byte 5: length 127 reaches past the end: 0 bytes are left\n",
+            "error: invalid protobuf envelope: at byte 5: length 127 exceeds the remaining 0 bytes\n",
         ),
     ];
     for (input, expected) in cases {
