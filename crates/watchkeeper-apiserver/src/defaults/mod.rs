@@ -10,15 +10,10 @@
 //! - D2: what has its defaults does not change when it is given them again.
 
 mod amounts;
-mod autoscaler;
-mod image;
-mod pod;
 mod rules;
-mod service;
 mod table;
 #[cfg(test)]
 mod tests;
-mod workload;
 
 use std::sync::LazyLock;
 
@@ -28,7 +23,7 @@ use crate::registry::Resource;
 use table::Table;
 
 /// The fields of an object.
-type Fields = Map<String, Value>;
+pub(crate) type Fields = Map<String, Value>;
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     Table::read(include_str!("../../tables/defaults.txt"))
@@ -41,24 +36,24 @@ pub fn apply(resource: &Resource, object: &mut Map<String, Value>) {
 }
 
 /// A text; empty where there is none.
-fn text<'a>(fields: &'a Fields, name: &str) -> &'a str {
+pub(crate) fn text<'a>(fields: &'a Fields, name: &str) -> &'a str {
     fields.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// A number; 0 where there is none.
-fn number(fields: &Fields, name: &str) -> i64 {
+pub(crate) fn number(fields: &Fields, name: &str) -> i64 {
     fields.get(name).and_then(Value::as_i64).unwrap_or_default()
 }
 
 /// Sets a field that is not set. An empty text that is written down was set: others are not written.
-fn set(fields: &mut Fields, name: &str, value: impl Into<Value>) {
+pub(crate) fn set(fields: &mut Fields, name: &str, value: impl Into<Value>) {
     if fields.get(name).is_none_or(Value::is_null) {
         fields.insert(name.to_owned(), value.into());
     }
 }
 
 /// Whether a list or a map has nothing in it, or is not there.
-fn is_empty(fields: &Fields, name: &str) -> bool {
+pub(crate) fn is_empty(fields: &Fields, name: &str) -> bool {
     match fields.get(name) {
         Some(Value::Array(items)) => items.is_empty(),
         Some(Value::Object(fields)) => fields.is_empty(),
@@ -67,13 +62,13 @@ fn is_empty(fields: &Fields, name: &str) -> bool {
 }
 
 /// The objects in a list.
-fn objects<'a>(fields: &'a mut Fields, name: &str) -> impl Iterator<Item = &'a mut Fields> {
+pub(crate) fn objects<'a>(fields: &'a mut Fields, name: &str) -> impl Iterator<Item = &'a mut Fields> {
     let items = fields.get_mut(name).and_then(Value::as_array_mut);
     items.into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
 /// The object under a name, which is made where it is not there.
-fn made<'a>(fields: &'a mut Fields, name: &str) -> Option<&'a mut Fields> {
+pub(crate) fn made<'a>(fields: &'a mut Fields, name: &str) -> Option<&'a mut Fields> {
     let slot = fields.entry(name).or_insert(Value::Null);
     if slot.is_null() {
         *slot = Value::Object(Map::new());

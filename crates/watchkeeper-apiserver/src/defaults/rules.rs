@@ -4,7 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::{Fields, amounts, autoscaler, is_empty, made, pod, service, set, text, workload};
+use super::{Fields, amounts, is_empty, made, set, text};
+use crate::rules::{autoscalers, pods, services, workloads};
 
 /// Gives an object, or a part of one, what it does not have.
 pub(super) type Rule = fn(&mut Fields);
@@ -12,20 +13,20 @@ pub(super) type Rule = fn(&mut Fields);
 pub(super) fn by_name(name: &str) -> Option<Rule> {
     Some(match name {
         "amounts" => amounts::round_up,
-        "pod" => pod::pod,
-        "podStatus" => pod::status,
-        "serviceAccount" => pod::service_account,
-        "pullPolicy" => pod::pull_policy,
-        "volume" => pod::volume,
-        "service" => service::spec,
-        "loadBalancer" => service::load_balancer,
-        "replicationController" => workload::replication_controller,
-        "deploymentStrategy" => workload::deployment_strategy,
-        "daemonSetStrategy" => workload::daemon_set_strategy,
-        "statefulSetStrategy" => workload::stateful_set_strategy,
-        "job" => workload::job,
-        "metrics" => autoscaler::metrics,
-        "scalingRules" => autoscaler::scaling_rules,
+        "pod" => pods::defaults::pod,
+        "podStatus" => pods::defaults::status,
+        "serviceAccount" => pods::defaults::service_account,
+        "pullPolicy" => pods::defaults::pull_policy,
+        "volume" => pods::defaults::volume,
+        "service" => services::defaults::spec,
+        "loadBalancer" => services::defaults::load_balancer,
+        "replicationController" => workloads::defaults::replication_controller,
+        "deploymentStrategy" => workloads::defaults::deployment_strategy,
+        "daemonSetStrategy" => workloads::defaults::daemon_set_strategy,
+        "statefulSetStrategy" => workloads::defaults::stateful_set_strategy,
+        "job" => workloads::defaults::job,
+        "metrics" => autoscalers::defaults::metrics,
+        "scalingRules" => autoscalers::defaults::scaling_rules,
         "namespace" => namespace,
         "nodeSpec" => node_spec,
         "nodeStatus" => node_status,

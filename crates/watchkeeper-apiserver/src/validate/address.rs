@@ -23,7 +23,7 @@ fn sloppy(text: &str) -> Option<IpAddr> {
 }
 
 /// An address, and whether it is one: what was there before may stay.
-pub(super) fn ip(at: &Field<'_>, before: &[&str], faults: &mut Faults) -> bool {
+pub(crate) fn ip(at: &Field<'_>, before: &[&str], faults: &mut Faults) -> bool {
     let text = at.text();
     if before.contains(&text) {
         return true;
@@ -45,7 +45,7 @@ pub(super) fn ip(at: &Field<'_>, before: &[&str], faults: &mut Faults) -> bool {
 }
 
 /// An address that traffic can be sent to.
-pub(super) fn endpoint(at: &Field<'_>, faults: &mut Faults) {
+pub(crate) fn endpoint(at: &Field<'_>, faults: &mut Faults) {
     let text = at.text();
     let Some(found) = address(text) else {
         faults.invalid_value(at, Quoted(text), "must be a valid IP address");
@@ -85,7 +85,7 @@ impl Range {
     }
 
     /// Whether another is a part of this, and not all of it.
-    pub(super) fn exceeds(self, other: Self) -> bool {
+    pub(crate) fn exceeds(self, other: Self) -> bool {
         self.first.is_ipv4() == other.first.is_ipv4()
             && self.bits < other.bits
             && (number(self.first) ^ number(other.first))
@@ -112,7 +112,7 @@ fn number(address: IpAddr) -> u128 {
 }
 
 /// A range, where it is one: what was there before may stay.
-pub(super) fn range(at: &Field<'_>, text: &str, before: &[&str], faults: &mut Faults) {
+pub(crate) fn range(at: &Field<'_>, text: &str, before: &[&str], faults: &mut Faults) {
     if before.contains(&text) {
         return;
     }

@@ -15,7 +15,7 @@ const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDelet
 
 /// How the finalizers of a kind are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Finalizers {
+pub(crate) enum Finalizers {
     /// One that is not standard says whose it is.
     Owned,
     /// Any that have the form of a label's key.
@@ -23,12 +23,20 @@ pub(super) enum Finalizers {
 }
 
 /// The metadata of an object that is new, or is looked at as if it were.
-pub(super) fn new(object: Object<'_>, rule: NameRule, finalizers: Finalizers, faults: &mut Faults) {
+pub(crate) fn new(object: Object<'_>, rule: NameRule, finalizers: Finalizers, faults: &mut Faults) {
     let metadata = object.field("metadata");
     names(&metadata, true, rule, faults);
     besides_names(&metadata, faults);
     if finalizers == Finalizers::Owned {
         owned_finalizers(&metadata.child("finalizers"), faults);
+    }
+}
+
+/// Checks what kube-apiserver checks for every kind, of a new object whose kind does not validate metadata itself: only
+/// where nothing else is wrong.
+pub(crate) fn new_generic(object: Object<'_>, faults: &mut Faults) {
+    if faults.is_empty() {
+        new(object, NameRule::PathSegment, Finalizers::Any, faults);
     }
 }
 
@@ -59,7 +67,7 @@ fn besides_names(metadata: &Field<'_>, faults: &mut Faults) {
 }
 
 /// The metadata of an object that has changed.
-pub(super) fn changed(old: Object<'_>, new: Object<'_>, finalizers: Finalizers, faults: &mut Faults) {
+pub(crate) fn changed(old: Object<'_>, new: Object<'_>, finalizers: Finalizers, faults: &mut Faults) {
     let (before, metadata) = (old.field("metadata"), new.field("metadata"));
     let list = metadata.child("finalizers");
     if before.child("deletionTimestamp").is_set() {
@@ -98,7 +106,7 @@ fn formed_finalizers(list: &Field<'_>, faults: &mut Faults) {
 }
 
 /// Annotations, of an object or of a template.
-pub(super) fn annotations(field: &Field<'_>, faults: &mut Faults) {
+pub(crate) fn annotations(field: &Field<'_>, faults: &mut Faults) {
     let mut bytes = 0;
     for (key, value) in field.entries() {
         bytes += key.len() + value.len();
@@ -112,14 +120,14 @@ pub(super) fn annotations(field: &Field<'_>, faults: &mut Faults) {
 }
 
 /// Finalizers of a namespace's spec or of an object, one by one.
-pub(super) fn owned_finalizers(list: &Field<'_>, faults: &mut Faults) {
+pub(crate) fn owned_finalizers(list: &Field<'_>, faults: &mut Faults) {
     for finalizer in list.items() {
         owned_finalizer(&finalizer, finalizer.text(), faults);
     }
 }
 
 /// A finalizer that must say whose it is.
-pub(super) fn owned_finalizer(at: &Field<'_>, name: &str, faults: &mut Faults) {
+pub(crate) fn owned_finalizer(at: &Field<'_>, name: &str, faults: &mut Faults) {
     if !name.contains('/') && !STANDARD_FINALIZERS.contains(&name) {
         let why = "name is neither a standard finalizer name nor is it fully qualified";
         faults.invalid_value(at, Quoted(name), why);
@@ -167,7 +175,7 @@ fn reference(owner: &Value) -> String {
 }
 
 /// An object in JSON with its fields in this order, without those that are absent.
-pub(super) fn ordered(object: &Value, names: &[&str]) -> String {
+pub(crate) fn ordered(object: &Value, names: &[&str]) -> String {
     let fields = names.iter().filter_map(|name| Some((name, object.get(name)?)));
     let fields: Vec<String> = fields.map(|(name, value)| format!("\"{name}\":{}", json(value))).collect();
     format!("{{{}}}", fields.join(","))

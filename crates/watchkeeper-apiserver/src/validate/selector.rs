@@ -9,7 +9,7 @@ use super::form::{label_value, qualified_name};
 use super::metadata::ordered;
 
 /// A map of labels, or of labels that are selected.
-pub(super) fn labels(field: &Field<'_>, faults: &mut Faults) {
+pub(crate) fn labels(field: &Field<'_>, faults: &mut Faults) {
     for (key, value) in field.entries() {
         for why in qualified_name(key) {
             faults.invalid_value(field, Quoted(key), &why);
@@ -21,7 +21,7 @@ pub(super) fn labels(field: &Field<'_>, faults: &mut Faults) {
 }
 
 /// A selector, if there is one.
-pub(super) fn selector(field: &Field<'_>, faults: &mut Faults) {
+pub(crate) fn selector(field: &Field<'_>, faults: &mut Faults) {
     labels(&field.child("matchLabels"), faults);
     for expression in field.child("matchExpressions").items() {
         requirement(&expression, faults);
@@ -54,13 +54,13 @@ fn requirement(field: &Field<'_>, faults: &mut Faults) {
 }
 
 /// What a selector selects: `None` where it is malformed.
-pub(super) fn parsed(field: &Field<'_>) -> Option<LabelSelector> {
+pub(crate) fn parsed(field: &Field<'_>) -> Option<LabelSelector> {
     let structured: StructuredSelector = serde_json::from_value(field.value().clone()).ok()?;
     LabelSelector::try_from(&structured).ok()
 }
 
 /// Whether a selector selects these labels. One that is not there selects nothing.
-pub(super) fn selects(field: &Field<'_>, labels: &Value) -> Option<bool> {
+pub(crate) fn selects(field: &Field<'_>, labels: &Value) -> Option<bool> {
     if !field.is_set() {
         return Some(false);
     }
@@ -68,12 +68,12 @@ pub(super) fn selects(field: &Field<'_>, labels: &Value) -> Option<bool> {
 }
 
 /// Whether a selector is there and has no content.
-pub(super) fn is_without_content(field: &Field<'_>) -> bool {
+pub(crate) fn is_without_content(field: &Field<'_>) -> bool {
     field.is_set() && field.child("matchLabels").is_empty() && field.child("matchExpressions").is_empty()
 }
 
 /// A selector in JSON, as Go writes one.
-pub(super) fn shown(field: &Field<'_>) -> String {
+pub(crate) fn shown(field: &Field<'_>) -> String {
     match field.value() {
         Value::Null => "null".to_owned(),
         value => ordered(value, &["matchLabels", "matchExpressions"]),
@@ -81,6 +81,6 @@ pub(super) fn shown(field: &Field<'_>) -> String {
 }
 
 /// A word in JSON. The real server shows words of a type of their own so, and plain texts in Go's quotes.
-pub(super) fn json_text(text: &str) -> String {
+pub(crate) fn json_text(text: &str) -> String {
     json(&Value::String(text.to_owned()))
 }

@@ -7,7 +7,7 @@ use super::draft::{Draft, empty_object};
 use super::modify::ATTEMPTS;
 use super::patched::{check_uid, reason_in};
 use super::refusal::{MODIFIED, unexplained};
-use super::revise::{check_path, revise};
+use super::revise::check_path;
 use super::{Call, Writer, Written, managed};
 use crate::apply::{Applied, ApplyError, Managers, Subject, Writing, renew_last_applied};
 use crate::clock::now;
@@ -32,10 +32,9 @@ impl Writer {
                 managed::set_managers(&mut new, &applied.managers);
                 check_path(call, &new)?;
                 check_uid(call, old, &new)?;
-                revise(call, old, &mut new, options.dry_run)?;
                 Ok(new)
             };
-            let outcome = match self.modify(call, options.dry_run, &mut change).await {
+            let outcome = match self.modify(call, Some(call), options.dry_run, &mut change).await {
                 Err(status) if status.is_not_found() && call.subresource.is_none() => {
                     self.create_applied(call, &configuration, &subject, options).await
                 }

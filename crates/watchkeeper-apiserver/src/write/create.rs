@@ -8,12 +8,14 @@ use crate::registry::Resource;
 use crate::size;
 use crate::store::{Expect, Stored, WriteError};
 use crate::validate;
-use serde_json::{Value, json};
+use serde_json::Value;
 use watchkeeper_core::Status;
 
 use super::draft::{Draft, empty_status};
 use super::refusal::{check, no_randomness, unavailable, unexplained, unwritten};
-use super::{Answer, Call, Writer, Written, definition, name, namespace, prepare, strategy};
+use super::{Answer, Call, Writer, Written, name};
+use crate::admission::Operation;
+use crate::rules::finalizer_warnings;
 
 /// How many names are made up before the client is told to try again.
 const NAMES_TRIED: usize = 8;
@@ -31,15 +33,13 @@ impl Writer {
         let mut draft = Draft::read(body, call.resource)?;
         draft.set_meta("managedFields", managed_fields);
         place(&mut draft, call)?;
-        if call.is("", "limitranges") && draft.text("name").is_empty() {
+        if call.resource.rules().generates_name() && draft.text("name").is_empty() {
             draft.set_meta("name", Some(random_uid().map_err(no_randomness)?.into()));
         }
         let prefix = draft.text("generateName").to_owned();
         let is_generated = draft.text("name").is_empty() && !prefix.is_empty();
-        let said = if is_generated { &prefix } else { draft.text("name") };
-        self.check_namespace(call, said).await?;
-        definition::check_serving(call, said)?;
-        self.admit(call, &mut draft).await?;
+        check_serving(call, if is_generated { &prefix } else { draft.text("name") })?;
+        self.mutate(call, Operation::Create, None, Some(&mut draft), options.dry_run).await?;
         let _addresses = self.lock_addresses(call).await;
         let mut taken = String::new();
         for _ in 0..NAMES_TRIED {
@@ -50,14 +50,15 @@ impl Writer {
             }
             begin(&mut draft, call.resource, options.dry_run)?;
             if !is_labelled {
-                prepare::label(&mut draft, call.resource);
+                call.resource.rules().set_default_labels(&mut draft);
             }
+            self.validate_admission(call, Operation::Create, None, Some(&mut draft), options.dry_run).await?;
             self.allocate(call, None, &mut draft).await?;
             match self.create_draft(call, &draft, options.dry_run).await {
                 Err(status) if is_generated && status.is_already_exists() => {}
                 Ok(mut written) => {
                     written.warnings.extend(name::name_warning(call.resource, draft.text("name")));
-                    written.warnings.extend(definition::finalizer_warnings(call, None, &draft));
+                    written.warnings.extend(finalizer_warnings(call.resource, None, &draft));
                     return Ok(written);
                 }
                 Err(status) => return Err(status),
@@ -121,16 +122,13 @@ fn begin(draft: &mut Draft, resource: &Resource, dry_run: bool) -> Result<(), St
     if resource.counts_generation {
         draft.set_meta("generation", Some(1.into()));
     }
-    if strategy::has_status(resource) && !strategy::keeps_first_status(resource) {
+    let rules = resource.rules();
+    if resource.has_status() && !rules.keeps_initial_status() {
         let empty = || draft.part("status").and_then(|_| empty_status(resource));
-        let status = first_status(resource).or_else(empty);
+        let status = rules.initial_status().or_else(empty);
         draft.set_part("status", status);
     }
-    prepare::begin(draft, resource);
-    if resource.group.is_empty() && resource.name == "namespaces" {
-        namespace::label(draft);
-        namespace::begin(draft);
-    }
+    rules.prepare_for_create(resource, draft);
     check(resource, draft.text("name"), validate::new_object(resource, draft.fields()))?;
     // Only the store looks at the version, and a dry run does not get there: it answers with what was sent.
     if dry_run {
@@ -144,14 +142,13 @@ fn begin(draft: &mut Draft, resource: &Resource, dry_run: bool) -> Result<(), St
     Ok(())
 }
 
-fn first_status(resource: &Resource) -> Option<Value> {
-    match (&*resource.group, &*resource.name) {
-        ("", "pods") => Some(json!({"phase": "Pending"})),
-        ("", "persistentvolumes") => {
-            Some(json!({"phase": "Pending", "lastPhaseTransitionTime": now().to_string()}))
+/// 403 where the definition of the kind is being deleted.
+fn check_serving(call: &Call<'_>, name: &str) -> Result<(), Status> {
+    let why = "create not allowed while custom resource definition is terminating";
+    match &call.resource.custom {
+        Some(custom) if custom.is_terminating() => {
+            Err(Status::forbidden(Some(&call.resource.group_resource()), name, why))
         }
-        ("", "persistentvolumeclaims") => Some(json!({"phase": "Pending"})),
-        ("", "services") => Some(json!({"loadBalancer": {}})),
-        _ => None,
+        _ => Ok(()),
     }
 }

@@ -11,17 +11,14 @@ use watchkeeper_core::{GroupKind, GroupResource, Outcome, Status, StatusDetails,
 use super::draft::Draft;
 use super::modify::ATTEMPTS;
 use super::refusal::{MODIFIED, unavailable, unwritten};
-use super::{Answer, Call, Writer, Written, definition, namespace, pod, strategy};
+use super::{Answer, Call, Writer, Written};
+use crate::admission::Operation;
 use crate::clock::now;
 
 /// Dependents are deleted before the object goes.
 const FOREGROUND: &str = "foregroundDeletion";
 /// Dependents are let go before the object goes.
 const ORPHAN: &str = "orphan";
-
-/// What whoever deletes a job is warned of that does not say what becomes of its pods.
-const JOBS_ORPHAN: &str = "child pods are preserved by default when jobs are deleted; set \
-    propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
 
 /// What a deletion comes to.
 enum Step {
@@ -39,13 +36,28 @@ impl Writer {
         call: &Call<'_>,
         options: &DeleteOptions,
     ) -> Result<Written, Status> {
+        self.mutate(call, Operation::Delete, None, None, options.dry_run).await?;
+        self.remove_object(call, options, true).await
+    }
+
+    /// Deletes an object. `is_admitted` says whether the admission chain validates the deletion: an eviction is admitted
+    /// as an eviction.
+    pub(super) async fn remove_object(
+        &self,
+        call: &Call<'_>,
+        options: &DeleteOptions,
+        is_admitted: bool,
+    ) -> Result<Written, Status> {
         let (collection, key) = (call.collection()?, call.key()?);
         let mut current = self.store.get(&collection, &key).await.map_err(unavailable)?;
         for _ in 0..ATTEMPTS {
             let stored = current.ok_or_else(|| call.not_found())?;
             let old = Draft::shown(&stored, call.resource)?;
             check_preconditions(call, &old, options)?;
-            let outcome = match decide(call, &old, options)? {
+            if is_admitted {
+                self.validate_admission(call, Operation::Delete, Some(&old), None, options.dry_run).await?;
+            }
+            let outcome = match decide(call, &old, options) {
                 Step::Hold(new) if *new == old => return Ok(held(Answer::Stored(stored), options)),
                 Step::Hold(new) if options.dry_run => {
                     return Ok(held(Answer::Value(new.typed(call.resource)), options));
@@ -78,9 +90,9 @@ impl Writer {
             };
             match outcome {
                 Ok(mut written) => {
-                    let is_told = options.propagation.is_some() || options.orphan_dependents.is_some();
-                    if call.is("batch", "jobs") && !is_told {
-                        written.warnings.push(JOBS_ORPHAN.to_owned());
+                    if options.propagation.is_none() && options.orphan_dependents.is_none() {
+                        let warning = call.resource.rules().propagation_warning();
+                        written.warnings.extend(warning.map(str::to_owned));
                     }
                     return Ok(written);
                 }
@@ -119,7 +131,7 @@ fn held(answer: Answer, options: &DeleteOptions) -> Written {
 }
 
 fn gone(call: &Call<'_>, last: Arc<Stored>) -> Written {
-    if strategy::returns_deleted(call.resource) {
+    if call.resource.rules().return_deleted_object() {
         return Written::new(200, Answer::Stored(last));
     }
     let resource = call.resource.group_resource();
@@ -163,32 +175,27 @@ pub(super) fn check_preconditions(
     Ok(())
 }
 
-fn decide(call: &Call<'_>, old: &Draft, options: &DeleteOptions) -> Result<Step, Status> {
-    let mut new = old.clone();
-    if call.is("", "namespaces") {
-        namespace::check_mortal(call, old.text("name"))?;
-        namespace::terminate(&mut new);
-        let is_held = !new.spec_finalizers().is_empty() || !new.finalizers().is_empty();
-        return Ok(if is_held { Step::Hold(Box::new(new)) } else { Step::Remove });
-    }
-    if call.is("apiextensions.k8s.io", "customresourcedefinitions") && !old.is_being_deleted() {
-        definition::terminate(&mut new);
-        return Ok(Step::Hold(Box::new(new)));
+fn decide(call: &Call<'_>, old: &Draft, options: &DeleteOptions) -> Step {
+    let (rules, mut new) = (call.resource.rules(), old.clone());
+    if rules.terminate(old, &mut new) {
+        let is_held = !new.finalizers().is_empty() || !rules.is_finished(&new);
+        return if is_held { Step::Hold(Box::new(new)) } else { Step::Remove };
     }
     set_finalizers(call.resource, &mut new, options);
-    let is_graceful = call.is("", "pods");
+    let grace = rules.grace_seconds(old, options.grace_period_seconds);
+    let is_graceful = grace.is_some();
     let before = old.meta("deletionGracePeriodSeconds").and_then(Value::as_i64);
     if !old.is_being_deleted() {
-        let seconds = if is_graceful { pod::grace_seconds(old, options.grace_period_seconds) } else { 0 };
+        let seconds = grace.unwrap_or_default();
         let is_held = seconds != 0 || !new.finalizers().is_empty();
         if !is_held && !is_graceful {
-            return Ok(Step::Remove);
+            return Step::Remove;
         }
         mark(&mut new, now(), seconds);
         if old.generation() > 0 {
             new.set_meta("generation", Some(old.generation().saturating_add(1).into()));
         }
-        return Ok(if is_held { Step::Hold(Box::new(new)) } else { Step::End(Box::new(new)) });
+        return if is_held { Step::Hold(Box::new(new)) } else { Step::End(Box::new(new)) };
     }
     let seconds = match (is_graceful, before, options.grace_period_seconds) {
         (true, Some(before), Some(asked)) if asked < before => {
@@ -201,11 +208,13 @@ fn decide(call: &Call<'_>, old: &Draft, options: &DeleteOptions) -> Result<Step,
         (true, Some(before), _) => before.max(1), // it is on its way: nothing to do
         _ => 0,
     };
-    Ok(match seconds == 0 && new.finalizers().is_empty() {
-        false => Step::Hold(Box::new(new)),
-        true if before.is_some_and(|before| before > 0) => Step::End(Box::new(new)),
-        true => Step::Remove,
-    })
+    if seconds != 0 || !new.finalizers().is_empty() {
+        Step::Hold(Box::new(new))
+    } else if before.is_some_and(|before| before > 0) {
+        Step::End(Box::new(new))
+    } else {
+        Step::Remove
+    }
 }
 
 /// Says until when an object may take to end.
@@ -228,7 +237,7 @@ fn set_finalizers(resource: &Resource, draft: &mut Draft, options: &DeleteOption
         Some(Propagation::Background) => (false, false),
         None if has(ORPHAN) => (true, false),
         None if has(FOREGROUND) => (false, true),
-        None => (strategy::orphans_by_default(resource), false),
+        None => (resource.rules().orphans_dependents(), false),
     };
     let mut finalizers: Vec<String> = draft.finalizers().into_iter().map(str::to_owned).collect();
     for (name, is_wanted) in [(ORPHAN, orphan), (FOREGROUND, foreground)] {

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use super::Call;
 use super::draft::Draft;
-use super::{Call, strategy};
-use crate::apply::{Managers, Reset, Subject, Writing, is_reset, same_but_times};
+use crate::apply::{Managers, Subject, Writing, is_reset, same_but_times};
 use crate::clock::now;
 
 const MANAGED_FIELDS: &str = "managedFields";
@@ -70,8 +70,7 @@ pub(super) fn shown(call: &Call<'_>, object: &Draft) -> Value {
 /// What objects of the resource are to their managers.
 pub(super) fn subject(call: &Call<'_>) -> Subject {
     let resource = call.resource;
-    let has_status = strategy::has_status(resource);
-    let reset = Reset::of(&resource.group, &resource.name, call.subresource, has_status);
+    let reset = resource.rules().reset_fields(call.subresource, resource.has_status());
     let types = resource.custom.as_ref().map(|custom| custom.types().clone());
     Subject::new(resource.group_version_kind(), call.subresource, reset).defined_by(types)
 }

@@ -20,49 +20,42 @@
 //!
 //! [`decode_object`]: crate::http::decode_object
 
-mod addresses;
-mod admission;
-mod amount;
+mod admit;
 mod applied;
+mod binding;
 mod create;
-mod definition;
 mod delete;
 mod draft;
-mod event;
-mod limits;
 mod managed;
 mod modify;
 mod name;
-mod namespace;
 mod patched;
-mod pod;
-mod pod_resources;
-mod prepare;
-mod priority;
 mod refusal;
 mod review;
 mod revise;
 mod scale;
-mod service;
-mod strategy;
 #[cfg(test)]
 mod tests;
 mod token;
 
 use std::sync::Arc;
 
+use crate::admission::{AdmissionChain, AdmissionPlugin};
 use crate::http::{
     AlwaysAllow, Authenticator, Authorizer, DeleteOptions, PatchType, User, WriteOptions, method_not_allowed,
 };
 use crate::registry::Resource;
+use crate::rules::services::AddressAllocator;
+use crate::rules::{Action, CreateEndpoint};
 use crate::store::{Collection, Store, Stored};
 use bytes::Bytes;
 use serde_json::Value;
-use tokio::sync::Mutex;
 use watchkeeper_core::{ObjectKey, Status};
 
-pub use event::show_event;
+pub use draft::Draft;
+pub(crate) use draft::{empty_status, nested};
 pub use name::name_warning;
+pub(crate) use refusal::{check, fault, invalid_value, unavailable};
 pub use scale::scale_of;
 
 /// What a request is about.
@@ -76,6 +69,8 @@ pub struct Call<'a> {
     pub namespace: Option<&'a str>,
     /// The name of the path.
     pub name: Option<&'a str>,
+    /// Who sent the request.
+    pub user: &'a User,
 }
 
 /// What a write came to.
@@ -130,11 +125,6 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Whether this is about objects of a built-in resource.
-    fn is(&self, group: &str, name: &str) -> bool {
-        self.resource.group == group && self.resource.name == name
-    }
-
     fn not_found(&self) -> Status {
         Status::not_found(&self.resource.group_resource(), self.name.unwrap_or_default())
     }
@@ -148,8 +138,8 @@ impl<'a> Call<'a> {
 #[derive(Clone)]
 pub struct Writer {
     store: Arc<dyn Store>,
-    /// Held from the choice of a service's addresses until they are stored, so that none is given away twice.
-    addresses: Arc<Mutex<()>>,
+    addresses: AddressAllocator,
+    admission: AdmissionChain,
     /// Whose tokens can be reviewed, and who issues new ones.
     authenticator: Arc<Authenticator>,
     /// Decides access reviews.
@@ -160,8 +150,9 @@ impl Writer {
     /// Writes to this store.
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self {
+            addresses: AddressAllocator::new(store.clone()),
+            admission: AdmissionChain::builtin(&store),
             store,
-            addresses: Arc::default(),
             authenticator: Arc::default(),
             authorizer: Arc::new(AlwaysAllow),
         }
@@ -178,6 +169,13 @@ impl Writer {
     #[must_use]
     pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
         self.authorizer = authorizer;
+        self
+    }
+
+    /// Appends a plugin to the admission chain.
+    #[must_use]
+    pub fn admission(mut self, plugin: Arc<dyn AdmissionPlugin>) -> Self {
+        self.admission.push(plugin);
         self
     }
 
@@ -199,18 +197,21 @@ impl Writer {
         call: &Call<'_>,
         body: Value,
         options: &WriteOptions,
-        user: &User,
     ) -> Result<Written, Status> {
-        match call.subresource {
-            None if call.is("", "bindings") => self.bind(call, &body, options).await,
-            None if call.resource.storage.is_none() => {
-                review::answer(call, body, user, &self.authenticator, &*self.authorizer).await
+        match call.resource.rules().create_endpoint(call.subresource) {
+            None => Err(method_not_allowed()),
+            Some(CreateEndpoint::Object) => self.create_object(call, body, None, options).await,
+            Some(CreateEndpoint::Action(action)) => {
+                let body = self.admit_body(call, body, options.dry_run).await?;
+                match action {
+                    Action::Bind => self.bind(call, &body, options).await,
+                    Action::Evict => self.evict(call, &body, options).await,
+                    Action::IssueToken => self.request_token(call, body, options).await,
+                    Action::Review(kind) => {
+                        review::answer(kind, call, body, &self.authenticator, &*self.authorizer).await
+                    }
+                }
             }
-            None => self.create_object(call, body, None, options).await,
-            Some("token") if call.is("", "serviceaccounts") => self.request_token(call, body, options).await,
-            Some("binding") if call.is("", "pods") => self.bind(call, &body, options).await,
-            Some("eviction") if call.is("", "pods") => self.evict(call, &body, options).await,
-            Some(_) => Err(method_not_allowed()),
         }
     }
 
@@ -223,9 +224,7 @@ impl Writer {
         call: &Call<'_>,
         body: Value,
         options: &WriteOptions,
-        user: &User,
     ) -> Result<Written, Status> {
-        let _ = user; // who writes is for admission to ask
         match call.subresource {
             Some("scale") => self.update_scale(call, &body, options).await,
             other if revise::is_endpoint(call.resource, other) => {
@@ -245,9 +244,7 @@ impl Writer {
         form: PatchType,
         patch: Bytes,
         options: &WriteOptions,
-        user: &User,
     ) -> Result<Written, Status> {
-        let _ = user; // as above
         match call.subresource {
             Some("scale") if form == PatchType::Apply => self.apply_scale(call, &patch, options).await,
             Some("scale") => self.patch_scale(call, form, &patch, options).await,

@@ -12,7 +12,9 @@ use super::create::place;
 use super::draft::Draft;
 use super::refusal::{MODIFIED, unavailable, unwritten};
 use super::revise::{check_path, is_over, parse_version, revise, wrong_uid};
-use super::{Answer, Call, Writer, Written, definition, managed, strategy};
+use super::{Answer, Call, Writer, Written, managed};
+use crate::admission::Operation;
+use crate::rules::finalizer_warnings;
 
 /// How often a change is decided anew before the client is told of the conflict. Each time somebody else has
 /// got through.
@@ -37,10 +39,12 @@ impl Modified {
 }
 
 impl Writer {
-    /// Replaces the object of the path by what `change` makes of it: 404 where there is none.
+    /// Replaces the object of the path by what `change` makes of it: 404 where there is none. With `revised_as`, the
+    /// result is admitted, and completed and validated as that write; otherwise it is stored as it is.
     pub(super) async fn modify(
         &self,
         call: &Call<'_>,
+        revised_as: Option<&Call<'_>>,
         dry_run: bool,
         change: &mut (dyn FnMut(&Draft) -> Result<Draft, Status> + Send),
     ) -> Result<Modified, Status> {
@@ -51,9 +55,15 @@ impl Writer {
             let stored = current.ok_or_else(|| call.not_found())?;
             let old = Draft::shown(&stored, call.resource)?;
             let mut draft = change(&old)?;
+            if let Some(write) = revised_as {
+                self.mutate(call, Operation::Update, Some(&old), Some(&mut draft), dry_run).await?;
+                revise(write, &old, &mut draft, dry_run)?;
+                self.validate_admission(call, Operation::Update, Some(&old), Some(&mut draft), dry_run)
+                    .await?;
+            }
             self.allocate(call, Some(&old), &mut draft).await?;
             managed::keep_times(&old, &mut draft);
-            let warnings = definition::finalizer_warnings(call, Some(&old), &draft);
+            let warnings = finalizer_warnings(call.resource, Some(&old), &draft);
             let is_over = is_over(call, &draft);
             if !is_over && draft == old {
                 return Ok(Modified { draft, stored: Some(stored), warnings }); // W2
@@ -92,11 +102,10 @@ impl Writer {
         let mut replace = |old: &Draft| {
             let mut new = sent.clone();
             managed::track(call, old, &mut new, managers.as_ref(), &options.field_manager);
-            revise(call, old, &mut new, options.dry_run)?;
             Ok(new)
         };
-        let outcome = self.modify(call, options.dry_run, &mut replace).await;
-        let creates = call.subresource.is_none() && strategy::creates_on_update(call.resource);
+        let outcome = self.modify(call, Some(call), options.dry_run, &mut replace).await;
+        let creates = call.subresource.is_none() && call.resource.rules().allow_create_on_update();
         match outcome {
             Err(status) if status.is_not_found() && creates => match sent.text("uid") {
                 "" => self.create_by_update(call, &sent, body, None, options).await,

@@ -29,11 +29,7 @@ pub(super) fn generate(prefix: &str) -> Result<String, Status> {
 
 /// What is told to whoever gives a pod, or what makes pods, a name that is no name for a host.
 pub fn name_warning(resource: &Resource, name: &str) -> Option<String> {
-    let used = match (&*resource.group, &*resource.name) {
-        ("", "pods") => "the Pod's hostname",
-        ("apps", "deployments" | "replicasets") | ("batch", "jobs" | "cronjobs") => "Pod names and hostnames",
-        _ => return None,
-    };
+    let used = resource.rules().name_use()?;
     let faults = form::label(name);
     (!faults.is_empty()).then(|| {
         format!(

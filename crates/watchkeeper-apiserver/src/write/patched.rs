@@ -9,7 +9,7 @@ use watchkeeper_wire::schema;
 
 use super::draft::Draft;
 use super::refusal::{check, fault, invalid_value, unpatchable};
-use super::revise::{check_path, revise};
+use super::revise::check_path;
 use super::{Call, Writer, Written, managed};
 
 impl Writer {
@@ -32,10 +32,9 @@ impl Writer {
             managed::track(call, old, &mut new, managers.as_ref(), &options.field_manager);
             check_path(call, &new)?;
             check_uid(call, old, &new)?;
-            revise(call, old, &mut new, options.dry_run)?;
             Ok(new)
         };
-        let mut written = self.modify(call, options.dry_run, &mut change).await?.written(call);
+        let mut written = self.modify(call, Some(call), options.dry_run, &mut change).await?.written(call);
         written.warnings.splice(0..0, warnings);
         Ok(written)
     }

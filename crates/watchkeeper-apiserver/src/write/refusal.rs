@@ -12,17 +12,17 @@ pub(super) const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
 /// A rule that a field breaks.
-pub(super) fn fault(cause: CauseType, field: &str, message: impl Into<String>) -> StatusCause {
+pub(crate) fn fault(cause: CauseType, field: &str, message: impl Into<String>) -> StatusCause {
     StatusCause { cause, field: field.to_owned(), message: message.into() }
 }
 
 /// A value that breaks a rule.
-pub(super) fn invalid_value(field: &str, value: &str, why: &str) -> StatusCause {
+pub(crate) fn invalid_value(field: &str, value: &str, why: &str) -> StatusCause {
     fault(CauseType::FieldValueInvalid, field, format!("Invalid value: {}: {why}", Quoted(value)))
 }
 
 /// 422 where there are faults.
-pub(super) fn check(resource: &Resource, name: &str, faults: Vec<StatusCause>) -> Result<(), Status> {
+pub(crate) fn check(resource: &Resource, name: &str, faults: Vec<StatusCause>) -> Result<(), Status> {
     match faults.is_empty() {
         true => Ok(()),
         false => Err(Status::invalid(&resource.group_kind(), name, faults)),
@@ -30,7 +30,7 @@ pub(super) fn check(resource: &Resource, name: &str, faults: Vec<StatusCause>) -
 }
 
 /// 503: the store did not answer. Whatever was asked of it can be asked again.
-pub(super) fn unavailable(error: impl std::fmt::Display) -> Status {
+pub(crate) fn unavailable(error: impl std::fmt::Display) -> Status {
     Status::service_unavailable(error.to_string())
 }
 

@@ -4,7 +4,7 @@
 
 use crate::http::{
     AccessRules, AccessTarget, Attributes, Authenticator, Authorizer, Decision, ISSUER, ResourceAttributes,
-    TokenError, User, method_not_allowed,
+    TokenError, User,
 };
 use serde_json::{Map, Value, json};
 use watchkeeper_core::{CauseType, GroupKind, Quoted, Status};
@@ -13,42 +13,41 @@ use super::create::namespace_for;
 use super::refusal::fault;
 use super::{Answer, Call, Written};
 use crate::clock::now;
+use crate::rules::Review;
 
 /// Answers a review.
 pub(super) async fn answer(
+    kind: Review,
     call: &Call<'_>,
     mut body: Value,
-    user: &User,
     known: &Authenticator,
     authorizer: &dyn Authorizer,
 ) -> Result<Written, Status> {
     place(&mut body, call)?;
-    check_review(call, &body)?;
-    let status = match (&*call.resource.group, &*call.resource.name) {
-        ("authorization.k8s.io", "selfsubjectrulesreviews") => {
+    check_review(kind, call, &body)?;
+    let user = call.user;
+    let status = match kind {
+        Review::SelfSubjectRules => {
             let namespace = body["spec"]["namespace"].as_str().unwrap_or_default();
             rules_status(&authorizer.rules(user, namespace).await)
         }
-        ("authorization.k8s.io", "selfsubjectaccessreviews") => {
-            access_status(authorizer, user, &body["spec"]).await
-        }
-        ("authorization.k8s.io", _) => {
+        Review::SelfSubjectAccess => access_status(authorizer, user, &body["spec"]).await,
+        Review::SubjectAccess | Review::LocalSubjectAccess => {
             access_status(authorizer, &reviewed_user(&body["spec"]), &body["spec"]).await
         }
-        ("authentication.k8s.io", "selfsubjectreviews") => json!({"userInfo": user_info(user)}),
-        ("authentication.k8s.io", "tokenreviews") => {
+        Review::SelfSubject => json!({"userInfo": user_info(user)}),
+        Review::Token => {
             let token = body["spec"]["token"].as_str().unwrap_or_default();
             if token.is_empty() {
                 return Err(Status::bad_request("token is required for TokenReview in authentication"));
             }
             token_status(known.authenticate_token(token).await, &body["spec"]["audiences"])
         }
-        _ => return Err(method_not_allowed()),
     };
     let mut answer = answered(body, call, status);
-    match &*call.resource.name {
-        "selfsubjectrulesreviews" => answer["spec"] = json!({}), // which namespace was asked about is not said
-        "selfsubjectreviews" => answer["metadata"] = json!({"creationTimestamp": now().to_string()}),
+    match kind {
+        Review::SelfSubjectRules => answer["spec"] = json!({}), // kube-apiserver omits the namespace
+        Review::SelfSubject => answer["metadata"] = json!({"creationTimestamp": now().to_string()}),
         _ => {}
     }
     Ok(Written::new(201, Answer::Value(answer)))
@@ -71,12 +70,12 @@ fn place(body: &mut Value, call: &Call<'_>) -> Result<(), Status> {
 }
 
 /// What is asked must be one question, and about somebody.
-fn check_review(call: &Call<'_>, body: &Value) -> Result<(), Status> {
-    let (spec, name) = (&body["spec"], &*call.resource.name);
-    if name == "selfsubjectrulesreviews" && spec["namespace"].as_str().unwrap_or_default().is_empty() {
+fn check_review(kind: Review, call: &Call<'_>, body: &Value) -> Result<(), Status> {
+    let spec = &body["spec"];
+    if kind == Review::SelfSubjectRules && spec["namespace"].as_str().unwrap_or_default().is_empty() {
         return Err(Status::bad_request("no namespace on request"));
     }
-    if !name.ends_with("subjectaccessreviews") {
+    if !matches!(kind, Review::SubjectAccess | Review::LocalSubjectAccess | Review::SelfSubjectAccess) {
         return Ok(());
     }
     let invalid = |field: &str, value: &str, why: &str| {
@@ -94,10 +93,10 @@ fn check_review(call: &Call<'_>, body: &Value) -> Result<(), Status> {
         faults.push(invalid("spec", &shown, why));
     }
     let is_nobody = text(&spec["user"]).is_empty() && spec["groups"].as_array().is_none_or(Vec::is_empty);
-    if !name.starts_with("self") && is_nobody {
+    if kind != Review::SelfSubjectAccess && is_nobody {
         faults.push(invalid("spec.user", "\"\"", "at least one of user or group must be specified"));
     }
-    let is_local = name.starts_with("local");
+    let is_local = kind == Review::LocalSubjectAccess;
     let metadata = body["metadata"].as_object().cloned().unwrap_or_default();
     if metadata.iter().any(|(key, value)| !(value.is_null() || is_local && key == "namespace")) {
         let why = if is_local { "must be empty except for namespace" } else { "must be empty" };

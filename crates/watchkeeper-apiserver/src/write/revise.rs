@@ -2,12 +2,12 @@
 
 use crate::registry::Resource;
 use crate::validate;
-use serde_json::Value;
 use watchkeeper_core::{CauseType, GroupKind, Quoted, Status};
 
+use super::Call;
 use super::draft::Draft;
 use super::refusal::{MODIFIED, check, fault, invalid_value, unexplained};
-use super::{Call, namespace, pod, prepare, strategy};
+use crate::rules::Update;
 
 /// Whether objects of this resource are updated at this endpoint, as a whole or in part.
 pub(super) fn is_endpoint(resource: &Resource, subresource: Option<&str>) -> bool {
@@ -58,18 +58,10 @@ pub(super) fn parse_version(text: &str) -> Result<u64, Status> {
 
 /// 409: the object of that name is another one.
 pub(super) fn wrong_uid(call: &Call<'_>, said: &str, uid: &str, dry_run: bool) -> Status {
-    let of_group = format!("{}/{}", call.resource.group, call.resource.name);
-    let prefix = match (&*call.resource.group, &*call.resource.name) {
-        _ if strategy::is_custom(call.resource) => &*of_group,
-        ("apiextensions.k8s.io", _) => &*of_group,
-        ("", "endpoints") => "services/endpoints",
-        ("", "nodes") => "minions",
-        ("", "services") => "services/specs",
-        (_, name) => name,
-    };
+    let prefix = call.resource.rules().storage_prefix(call.resource);
     // A dry run does not get as far as to where objects are kept.
     let root = if dry_run { "" } else { "/registry" };
-    let place = [Some(root), Some(prefix), call.namespace, call.name];
+    let place = [Some(root), Some(&*prefix), call.namespace, call.name];
     let place: Vec<&str> = place.into_iter().flatten().collect();
     call.conflict(format_args!(
         "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: \
@@ -80,9 +72,9 @@ pub(super) fn wrong_uid(call: &Call<'_>, said: &str, uid: &str, dry_run: bool) -
 
 /// Makes of what was sent what is stored next: parts that this endpoint does not write are as they were.
 pub(super) fn revise(call: &Call<'_>, old: &Draft, new: &mut Draft, dry_run: bool) -> Result<(), Status> {
-    let resource = call.resource;
+    let (resource, rules) = (call.resource, call.resource.rules());
     check_versions(call, old, new, dry_run)?;
-    if matches!(new.text("resourceVersion"), "" | "0") && strategy::needs_version(resource) {
+    if matches!(new.text("resourceVersion"), "" | "0") && !rules.allow_unconditional_update() {
         let message = "Invalid value: 0: must be specified for an update";
         let fault = fault(CauseType::FieldValueInvalid, "metadata.resourceVersion", message);
         // Here, and only here, the real server says the resource for the kind.
@@ -97,34 +89,14 @@ pub(super) fn revise(call: &Call<'_>, old: &Draft, new: &mut Draft, dry_run: boo
     }
     keep_parts(call, old, new);
     keep_metadata(call, old, new);
-    if call.is("", "namespaces") {
-        namespace::label(new);
-    }
-    if call.subresource.is_none() {
-        prepare::revise(call, old, new);
-    }
-    if call.is("", "pods") {
-        pod::keep_quality(old, new);
-    }
-    if call.is("", "pods") && call.subresource == Some("resize") {
-        faults.extend(pod::resize_fault(old, new));
+    rules.prepare_for_update(call.subresource, old, new);
+    if call.subresource == Some("resize") {
+        faults.extend(rules.validate_resize(old, new));
     }
     faults.extend(validate::changed_object(resource, call.subresource, old.fields(), new.fields()));
     check(resource, old.text("name"), faults)?;
-    // Deployments hand their annotations down to what they make, so they count them.
-    let is_annotated = call.is("apps", "deployments")
-        && call.subresource.is_none()
-        && old.meta("annotations") != new.meta("annotations");
-    let is_labelled =
-        call.is("discovery.k8s.io", "endpointslices") && old.meta("labels") != new.meta("labels");
-    // A custom kind whose status is not written apart counts it, too.
-    let counts_status = strategy::is_custom(resource) && !strategy::has_status(resource);
-    let is_changed = match counts_status {
-        true => !old.content().eq(new.content()),
-        false => is_annotated || is_labelled || !old.wanted().eq(new.wanted()),
-    };
-    // The generation of a priority class is that of its beginning.
-    if resource.counts_generation && is_changed && !call.is("scheduling.k8s.io", "priorityclasses") {
+    let update = Update { resource, subresource: call.subresource };
+    if resource.counts_generation && rules.is_new_generation(update, old, new) {
         new.set_meta("generation", Some((old.generation().saturating_add(1)).into()));
     }
     Ok(())
@@ -135,16 +107,8 @@ fn keep_parts(call: &Call<'_>, old: &Draft, new: &mut Draft) {
         Some("status" | "approval") => new.take_all_but("status", old),
         Some("ephemeralcontainers") => keep_but(old, new, "ephemeralContainers"),
         Some("resize") => keep_but(old, new, "containers"),
-        _ if strategy::has_status(call.resource) => new.set_part("status", old.part("status").cloned()),
+        _ if call.resource.has_status() => new.set_part("status", old.part("status").cloned()),
         _ => {}
-    }
-    if call.is("", "pods") && call.subresource == Some("status") {
-        let quality = |draft: &Draft| draft.part("status").and_then(|status| status.get("qosClass").cloned());
-        new.set_in("status", "qosClass", quality(new).or_else(|| quality(old)));
-    }
-    if call.is("", "namespaces") && call.subresource.is_none() {
-        let finalizers = old.part("spec").and_then(|spec| spec.get("finalizers")).cloned();
-        new.set_in("spec", "finalizers", finalizers);
     }
 }
 
@@ -166,30 +130,13 @@ fn keep_metadata(call: &Call<'_>, old: &Draft, new: &mut Draft) {
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
     ];
-    let with_status: &[&str] = match (call.subresource, &*call.resource.group, &*call.resource.name) {
-        (Some("status"), "apps", "deployments") => &["labels"],
-        (Some("status"), "", "pods") => &["ownerReferences"],
-        (Some("ephemeralcontainers" | "resize"), ..) => {
-            &["labels", "annotations", "finalizers", "ownerReferences"]
-        }
-        // Of a custom resource, only the status is written there.
-        (Some("status"), ..) if strategy::is_custom(call.resource) => {
-            &["labels", "annotations", "finalizers", "ownerReferences"]
-        }
-        _ => &[],
-    };
-    for name in fixed.iter().chain(with_status) {
+    let below = call.subresource.map(|name| call.resource.rules().fixed_metadata(name)).unwrap_or_default();
+    for name in fixed.iter().chain(below) {
         new.set_meta(name, old.meta(name).cloned());
     }
 }
 
 /// Whether nothing holds an object any more that is being deleted: the update is then its end.
 pub(super) fn is_over(call: &Call<'_>, draft: &Draft) -> bool {
-    let grace = draft.meta("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default();
-    draft.is_being_deleted()
-        && draft.finalizers().is_empty()
-        && match call.is("", "namespaces") {
-            true => draft.spec_finalizers().is_empty(),
-            false => grace == 0,
-        }
+    draft.is_being_deleted() && draft.finalizers().is_empty() && call.resource.rules().is_finished(draft)
 }

@@ -13,7 +13,7 @@ use super::applied::Configuration;
 use super::draft::Draft;
 use super::patched::Patcher;
 use super::refusal::{fault, unexplained};
-use super::revise::{check_path, revise};
+use super::revise::check_path;
 use super::{Answer, Call, Writer, Written, managed};
 use crate::clock::now;
 
@@ -175,10 +175,9 @@ impl Writer {
                 None => new.set_in("spec", "replicas", Some(wanted.into())),
             }
             managed::set_managers(&mut new, &managers_of_object(&managers, &of_scale, &api_version, &path));
-            revise(&whole, old, &mut new, dry_run)?;
             Ok(new)
         };
-        let modified = self.modify(call, dry_run, &mut rescale).await?;
+        let modified = self.modify(call, Some(&whole), dry_run, &mut rescale).await?;
         let draft = match &modified.stored {
             Some(stored) => Draft::shown(stored, resource)?,
             None => modified.draft,

@@ -13,7 +13,7 @@ mod service;
 mod subresource;
 mod update;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::http::{DeleteOptions, ListOptions, PatchType, Propagation, Query, User, WriteOptions};
 use crate::read::{Reader, Scope, View};
@@ -63,12 +63,11 @@ impl Server {
     }
 
     async fn post_in(&self, namespace: &str, path: &str, body: Value) -> Result<Told, Status> {
-        let user = User::new("me", ["us"]);
-        told(self.writer.create(&call(namespace, path), body, &self.options(), &user).await)
+        told(self.writer.create(&call(namespace, path), body, &self.options()).await)
     }
 
     async fn put(&self, path: &str, body: Value) -> Result<Told, Status> {
-        told(self.writer.update(&call("default", path), body, &self.options(), &User::default()).await)
+        told(self.writer.update(&call("default", path), body, &self.options()).await)
     }
 
     async fn patch(&self, path: &str, form: PatchType, patch: Value) -> Result<Told, Status> {
@@ -83,7 +82,7 @@ impl Server {
         options: &WriteOptions,
     ) -> Result<Told, Status> {
         let patch = patch.to_owned().into();
-        told(self.writer.patch(&call("default", path), form, patch, options, &User::default()).await)
+        told(self.writer.patch(&call("default", path), form, patch, options).await)
     }
 
     async fn delete(&self, path: &str) -> Result<Told, Status> {
@@ -124,12 +123,17 @@ fn resource(name: &str) -> &'static Resource {
     registry::builtin().iter().find(|row| row.name == name).unwrap()
 }
 
+fn user() -> &'static User {
+    static USER: LazyLock<User> = LazyLock::new(|| User::new("me", ["us"]));
+    &USER
+}
+
 fn call<'a>(namespace: &'a str, path: &'a str) -> Call<'a> {
     let mut parts = path.split('/');
     let resource = resource(parts.next().unwrap());
     let name = parts.next();
     let namespace = Some(namespace).filter(|_| resource.is_namespaced());
-    Call { resource, name, subresource: parts.next(), namespace }
+    Call { resource, name, subresource: parts.next(), namespace, user: user() }
 }
 
 fn told(written: Result<Written, Status>) -> Result<Told, Status> {
