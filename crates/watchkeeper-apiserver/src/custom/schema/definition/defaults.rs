@@ -1,4 +1,4 @@
-//! Defaults of a schema: they are valid by it, and have no fields that it does not know.
+//! Defaults in a schema: they must be valid and pruned.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::validate::field::Field;
 
 /// Checks the defaults of a structural schema.
 pub(super) fn check(schema: &Field<'_>, faults: &mut Faults) {
-    // What stands too deep is refused where the schema is compiled.
+    // Compiling the schema of the version refuses what is nested too deep.
     if let Ok(mut node) = Node::compile(schema.value(), Reading::Defaults) {
         node.is_embedded = true;
         walk(&node, false, schema.path(), faults);

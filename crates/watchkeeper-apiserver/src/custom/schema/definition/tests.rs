@@ -1,5 +1,4 @@
-//! Definitions that may not be stored. The words are held against the real server by
-//! `oracle/tests/custom_schemas.rs`.
+//! Definitions that are refused. `oracle/tests/custom_schemas.rs` compares the messages with kube-apiserver's.
 
 use serde_json::{Value, json};
 
@@ -33,12 +32,12 @@ fn with_schema(spec: Value) -> Vec<String> {
 const AT: &str = "spec.validation.openAPIV3Schema.properties[spec]";
 
 #[test]
-fn a_plain_definition_is_taken() {
+fn a_plain_definition_is_accepted() {
     assert_eq!(check(&definition()), []);
 }
 
 #[test]
-fn a_name_is_that_of_the_resource_and_its_group() {
+fn the_name_must_be_the_resource_and_its_group() {
     let mut odd = definition();
     odd["metadata"]["name"] = json!("other.example.com");
     odd["spec"]["group"] = json!("plain");
@@ -54,7 +53,7 @@ fn a_name_is_that_of_the_resource_and_its_group() {
 }
 
 #[test]
-fn one_version_is_stored_and_each_has_a_schema() {
+fn one_version_must_be_stored_and_each_must_have_a_schema() {
     let mut odd = definition();
     odd["spec"]["versions"] = json!([{"name": "v1", "served": true, "storage": false}]);
     assert_eq!(
@@ -68,7 +67,7 @@ fn one_version_is_stored_and_each_has_a_schema() {
 }
 
 #[test]
-fn a_schema_is_structural() {
+fn a_schema_must_be_structural() {
     let cases = [
         (json!({}), vec![".type: Required value: must not be empty for specified object fields"]),
         (json!({"type": "array"}), vec![".items: Required value: must be specified"]),
@@ -110,7 +109,7 @@ fn a_schema_is_structural() {
 }
 
 #[test]
-fn what_is_asked_of_a_field_at_the_root_is_asked_of_one_that_is_there() {
+fn a_constraint_at_the_root_needs_an_existing_field() {
     let mut odd = definition();
     let schema = &mut odd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
     schema["anyOf"] = json!([{"properties": {"a": {"minLength": 1}}}]);
@@ -123,7 +122,7 @@ fn what_is_asked_of_a_field_at_the_root_is_asked_of_one_that_is_there() {
 }
 
 #[test]
-fn a_default_is_valid_and_pruned() {
+fn a_default_must_be_valid_and_pruned() {
     let schema = json!({"type": "object", "properties": {
         "a": {"type": "integer", "default": "x"},
         "b": {"type": "object", "default": {"c": 1}},
@@ -140,7 +139,7 @@ fn a_default_is_valid_and_pruned() {
 }
 
 #[test]
-fn the_paths_of_several_versions_are_their_own() {
+fn with_several_versions_paths_name_the_version() {
     let mut odd = definition();
     let mut second = odd["spec"]["versions"][0].clone();
     second["name"] = json!("v2");
@@ -160,7 +159,7 @@ fn the_paths_of_several_versions_are_their_own() {
 }
 
 #[test]
-fn what_the_storage_depends_on_stays() {
+fn fields_that_the_storage_depends_on_are_immutable() {
     let mut old = definition();
     old["status"] =
         json!({"storedVersions": ["v1"], "conditions": [{"type": "Established", "status": "True"}]});
@@ -177,7 +176,7 @@ fn what_the_storage_depends_on_stays() {
 }
 
 #[test]
-fn a_webhook_is_asked_where_and_how() {
+fn a_conversion_webhook_needs_a_client_and_versions() {
     let mut odd = definition();
     odd["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": {
         "clientConfig": {"url": "http://a"}, "conversionReviewVersions": ["v9", "v9"],
