@@ -117,7 +117,7 @@ impl Expiry {
             tokio::select! {
                 biased;
                 batch = watch.next() => match batch {
-                    Some(Ok(events)) => events.iter().for_each(|event| self.told(event)),
+                    Some(Ok(events)) => events.iter().for_each(|event| self.observe(event)),
                     Some(Err(_)) | None => return,
                 },
                 () = due => self.delete_due().await,
@@ -125,7 +125,7 @@ impl Expiry {
         }
     }
 
-    fn told(&mut self, event: &Event) {
+    fn observe(&mut self, event: &Event) {
         if let Some(previous) = event.previous() {
             self.due.remove(&previous.modified());
         }
@@ -235,14 +235,14 @@ mod tests {
         let mut watch = world.store.watch(query).await.unwrap();
         world.write(EVENTS, "a", "1").await;
         world.pass(TTL).await;
-        let mut told = Vec::new();
-        while told.len() < 2 {
+        let mut received = Vec::new();
+        while received.len() < 2 {
             let events = watch.next().await.unwrap().unwrap();
-            told.extend(
+            received.extend(
                 events.iter().map(|event| (event.key().name().to_owned(), event.current().is_some())),
             );
         }
-        assert_eq!(told, [("a".to_owned(), true), ("a".to_owned(), false)]);
+        assert_eq!(received, [("a".to_owned(), true), ("a".to_owned(), false)]);
         world.stop().await;
     }
 
@@ -293,7 +293,7 @@ mod tests {
             put("e7".to_owned()).await; // one entry per event, not per write
         }
         for event in watch.next().await.unwrap().unwrap() {
-            expiry.told(&event);
+            expiry.observe(&event);
         }
         assert_eq!(expiry.due.len(), 100_000);
         tokio::time::advance(TTL).await;

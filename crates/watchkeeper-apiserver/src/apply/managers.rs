@@ -118,7 +118,7 @@ impl Managers {
             };
             let fields = FieldSet::parse(&entry["fieldsV1"]).map_err(|error| fail(&error.to_string()))?;
             if !text("time").is_empty() {
-                let time = text("time").parse().map_err(|_| fail("time is no moment"))?;
+                let time = text("time").parse().map_err(|_| fail("time is invalid"))?;
                 managers.times.insert(manager.clone(), time);
             }
             managers.owned.insert(manager, Owned { fields, api_version: text("apiVersion").to_owned() });

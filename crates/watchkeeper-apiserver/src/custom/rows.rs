@@ -104,8 +104,8 @@ fn deprecation(definition: &Definition, version: &Version) -> Option<String> {
     if !version.deprecated {
         return None;
     }
-    if let Some(said) = &version.deprecation_warning {
-        return Some(said.clone());
+    if let Some(warning) = &version.deprecation_warning {
+        return Some(warning.clone());
     }
     let (group, kind) = (&definition.spec.group, &definition.spec.names.kind);
     let others = definition.spec.versions.iter().filter(|other| other.served && !other.deprecated);

@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    fn said(group: &str, kind: &str, object: &Value) -> String {
+    fn message(group: &str, kind: &str, object: &Value) -> String {
         let schema = schema::builtin();
         let message = schema.message(group, "v1", kind).unwrap();
         misfit(object, schema, message).unwrap_or_default()
@@ -101,7 +101,7 @@ mod tests {
             (json!({"metadata": 7}), "cannot restore struct from: int64"),
             (json!({"metadata": {"finalizers": {"a": 1}}}), "cannot restore slice from map"),
         ] {
-            assert_eq!(said("", "ConfigMap", &object), text, "{object}");
+            assert_eq!(message("", "ConfigMap", &object), text, "{object}");
         }
         for (object, text) in [
             (json!({"spec": {"replicas": "3"}}), "unrecognized type: int32"),
@@ -109,7 +109,7 @@ mod tests {
             (json!({"spec": {"replicas": 2.0}}), ""),
             (json!({"spec": {"template": []}}), "cannot restore struct from: slice"),
         ] {
-            assert_eq!(said("apps", "Deployment", &object), text, "{object}");
+            assert_eq!(message("apps", "Deployment", &object), text, "{object}");
         }
     }
 }

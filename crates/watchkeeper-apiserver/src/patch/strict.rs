@@ -215,7 +215,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
 mod tests {
     use super::*;
 
-    fn told(form: Form, patch: &str) -> Result<Vec<String>, String> {
+    fn warnings_of(form: Form, patch: &str) -> Result<Vec<String>, String> {
         faults(form, patch.as_bytes()).map_err(|error| format!("{}: {error}", error.code()))
     }
 
@@ -223,7 +223,7 @@ mod tests {
     fn duplicate_fields_are_reported_with_their_path() {
         let patch = r#"{"a": 1, "a": 2, "b": {"c": 1, "c": 2}, "d": [{}, {"e": 1, "e": 1}]}"#;
         let expected = [r#"duplicate field "a""#, r#"duplicate field "b.c""#, r#"duplicate field "d[1].e""#];
-        assert_eq!(told(Form::Strategic, patch), Ok(expected.map(str::to_owned).to_vec()));
+        assert_eq!(warnings_of(Form::Strategic, patch), Ok(expected.map(str::to_owned).to_vec()));
     }
 
     #[test]
@@ -235,24 +235,24 @@ mod tests {
             r#"json patch duplicate field "[0].value.a""#,
             r#"json patch unknown field "[1].Path""#,
         ];
-        assert_eq!(told(Form::Json, patch), Ok(expected.map(str::to_owned).to_vec()));
+        assert_eq!(warnings_of(Form::Json, patch), Ok(expected.map(str::to_owned).to_vec()));
     }
 
     #[test]
     fn a_patch_of_another_format_is_refused_by_its_first_mismatch() {
         let text = "400: error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp";
-        assert_eq!(told(Form::Json, "{}"), Err(text.to_owned()));
+        assert_eq!(warnings_of(Form::Json, "{}"), Err(text.to_owned()));
         let text = "400: error decoding patch: json: cannot unmarshal bool into Go struct field jsonPatchOp.path of type string";
-        assert_eq!(told(Form::Json, r#"[{"path": true, "op": 5}]"#), Err(text.to_owned()));
+        assert_eq!(warnings_of(Form::Json, r#"[{"path": true, "op": 5}]"#), Err(text.to_owned()));
         let text = "400: json: cannot unmarshal number into Go value of type map[string]interface {}";
-        assert_eq!(told(Form::Strategic, "5"), Err(text.to_owned()));
-        assert_eq!(told(Form::Merge, "{"), Err("400: invalid JSON patch".to_owned()));
-        assert_eq!(told(Form::Merge, "null"), Ok(Vec::new()));
+        assert_eq!(warnings_of(Form::Strategic, "5"), Err(text.to_owned()));
+        assert_eq!(warnings_of(Form::Merge, "{"), Err("400: invalid JSON patch".to_owned()));
+        assert_eq!(warnings_of(Form::Merge, "null"), Ok(Vec::new()));
     }
 
     #[test]
     fn unbounded_nesting_is_refused() {
         let patch = "[".repeat(100_000);
-        assert_eq!(told(Form::Json, &patch), Err("400: invalid JSON patch".to_owned()));
+        assert_eq!(warnings_of(Form::Json, &patch), Err("400: invalid JSON patch".to_owned()));
     }
 }

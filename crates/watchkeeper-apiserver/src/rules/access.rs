@@ -1,4 +1,4 @@
-//! Access: roles and whom they are bound to.
+//! RBAC: roles and bindings.
 
 use super::KindRules;
 use crate::validate::faults::Faults;
@@ -103,7 +103,7 @@ impl KindRules for ClusterRoleBindings {
     }
 }
 
-/// The rules of a role, of a namespace or of the cluster.
+/// Checks the rules of a role or cluster role.
 fn role(object: Object<'_>, is_namespaced: bool, faults: &mut Faults) {
     for rule in object.field("rules").items() {
         policy_rule(&rule, is_namespaced, faults);
@@ -147,11 +147,11 @@ fn policy_rule(rule: &Field<'_>, is_namespaced: bool, faults: &mut Faults) {
     }
 }
 
-/// The role and the subjects of a binding.
+/// Checks the role and the subjects of a binding.
 fn binding(object: Object<'_>, is_namespaced: bool, faults: &mut Faults) {
     let reference = object.field("roleRef");
     let (group, kind, name) = (reference.child("apiGroup"), reference.child("kind"), reference.child("name"));
-    // An empty group is this one by default.
+    // An empty group defaults to this one.
     faults.one_of(&group, &[GROUP]);
     let kinds: &[&str] = if is_namespaced { &["Role", "ClusterRole"] } else { &["ClusterRole"] };
     if !kinds.contains(&kind.text()) {
@@ -195,7 +195,7 @@ fn subject(field: &Field<'_>, is_namespaced: bool, faults: &mut Faults) {
     }
 }
 
-/// The role of a binding, which may not change.
+/// Checks that the role of a binding is unchanged.
 fn changed_binding(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     let (before, now) = (old.field("roleRef"), new.field("roleRef"));
     let differs = |name: &str| before.child(name).text() != now.child(name).text();

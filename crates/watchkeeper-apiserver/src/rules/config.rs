@@ -1,4 +1,4 @@
-//! Config maps and secrets: keys, sizes, and what the type of a secret asks for.
+//! Config maps and secrets.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,7 @@ use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
 use crate::validate::form::config_key;
 
-/// What all values of one object may have together.
+/// The maximum size of all values of an object.
 const MOST_BYTES: usize = 1 << 20;
 const SEALED: &str = "field is immutable when `immutable` is set";
 
@@ -47,7 +47,7 @@ impl KindRules for Secrets {
     }
 }
 
-/// A config map but for its metadata.
+/// Checks a config map, except for its metadata.
 fn config_map(object: Object<'_>, faults: &mut Faults) {
     let (texts, binaries) = (object.field("data"), object.field("binaryData"));
     let mut bytes = 0;
@@ -68,7 +68,7 @@ fn config_map(object: Object<'_>, faults: &mut Faults) {
     }
 }
 
-/// A secret but for its metadata. What is said in plain text counts as data, of which it becomes a part.
+/// Checks a secret, except for its metadata. `stringData` counts as `data`.
 fn secret(object: Object<'_>, faults: &mut Faults) {
     let (data, plain) = (object.field("data"), object.field("stringData"));
     let mut bytes = 0;
@@ -116,7 +116,7 @@ fn secret(object: Object<'_>, faults: &mut Faults) {
     }
 }
 
-/// What of a config map or a secret that is immutable may not change.
+/// Checks that an immutable config map or secret is unchanged.
 fn sealed(old: Object<'_>, new: Object<'_>, parts: &[&str], faults: &mut Faults) {
     if !old.field("immutable").is_true() {
         return;
@@ -137,7 +137,7 @@ fn keyed(field: &Field<'_>, key: &str, faults: &mut Faults) {
     }
 }
 
-/// A document in JSON that must be an object. What is wrong with it is not shown.
+/// Checks that a value is a JSON object. The message does not show the value.
 fn document(field: &Field<'_>, plain: &Field<'_>, faults: &mut Faults) {
     let key = field.path().trim_start_matches("data[").trim_end_matches(']');
     let bytes = match (plain.key(key).value(), field.value()) {
@@ -165,7 +165,7 @@ fn document(field: &Field<'_>, plain: &Field<'_>, faults: &mut Faults) {
     faults.invalid_value(field, "\"<secret contents redacted>\"", &why);
 }
 
-/// Go's words for bytes that do not begin a value.
+/// Returns Go's message for bytes that do not begin a JSON value.
 fn syntax(bytes: &[u8]) -> String {
     let first = bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace()).unwrap_or_default();
     format!("invalid character '{}' looking for beginning of value", char::from(first))

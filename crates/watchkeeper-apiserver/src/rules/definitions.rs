@@ -76,7 +76,7 @@ impl KindRules for Definitions {
     }
 }
 
-/// Notes the version in which objects are stored among those in which some may be.
+/// Adds the storage version to `status.storedVersions`.
 fn note_stored_version(definition: &mut Draft) {
     let versions = definition.part("spec").and_then(|spec| spec.get("versions")?.as_array());
     let stored = versions.into_iter().flatten().find(|version| version["storage"] == true);

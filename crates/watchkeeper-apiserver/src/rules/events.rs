@@ -8,7 +8,7 @@ use crate::validate::field::{Field, Object};
 use crate::validate::form::qualified_name;
 use crate::validate::metadata;
 
-/// What the core group calls a field, and what `events.k8s.io` does.
+/// Field names in the core group, and in `events.k8s.io`.
 const NAMES: [(&str, &str); 7] = [
     ("count", "deprecatedCount"),
     ("firstTimestamp", "deprecatedFirstTimestamp"),
@@ -71,7 +71,7 @@ fn rename(fields: &mut Map<String, Value>, from: &str, to: &str) {
     }
 }
 
-/// An event as it is stored. The stricter rules of `events.k8s.io` are not looked at.
+/// Checks a stored event. The stricter rules of `events.k8s.io` are not implemented.
 fn event(object: Object<'_>, faults: &mut Faults) {
     let about = object.field("involvedObject").child("namespace");
     let namespace = object.field("metadata").child("namespace").text();

@@ -1,4 +1,4 @@
-//! Webhooks: whom the server asks about writes, and about which.
+//! Webhook configurations.
 
 use watchkeeper_core::Quoted;
 
@@ -56,7 +56,7 @@ impl KindRules for MutatingWebhooks {
     }
 }
 
-/// The webhooks of a configuration.
+/// Checks the webhooks of a configuration.
 fn configuration(object: Object<'_>, mutates: bool, faults: &mut Faults) {
     let mut names = Vec::new();
     for hook in object.field("webhooks").items() {
@@ -196,7 +196,7 @@ fn resources(list: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// The address of a webhook.
+/// Checks the URL of a webhook.
 pub(crate) fn url(field: &Field<'_>, faults: &mut Faults) {
     let (scheme, rest) = field.text().split_once("://").unwrap_or(("", field.text()));
     if scheme != "https" {
@@ -220,9 +220,9 @@ pub(crate) fn url(field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// The service that is a webhook.
+/// Checks the service of a webhook.
 pub(crate) fn service(field: &Field<'_>, faults: &mut Faults) {
-    // The real server takes one for the other.
+    // kube-apiserver confuses the two.
     for (name, called) in [("namespace", "name"), ("name", "namespace")] {
         if field.child(name).is_empty() {
             faults.required(&field.child(called), "");
@@ -247,7 +247,7 @@ pub(crate) fn service(field: &Field<'_>, faults: &mut Faults) {
         faults.invalid(&path, "must start with a '/'");
     }
     let mut rest = text.chars();
-    rest.next(); // whatever it is, as on the real server
+    rest.next(); // any character, as in kube-apiserver
     let rest = rest.as_str();
     for (at, step) in rest.strip_suffix('/').unwrap_or(rest).split('/').enumerate() {
         if step.is_empty() {

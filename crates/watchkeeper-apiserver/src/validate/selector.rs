@@ -1,4 +1,4 @@
-//! Selectors and labels: their forms, and whether one selects the other.
+//! Selectors and labels.
 
 use serde_json::Value;
 use watchkeeper_core::{LabelSelector, Quoted, StructuredSelector};
@@ -8,7 +8,7 @@ use super::field::Field;
 use super::form::{label_value, qualified_name};
 use super::metadata::ordered;
 
-/// A map of labels, or of labels that are selected.
+/// Checks a map of labels.
 pub(crate) fn labels(field: &Field<'_>, faults: &mut Faults) {
     for (key, value) in field.entries() {
         for why in qualified_name(key) {
@@ -20,7 +20,7 @@ pub(crate) fn labels(field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// A selector, if there is one.
+/// Checks a label selector.
 pub(crate) fn selector(field: &Field<'_>, faults: &mut Faults) {
     labels(&field.child("matchLabels"), faults);
     for expression in field.child("matchExpressions").items() {
@@ -53,13 +53,13 @@ fn requirement(field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// What a selector selects: `None` where it is malformed.
+/// Parses a label selector; `None` if it is malformed.
 pub(crate) fn parsed(field: &Field<'_>) -> Option<LabelSelector> {
     let structured: StructuredSelector = serde_json::from_value(field.value().clone()).ok()?;
     LabelSelector::try_from(&structured).ok()
 }
 
-/// Whether a selector selects these labels. One that is not there selects nothing.
+/// Returns whether a selector matches labels; an absent one matches nothing. `None` if it is malformed.
 pub(crate) fn selects(field: &Field<'_>, labels: &Value) -> Option<bool> {
     if !field.is_set() {
         return Some(false);
@@ -67,12 +67,12 @@ pub(crate) fn selects(field: &Field<'_>, labels: &Value) -> Option<bool> {
     Some(parsed(field)?.matches(|key| labels.get(key).and_then(Value::as_str)))
 }
 
-/// Whether a selector is there and has no content.
+/// Returns whether a selector is present and empty.
 pub(crate) fn is_without_content(field: &Field<'_>) -> bool {
     field.is_set() && field.child("matchLabels").is_empty() && field.child("matchExpressions").is_empty()
 }
 
-/// A selector in JSON, as Go writes one.
+/// Formats a selector as Go's JSON.
 pub(crate) fn shown(field: &Field<'_>) -> String {
     match field.value() {
         Value::Null => "null".to_owned(),
@@ -80,7 +80,7 @@ pub(crate) fn shown(field: &Field<'_>) -> String {
     }
 }
 
-/// A word in JSON. The real server shows words of a type of their own so, and plain texts in Go's quotes.
+/// Formats a string as JSON: kube-apiserver does so for defined string types, and uses Go's quoting for plain strings.
 pub(crate) fn json_text(text: &str) -> String {
     json(&Value::String(text.to_owned()))
 }

@@ -13,7 +13,7 @@ use super::{Answer, Call, Writer, Written};
 use crate::clock::now;
 
 impl Writer {
-    /// POST of a binding, below the pod or among the bindings of its namespace.
+    /// Handles the POST of a binding, to the pod or to the bindings of its namespace.
     pub(super) async fn bind(
         &self,
         call: &Call<'_>,
@@ -43,7 +43,7 @@ impl Writer {
         Ok(created())
     }
 
-    /// POST of an eviction. It deletes the pod: nothing speaks against it yet.
+    /// Handles the POST of an eviction: deletes the pod. Disruption budgets are not enforced.
     pub(super) async fn evict(
         &self,
         call: &Call<'_>,
@@ -64,11 +64,11 @@ impl Writer {
             let mut change = |pod: &Draft| {
                 check_preconditions(&call, pod, &how)?;
                 let mut pod = pod.clone();
-                say_evicted(&mut pod);
+                set_evicted(&mut pod);
                 Ok(pod)
             };
             let modified = self.modify(&call, None, false, &mut change).await?;
-            // Whoever named a version named the one before this.
+            // The precondition named the version before this write.
             let stored = modified.stored.filter(|_| how.resource_version.is_some());
             how.resource_version = stored.map(|stored| stored.modified().to_string());
         }
@@ -77,8 +77,8 @@ impl Writer {
     }
 }
 
-/// Says why a pod is about to go.
-fn say_evicted(pod: &mut Draft) {
+/// Sets the condition that explains the deletion.
+fn set_evicted(pod: &mut Draft) {
     const KIND: &str = "DisruptionTarget";
     let mut condition = json!({"type": KIND, "status": "True", "lastProbeTime": null,
         "lastTransitionTime": now().to_string(), "reason": "EvictionByEvictionAPI",
@@ -100,16 +100,16 @@ fn say_evicted(pod: &mut Draft) {
 
 fn pods() -> Result<&'static Resource, Status> {
     let pods = registry::builtin().get("", "v1", "pods");
-    pods.map(|row| &**row).ok_or_else(|| Status::internal_error("pods are not served"))
+    pods.map(|row| &**row).ok_or_else(|| Status::internal_error("pods is not a registered resource"))
 }
 
-/// 201 and nothing to show.
+/// 201 without an object.
 fn created() -> Written {
     let status = Status { outcome: Some(Outcome::Success), code: 201, ..Default::default() };
     Written::new(201, Answer::Status(status))
 }
 
-/// The node that a binding names. Where it names none, the real server finds no better word than 500.
+/// Returns the node of a binding; 500 without one, as in kube-apiserver.
 fn check_binding(binding: &Value) -> Result<&str, Status> {
     let mut faults = Vec::new();
     let kind = binding["target"]["kind"].as_str().unwrap_or_default();
@@ -128,7 +128,7 @@ fn check_binding(binding: &Value) -> Result<&str, Status> {
     }
 }
 
-/// Puts a pod on a node: 409 where it is on one, or going.
+/// Assigns a pod to a node: 409 if it is assigned or being deleted.
 fn assign(pod: &mut Draft, node: &str) -> Result<(), Status> {
     let name = pod.text("name");
     let bindings = GroupResource { group: String::new(), resource: "pods/binding".to_owned() };

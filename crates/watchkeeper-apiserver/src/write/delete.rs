@@ -1,4 +1,4 @@
-//! Delete: whether an object goes at once, and what holds it if it does not.
+//! Delete: removes an object, or marks it as being deleted while something holds it.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use super::{Answer, Call, Writer, Written};
 use crate::admission::Operation;
 use crate::clock::now;
 
-/// Dependents are deleted before the object goes.
+/// The finalizer of foreground deletion.
 const FOREGROUND: &str = "foregroundDeletion";
-/// Dependents are let go before the object goes.
+/// The finalizer that orphans dependents.
 const ORPHAN: &str = "orphan";
 
-/// What a deletion comes to.
+/// The effect of a deletion.
 enum Step {
-    /// Nothing holds the object.
+    /// Remove the object.
     Remove,
-    /// Nothing holds it, and yet it is seen to end before it goes: as what ends by degrees always is.
+    /// Write the final state, then remove the object: kinds with a grace period are always seen to end.
     End(Box<Draft>),
-    /// Something holds it: it says so from now on, or has done so already.
+    /// Mark the object as being deleted.
     Hold(Box<Draft>),
 }
 
@@ -116,7 +116,7 @@ impl Writer {
             let key = stored.key();
             let one = Call { namespace: key.namespace(), name: Some(key.name()), ..*call };
             match self.delete_object(&one, options).await {
-                Err(status) if status.is_not_found() => {} // somebody else was faster
+                Err(status) if status.is_not_found() => {} // deleted concurrently
                 outcome => drop(outcome?),
             }
         }
@@ -125,7 +125,7 @@ impl Writer {
 }
 
 fn held(answer: Answer, options: &DeleteOptions) -> Written {
-    // 202 only where the client used the old way to ask for the deletion of dependents.
+    // 202 only for the deprecated `orphanDependents: false`.
     let code = if options.orphan_dependents == Some(false) { 202 } else { 200 };
     Written::new(code, answer)
 }
@@ -154,21 +154,21 @@ pub(super) fn check_preconditions(
     old: &Draft,
     options: &DeleteOptions,
 ) -> Result<(), Status> {
-    // Here the real server says the kind for the resource.
+    // kube-apiserver has the kind in place of the resource here.
     let GroupKind { group, kind: resource } = call.resource.group_kind();
     let conflict = |why: std::fmt::Arguments<'_>| {
         Status::conflict(&GroupResource { group, resource }, call.name.unwrap_or_default(), why)
     };
     let (uid, version) = (old.text("uid"), old.text("resourceVersion"));
-    if let Some(said) = options.uid.as_deref().filter(|said| *said != uid) {
+    if let Some(expected) = options.uid.as_deref().filter(|expected| *expected != uid) {
         return Err(conflict(format_args!(
-            "the UID in the precondition ({said}) does not match the UID in record ({uid}). \
+            "the UID in the precondition ({expected}) does not match the UID in record ({uid}). \
              The object might have been deleted and then recreated"
         )));
     }
-    if let Some(said) = options.resource_version.as_deref().filter(|said| *said != version) {
+    if let Some(expected) = options.resource_version.as_deref().filter(|expected| *expected != version) {
         return Err(conflict(format_args!(
-            "the ResourceVersion in the precondition ({said}) does not match the ResourceVersion in record \
+            "the ResourceVersion in the precondition ({expected}) does not match the ResourceVersion in record \
              ({version}). The object might have been modified"
         )));
     }
@@ -199,13 +199,13 @@ fn decide(call: &Call<'_>, old: &Draft, options: &DeleteOptions) -> Step {
     }
     let seconds = match (is_graceful, before, options.grace_period_seconds) {
         (true, Some(before), Some(asked)) if asked < before => {
-            let asked = asked.max(0); // a grace period only ever gets shorter
+            let asked = asked.max(0); // a grace period can only be shortened
             let end = old.text("deletionTimestamp").parse::<Timestamp>().unwrap_or_else(|_| now());
             let begun = Timestamp { seconds: end.seconds.saturating_sub(before), nanos: 0 };
             mark(&mut new, begun, asked);
             asked
         }
-        (true, Some(before), _) => before.max(1), // it is on its way: nothing to do
+        (true, Some(before), _) => before.max(1), // already terminating
         _ => 0,
     };
     if seconds != 0 || !new.finalizers().is_empty() {
@@ -217,14 +217,14 @@ fn decide(call: &Call<'_>, old: &Draft, options: &DeleteOptions) -> Step {
     }
 }
 
-/// Says until when an object may take to end.
+/// Sets the deletion timestamp and the grace period.
 fn mark(draft: &mut Draft, from: Timestamp, seconds: i64) {
     let end = Timestamp { seconds: from.seconds.saturating_add(seconds), ..from };
     draft.set_meta("deletionTimestamp", Some(end.to_string().into()));
     draft.set_meta("deletionGracePeriodSeconds", Some(seconds.into()));
 }
 
-/// Has the object held for the sake of its dependents, or no longer.
+/// Adds or removes the finalizers of the propagation policy.
 fn set_finalizers(resource: &Resource, draft: &mut Draft, options: &DeleteOptions) {
     let has = |name| draft.finalizers().contains(&name);
     let asked = options.propagation.or(options.orphan_dependents.map(|orphan| match orphan {

@@ -1,4 +1,4 @@
-//! Draft: an object on its way into the store.
+//! Draft: an object that is being written.
 
 use std::borrow::Cow;
 
@@ -11,15 +11,15 @@ use watchkeeper_core::{Encoded, GroupVersionKind, Quoted, Status};
 use watchkeeper_wire::transcode::{self, Types};
 use watchkeeper_wire::{DecodeError, Kind};
 
-/// An object without `apiVersion` and `kind`, as JSON. It has the form in which its kind is written (W4).
+/// An object that is being written: JSON without `apiVersion` and `kind`, in canonical form (`write.W4`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draft {
     fields: Map<String, Value>,
 }
 
 impl Draft {
-    /// Takes an object that a client has sent, and gives it its defaults: 400 where it is not an object of the
-    /// resource, 413 where it becomes too large.
+    /// Decodes an object that a client has sent, and sets its defaults: 400 if it is not an object of the resource, 413 if
+    /// it becomes too large.
     pub(crate) fn read(body: Value, resource: &Resource) -> Result<Self, Status> {
         let unfit = |why: &dyn std::fmt::Display| {
             Status::bad_request(format!(
@@ -38,7 +38,7 @@ impl Draft {
                 resource.rules().restore_empty(&body, &mut written);
                 written
             }
-            None => with_written_metadata(body).map_err(|error| unfit(&error))?,
+            None => with_normalized_metadata(body).map_err(|error| unfit(&error))?,
         };
         let Value::Object(fields) = value else { return Err(unfit(&"it is not an object")) };
         let mut draft = Self { fields };
@@ -71,7 +71,7 @@ impl Draft {
         }
     }
 
-    /// What is stored, as a resource shows it to those who write.
+    /// Reads a stored object in the version of a resource.
     pub(crate) fn shown(stored: &Stored, resource: &Resource) -> Result<Self, Status> {
         let draft = Self::of(stored)?;
         let Some(custom) = &resource.custom else { return Ok(draft) };
@@ -79,17 +79,17 @@ impl Draft {
         custom.show(&mut value).map_err(Status::internal_error)?;
         match value {
             Value::Object(fields) => Ok(Self { fields }),
-            _ => Err(Status::internal_error("what is stored is no object")),
+            _ => Err(Status::internal_error("the stored value is not an object")),
         }
     }
 
-    /// What is stored.
+    /// Reads a stored object in its stored form.
     pub(crate) fn of(stored: &Stored) -> Result<Self, Status> {
         let fields = serde_json::from_slice(&stored.object().encoded.body).map_err(Status::internal_error)?;
         Ok(Self { fields })
     }
 
-    /// What is put into the store: 400 where its metadata is of other types than metadata are.
+    /// Encodes it for the store: 400 if its metadata has the wrong types.
     pub(crate) fn unversioned(&self, resource: &Resource) -> Result<Unversioned, Status> {
         let mut fields = Cow::Borrowed(&self.fields);
         if let Some(custom) = &resource.custom {
@@ -99,7 +99,7 @@ impl Draft {
         Unversioned::from_json(&body).map_err(|error| Status::bad_request(error.to_string()))
     }
 
-    /// The whole object, with its type.
+    /// Returns the object with its type, in the version of a resource.
     pub(crate) fn typed(&self, resource: &Resource) -> Value {
         let mut fields = self.fields.clone();
         resource.rules().convert_from_storage(&mut fields);
@@ -108,17 +108,17 @@ impl Draft {
         Value::Object(fields)
     }
 
-    /// The whole object, without its type.
+    /// Returns the fields of the object.
     pub fn fields(&self) -> &Map<String, Value> {
         &self.fields
     }
 
-    /// The whole object, without its type, to be changed.
+    /// Returns the fields of the object, to be changed.
     pub fn fields_mut(&mut self) -> &mut Map<String, Value> {
         &mut self.fields
     }
 
-    /// A body that is not stored, such as a binding or a review.
+    /// Wraps a body that is not stored, such as a binding or a review.
     pub(crate) fn of_body(body: Value) -> Self {
         match body {
             Value::Object(fields) => Self { fields },
@@ -126,17 +126,17 @@ impl Draft {
         }
     }
 
-    /// The body again.
+    /// Unwraps the body.
     pub(crate) fn into_body(self) -> Value {
         Value::Object(self.fields)
     }
 
-    /// A text of the metadata; empty where there is none.
+    /// Returns a string of the metadata; empty if absent.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.meta(name).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// A field of the metadata.
+    /// Returns a field of the metadata.
     pub(crate) fn meta(&self, name: &str) -> Option<&Value> {
         self.fields.get("metadata")?.get(name)
     }
@@ -146,7 +146,7 @@ impl Draft {
         set(self.metadata_mut(), name, value);
     }
 
-    /// `spec`, `status`, `data`, ...
+    /// Returns `spec`, `status`, `data`, ...
     pub(crate) fn part(&self, name: &str) -> Option<&Value> {
         self.fields.get(name)
     }
@@ -163,17 +163,17 @@ impl Draft {
         }
     }
 
-    /// `spec` or another part that is an object, which is made where it is not there.
+    /// Returns `spec` or another part that is an object, and creates it if it is absent.
     pub(crate) fn part_mut(&mut self, name: &str) -> &mut Map<String, Value> {
         object_in(&mut self.fields, name)
     }
 
-    /// Changes what is not in the metadata.
+    /// Changes fields outside of the metadata.
     pub(crate) fn change(&mut self, change: impl FnOnce(&mut Map<String, Value>)) {
         change(&mut self.fields);
     }
 
-    /// Sets labels or annotations, one by one.
+    /// Sets a label or an annotation.
     pub(crate) fn set_pair(&mut self, name: &str, key: &str, value: &str) {
         object_in(self.metadata_mut(), name).insert(key.to_owned(), value.into());
     }
@@ -183,12 +183,12 @@ impl Draft {
         self.fields.iter().filter(|(name, _)| !matches!(name.as_str(), "metadata" | "status"))
     }
 
-    /// Everything but the metadata.
+    /// Returns everything but the metadata.
     pub(crate) fn content(&self) -> impl Iterator<Item = (&String, &Value)> {
         self.fields.iter().filter(|(name, _)| *name != "metadata")
     }
 
-    /// Takes everything but metadata from another, but for one part.
+    /// Replaces everything but the metadata and one part by the fields of another object.
     pub(crate) fn take_all_but(&mut self, part: &str, other: &Self) {
         self.fields.retain(|name, _| name == "metadata" || name == part);
         for (name, value) in &other.fields {
@@ -198,22 +198,22 @@ impl Draft {
         }
     }
 
-    /// The generation; 0 where its kind does not count.
+    /// Returns the generation; 0 if the kind has none.
     pub(crate) fn generation(&self) -> i64 {
         self.meta("generation").and_then(Value::as_i64).unwrap_or_default()
     }
 
-    /// What must be done before the object may go.
+    /// Returns the finalizers of the metadata.
     pub(crate) fn finalizers(&self) -> Vec<&str> {
         texts(self.meta("finalizers"))
     }
 
-    /// What the controller of namespaces must do before a namespace may go.
+    /// Returns the finalizers of the spec, which namespaces have.
     pub(crate) fn spec_finalizers(&self) -> Vec<&str> {
         texts(self.part("spec").and_then(|spec| spec.get("finalizers")))
     }
 
-    /// A list of the spec; empty where there is none.
+    /// Returns a list of the spec; empty if absent.
     pub(crate) fn spec_list(&self, name: &str) -> &[Value] {
         let list = self.part("spec").and_then(|spec| spec.get(name)?.as_array());
         list.map(Vec::as_slice).unwrap_or_default()
@@ -227,7 +227,7 @@ impl Draft {
         }
     }
 
-    /// Whether the object is being deleted.
+    /// Returns whether the object is being deleted.
     pub(crate) fn is_being_deleted(&self) -> bool {
         self.meta("deletionTimestamp").is_some_and(|value| !value.is_null())
     }
@@ -248,18 +248,18 @@ fn set(fields: &mut Map<String, Value>, name: &str, value: Option<Value>) {
     };
 }
 
-/// The object at the end of a path. What else is on the way makes way.
+/// Returns the object at a path. Replaces anything else on the way.
 pub(crate) fn nested<'a>(fields: &'a mut Map<String, Value>, path: &[&str]) -> &'a mut Map<String, Value> {
     path.iter().fold(fields, |fields, name| object_in(fields, name))
 }
 
-/// The object under a name. What else is there makes way.
+/// Returns the object under a name. Replaces anything else.
 fn object_in<'a>(fields: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<String, Value> {
     let slot = fields.entry(name).or_insert(Value::Null);
     if !slot.is_object() {
         *slot = Value::Object(Map::new());
     }
-    slot.as_object_mut().expect("it was made an object just now")
+    slot.as_object_mut().expect("replaced by an object above")
 }
 
 /// Returns the row in whose version objects are stored, if it is another row.
@@ -268,9 +268,9 @@ fn storage_row(resource: &Resource) -> Option<&'static Resource> {
     registry::builtin().get(&resource.group, version, &resource.name).map(|row| &**row)
 }
 
-/// An object of a kind of which nobody has said anything, as the kind writes it, with its type.
+/// Returns an object of a kind without any fields set, with its type.
 pub(crate) fn empty_object(kind: &GroupVersionKind) -> Value {
-    let mut empty = as_written(&serde_json::json!({}), &kind.clone().into())
+    let mut empty = normalized(&serde_json::json!({}), &kind.clone().into())
         .ok()
         .filter(Value::is_object)
         .unwrap_or_else(|| serde_json::json!({}));
@@ -279,26 +279,26 @@ pub(crate) fn empty_object(kind: &GroupVersionKind) -> Value {
     empty
 }
 
-/// The status of an object that has none yet, as its kind writes it; `None` where it writes nothing.
+/// Returns the empty status of a kind; `None` if it is omitted.
 pub(crate) fn empty_status(resource: &Resource) -> Option<Value> {
     let resource = storage_row(resource).unwrap_or(resource);
     let kind = Kind::new(&resource.group, &resource.version, &resource.kind);
     kind.message()?;
-    as_written(&serde_json::json!({"status": {}}), &kind).ok()?.get("status").cloned()
+    normalized(&serde_json::json!({"status": {}}), &kind).ok()?.get("status").cloned()
 }
 
-/// An object of a kind of which only the metadata is known, with these as they are written.
-fn with_written_metadata(mut body: Value) -> Result<Value, DecodeError> {
+/// Normalizes the metadata of an object of an unknown kind.
+fn with_normalized_metadata(mut body: Value) -> Result<Value, DecodeError> {
     if let Some(metadata) = body.get_mut("metadata").filter(|metadata| metadata.is_object()) {
         let kind = Kind::new("meta.k8s.io", "v1", "PartialObjectMetadata");
-        let mut written = as_written(&serde_json::json!({"metadata": metadata.take()}), &kind)?;
+        let mut written = normalized(&serde_json::json!({"metadata": metadata.take()}), &kind)?;
         *metadata = written["metadata"].take();
     }
     Ok(body)
 }
 
-/// The form in which Go would write an object: through its message and back, which drops what is left out.
-fn as_written(body: &Value, kind: &Kind) -> Result<Value, DecodeError> {
+/// Normalizes an object to the form in which Go writes it, by encoding it to protobuf and back.
+fn normalized(body: &Value, kind: &Kind) -> Result<Value, DecodeError> {
     of_message(&as_message(body, kind)?, kind)
 }
 

@@ -1,22 +1,25 @@
-//! Writing: create, update, patch and delete objects as an API server does.
+//! Writing: create, update, patch and delete objects.
 //!
-//! From: a request that has been routed, and whose body has been decoded ([`decode_object`]).
-//! To:   the [`Store`], one compare-and-put a change; and what to answer with.
+//! Input: a request that has been routed, and whose body has been decoded ([`decode_object`]).
+//! Output: the [`Store`], with one compare-and-put per write; and the response.
 //!
-//! - W1: what is written was decided on what is stored at that moment: a write that finds something else
-//!   there is decided anew, and only a client that named a version is told of the conflict.
-//! - W2: a change that changes nothing is not written, so that it keeps its version and nobody hears of it.
-//! - W3: a dry run does all but the write, and answers as the write would.
-//! - W4: what is stored has the form in which the kind is written (no nulls, no empty optional fields), so
-//!   that equal objects are equal bytes.
+//! ```text
+//! decode, defaults -> admission: mutate -> prepare, validate (rules of the kind) -> admission: validate -> store
+//! ```
 //!
-//! - W5: who owns which fields is told of objects that somebody has applied, from then on; others have no
-//!   `managedFields`, whatever is created with them.
+//! Invariants:
+//! - `write.W1`: a write is based on the stored object: if that has changed meanwhile, the write is computed again. Only a
+//!   client that sent a resource version gets a conflict.
+//! - `write.W2`: a write that changes nothing is not stored: the version stays, and watchers receive nothing.
+//! - `write.W3`: a dry run does everything but store, and responds as the write would.
+//! - `write.W4`: stored objects are in canonical form (no nulls, no empty optional fields), so that equal objects are
+//!   equal bytes.
+//! - `write.W5`: owners of fields are tracked from the first apply of an object; other objects have no `managedFields`.
 //!
-//! Absent for now: quotas and disruption budgets.
+//! Not implemented: quotas and disruption budgets.
 //!
-//! A future that is dropped half-way has written or has not, as with the store; nothing is written in parts,
-//! but for the deletion of a collection, which is a deletion of each.
+//! If a future is dropped, its write has happened or not, as with the store. A single object is never written in part;
+//! the deletion of a collection deletes one object after the other.
 //!
 //! [`decode_object`]: crate::http::decode_object
 
@@ -58,7 +61,7 @@ pub use name::name_warning;
 pub(crate) use refusal::{check, fault, invalid_value, unavailable};
 pub use scale::scale_of;
 
-/// What a request is about.
+/// The target of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
     /// The row of the registry.
@@ -73,21 +76,21 @@ pub struct Call<'a> {
     pub user: &'a User,
 }
 
-/// What a write came to.
+/// The result of a write.
 #[derive(Debug, Clone)]
 pub struct Written {
     /// 200, 201 or 202.
     pub code: u16,
-    /// What to answer with.
+    /// The body of the response.
     pub answer: Answer,
-    /// Texts for `Warning` headers.
+    /// Messages for `Warning` headers.
     pub warnings: Vec<String>,
 }
 
-/// What to answer a write with.
+/// The body of the response to a write.
 #[derive(Debug, Clone)]
 pub enum Answer {
-    /// The object as it is stored now, or as it was when it went.
+    /// The stored object, or the last state of a deleted one.
     Stored(Arc<Stored>),
     /// An object that is not stored (dry run, review, scale), with its `apiVersion` and `kind`.
     Value(Value),
@@ -102,22 +105,22 @@ impl Written {
 }
 
 impl<'a> Call<'a> {
-    /// The collection of the store; 405 where nothing is kept.
+    /// Returns the collection in the store; 405 if the kind is not stored.
     fn collection(&self) -> Result<Collection, Status> {
         self.resource.storage.as_deref().map(Collection::from).ok_or_else(method_not_allowed)
     }
 
-    /// The name of the path; 405 where it has none.
+    /// Returns the name of the path; 405 without one.
     fn required_name(&self) -> Result<&'a str, Status> {
         self.name.filter(|name| !name.is_empty()).ok_or_else(method_not_allowed)
     }
 
-    /// The object of the path.
+    /// Returns the key of the object of the path.
     fn key(&self) -> Result<ObjectKey, Status> {
         Ok(self.key_of(self.required_name()?))
     }
 
-    /// An object in the namespace of the path.
+    /// Returns the key of an object in the namespace of the path.
     fn key_of(&self, name: &str) -> ObjectKey {
         match self.namespace.filter(|_| self.resource.is_namespaced()) {
             Some(namespace) => ObjectKey::namespaced(namespace, name),
@@ -140,14 +143,14 @@ pub struct Writer {
     store: Arc<dyn Store>,
     addresses: AddressAllocator,
     admission: AdmissionChain,
-    /// Whose tokens can be reviewed, and who issues new ones.
+    /// Reviews tokens, and issues them.
     authenticator: Arc<Authenticator>,
     /// Decides access reviews.
     authorizer: Arc<dyn Authorizer>,
 }
 
 impl Writer {
-    /// Writes to this store.
+    /// Creates a writer with the built-in admission chain.
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self {
             addresses: AddressAllocator::new(store.clone()),
@@ -158,7 +161,7 @@ impl Writer {
         }
     }
 
-    /// Who is known; by default nobody, so that no token is good and none is issued.
+    /// Sets the authenticator; by default no token is valid and none is issued.
     #[must_use]
     pub fn authenticator(mut self, authenticator: Authenticator) -> Self {
         self.authenticator = Arc::new(authenticator);
@@ -179,19 +182,19 @@ impl Writer {
         self
     }
 
-    /// How many bytes the stored object of the path has; 0 where there is none.
+    /// Returns the size of the stored object of the path in bytes; 0 if it does not exist.
     ///
     /// # Errors
-    /// 503 where the store does not answer, and 405 where the path does not name an object.
+    /// 503 if the store is unavailable, and 405 if the path does not name an object.
     pub async fn stored_bytes(&self, call: &Call<'_>) -> Result<usize, Status> {
         let stored = self.store.get(&call.collection()?, &call.key()?).await.map_err(refusal::unavailable)?;
         Ok(stored.map_or(0, |stored| stored.object().encoded.body.len()))
     }
 
-    /// POST. The body is decoded and its kind checked already.
+    /// Handles a POST. The body is decoded, and its kind checked.
     ///
     /// # Errors
-    /// The status to answer with instead.
+    /// The status to respond with.
     pub async fn create(
         &self,
         call: &Call<'_>,
@@ -215,10 +218,10 @@ impl Writer {
         }
     }
 
-    /// PUT.
+    /// Handles a PUT.
     ///
     /// # Errors
-    /// The status to answer with instead.
+    /// The status to respond with.
     pub async fn update(
         &self,
         call: &Call<'_>,
@@ -234,10 +237,10 @@ impl Writer {
         }
     }
 
-    /// PATCH; the bytes are those of the request.
+    /// Handles a PATCH, given the body of the request.
     ///
     /// # Errors
-    /// The status to answer with instead.
+    /// The status to respond with.
     pub async fn patch(
         &self,
         call: &Call<'_>,
@@ -259,10 +262,10 @@ impl Writer {
         }
     }
 
-    /// DELETE of one object.
+    /// Handles the DELETE of one object.
     ///
     /// # Errors
-    /// The status to answer with instead.
+    /// The status to respond with.
     pub async fn delete(&self, call: &Call<'_>, options: &DeleteOptions) -> Result<Written, Status> {
         match call.subresource {
             None => self.delete_object(call, options).await,
@@ -270,10 +273,10 @@ impl Writer {
         }
     }
 
-    /// DELETE of a collection: of each object that was found in it, one by one.
+    /// Handles the DELETE of a collection: deletes the found objects one after the other.
     ///
     /// # Errors
-    /// The status to answer with instead. What has been deleted by then stays so.
+    /// The status to respond with. Earlier deletions remain.
     pub async fn delete_collection(
         &self,
         call: &Call<'_>,

@@ -1,4 +1,4 @@
-//! Modify: read, decide, compare and write, until nobody has come between (W1).
+//! Modify: read, change, compare and put, until no other write comes between (`write.W1`).
 
 use std::sync::Arc;
 
@@ -11,19 +11,18 @@ use watchkeeper_core::Status;
 use super::create::place;
 use super::draft::Draft;
 use super::refusal::{MODIFIED, unavailable, unwritten};
-use super::revise::{check_path, is_over, parse_version, revise, wrong_uid};
+use super::revise::{check_path, is_removed, parse_version, revise, wrong_uid};
 use super::{Answer, Call, Writer, Written, managed};
 use crate::admission::Operation;
 use crate::rules::finalizer_warnings;
 
-/// How often a change is decided anew before the client is told of the conflict. Each time somebody else has
-/// got through.
+/// Attempts before the client gets a conflict; each time another write has succeeded.
 pub(super) const ATTEMPTS: usize = 100;
 
-/// What an object has become.
+/// The result of a modification.
 pub(super) struct Modified {
     pub(super) draft: Draft,
-    /// None where it was not stored: on a dry run, or because it has gone.
+    /// `None` if it was not stored: on a dry run, or because it was removed.
     pub(super) stored: Option<Arc<Stored>>,
     pub(super) warnings: Vec<String>,
 }
@@ -39,7 +38,7 @@ impl Modified {
 }
 
 impl Writer {
-    /// Replaces the object of the path by what `change` makes of it: 404 where there is none. With `revised_as`, the
+    /// Replaces the object of the path by what `change` returns: 404 if it does not exist. With `revised_as`, the
     /// result is admitted, and completed and validated as that write; otherwise it is stored as it is.
     pub(super) async fn modify(
         &self,
@@ -64,18 +63,18 @@ impl Writer {
             self.allocate(call, Some(&old), &mut draft).await?;
             managed::keep_times(&old, &mut draft);
             let warnings = finalizer_warnings(call.resource, Some(&old), &draft);
-            let is_over = is_over(call, &draft);
-            if !is_over && draft == old {
-                return Ok(Modified { draft, stored: Some(stored), warnings }); // W2
+            let is_removed = is_removed(call, &draft);
+            if !is_removed && draft == old {
+                return Ok(Modified { draft, stored: Some(stored), warnings }); // write.W2
             }
             let value = draft.unversioned(call.resource)?;
             if dry_run {
-                return Ok(Modified { draft, stored: None, warnings }); // W3
+                return Ok(Modified { draft, stored: None, warnings }); // write.W3
             }
-            if !is_over {
+            if !is_removed {
                 size::check_stored(call.resource, &value)?;
             }
-            let outcome = match is_over {
+            let outcome = match is_removed {
                 true => self.store.delete(&collection, &key, Some(stored.modified())).await.map(|_| None),
                 false => self.store.put(&collection, value, Expect::At(stored.modified())).await.map(Some),
             };
@@ -115,7 +114,7 @@ impl Writer {
         }
     }
 
-    /// Creates the object that an update or an apply has not found.
+    /// Creates the object that an update or an apply did not find.
     pub(super) async fn create_by_update(
         &self,
         call: &Call<'_>,
@@ -129,7 +128,7 @@ impl Writer {
             parse_version(version)?;
         }
         let mut written = self.create_object(call, without_version(body), managed_fields, options).await?;
-        // Storing an object overwrites the version that was sent, and a dry run stores nothing.
+        // A dry run does not overwrite the version that was sent.
         if let Answer::Value(object) = &mut written.answer
             && !version.is_empty()
         {
@@ -139,7 +138,7 @@ impl Writer {
     }
 }
 
-/// The object as if it had never been there.
+/// Removes the resource version.
 fn without_version(mut body: Value) -> Value {
     if let Some(Value::Object(metadata)) = body.get_mut("metadata") {
         metadata.remove("resourceVersion");

@@ -53,10 +53,10 @@ pub(super) async fn answer(
     Ok(Written::new(201, Answer::Value(answer)))
 }
 
-/// A review that is in a namespace is in that of the path.
+/// Sets the namespace of a review to that of the path.
 fn place(body: &mut Value, call: &Call<'_>) -> Result<(), Status> {
-    let said = body["metadata"]["namespace"].as_str().unwrap_or_default();
-    let namespace = namespace_for(said, call)?;
+    let given = body["metadata"]["namespace"].as_str().unwrap_or_default();
+    let namespace = namespace_for(given, call)?;
     if let (Some(namespace), Some(fields)) = (namespace, body.as_object_mut()) {
         let metadata = fields.entry("metadata").or_insert(Value::Null);
         if metadata.is_null() {
@@ -69,7 +69,7 @@ fn place(body: &mut Value, call: &Call<'_>) -> Result<(), Status> {
     Ok(())
 }
 
-/// What is asked must be one question, and about somebody.
+/// Validates a review: one question, about somebody.
 fn check_review(kind: Review, call: &Call<'_>, body: &Value) -> Result<(), Status> {
     let spec = &body["spec"];
     if kind == Review::SelfSubjectRules && spec["namespace"].as_str().unwrap_or_default().is_empty() {
@@ -104,15 +104,15 @@ fn check_review(kind: Review, call: &Call<'_>, body: &Value) -> Result<(), Statu
     }
     if is_local && !resource.is_null() && text(&resource["namespace"]) != text(&body["metadata"]["namespace"])
     {
-        let said = Quoted(&text(&resource["namespace"])).to_string();
-        faults.push(invalid("spec.resourceAttributes.namespace", &said, "must match metadata.namespace"));
+        let given = Quoted(&text(&resource["namespace"])).to_string();
+        faults.push(invalid("spec.resourceAttributes.namespace", &given, "must match metadata.namespace"));
     }
     if is_local && !path.is_null() {
         faults.push(invalid("spec.nonResourceAttributes", &shown, "disallowed on this kind of request"));
     }
     match faults.is_empty() {
         true => Ok(()),
-        // The real server does not say the kind here.
+        // kube-apiserver omits the kind here.
         false => {
             let group = call.resource.group.to_string();
             Err(Status::invalid(&GroupKind { group, kind: String::new() }, "", faults))
@@ -120,7 +120,7 @@ fn check_review(kind: Review, call: &Call<'_>, body: &Value) -> Result<(), Statu
     }
 }
 
-/// Whose a token is, if it is for one of these, or for this server where nobody is named.
+/// Returns the status of a token review; without audiences, the token must be for this server.
 fn token_status(found: Result<(User, Vec<String>), TokenError>, asked: &Value) -> Value {
     let asked: Vec<&str> = asked.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let asked = if asked.is_empty() { vec![ISSUER] } else { asked };
@@ -208,7 +208,7 @@ fn user_info(user: &User) -> Value {
     info
 }
 
-/// What was asked, with its answer.
+/// Returns the review with its status.
 fn answered(body: Value, call: &Call<'_>, status: Value) -> Value {
     let mut fields = match body {
         Value::Object(fields) => fields,

@@ -1,4 +1,4 @@
-//! Revise: what an update may change, and what it may not.
+//! Revise: completes and validates an object that replaces another.
 
 use crate::registry::Resource;
 use crate::validate;
@@ -9,14 +9,14 @@ use super::draft::Draft;
 use super::refusal::{MODIFIED, check, fault, invalid_value, unexplained};
 use crate::rules::Update;
 
-/// Whether objects of this resource are updated at this endpoint, as a whole or in part.
+/// Returns whether objects of this resource are updated at this endpoint.
 pub(super) fn is_endpoint(resource: &Resource, subresource: Option<&str>) -> bool {
     let Some(name) = subresource else { return true };
     resource.subresource(name).is_some()
         && matches!(name, "status" | "finalize" | "ephemeralcontainers" | "resize" | "approval")
 }
 
-/// 400 where an object that was sent is not the one of the path.
+/// 400 if the object is not the one of the path.
 pub(super) fn check_path(call: &Call<'_>, new: &Draft) -> Result<(), Status> {
     let (path, name) = (call.name.unwrap_or_default(), new.text("name"));
     if name.is_empty() {
@@ -31,14 +31,14 @@ pub(super) fn check_path(call: &Call<'_>, new: &Draft) -> Result<(), Status> {
     }
     match (call.namespace.unwrap_or_default(), new.text("namespace")) {
         (_, "") | ("", _) => Ok(()),
-        (path, said) if path == said => Ok(()),
+        (path, given) if path == given => Ok(()),
         _ => Err(Status::bad_request(
             "the namespace of the provided object does not match the namespace sent on the request",
         )),
     }
 }
 
-/// 409 where an update was made for another object, or for another version of it.
+/// 409 if the update is for another object, or for another version of it.
 pub(super) fn check_versions(call: &Call<'_>, old: &Draft, new: &Draft, dry_run: bool) -> Result<(), Status> {
     let (uid, version) = (new.text("uid"), new.text("resourceVersion"));
     if !uid.is_empty() && uid != old.text("uid") {
@@ -50,42 +50,42 @@ pub(super) fn check_versions(call: &Call<'_>, old: &Draft, new: &Draft, dry_run:
     Err(call.conflict(MODIFIED))
 }
 
-/// 500 where a version is none.
+/// 500 if the resource version is not a number.
 pub(super) fn parse_version(text: &str) -> Result<u64, Status> {
     let invalid = |_| unexplained(format!("strconv.ParseUint: parsing {}: invalid syntax", Quoted(text)));
     text.parse::<u64>().map_err(invalid)
 }
 
-/// 409: the object of that name is another one.
-pub(super) fn wrong_uid(call: &Call<'_>, said: &str, uid: &str, dry_run: bool) -> Status {
+/// 409: the object with this name has another uid.
+pub(super) fn wrong_uid(call: &Call<'_>, given: &str, uid: &str, dry_run: bool) -> Status {
     let prefix = call.resource.rules().storage_prefix(call.resource);
-    // A dry run does not get as far as to where objects are kept.
+    // A dry run does not reach the storage of kube-apiserver.
     let root = if dry_run { "" } else { "/registry" };
     let place = [Some(root), Some(&*prefix), call.namespace, call.name];
     let place: Vec<&str> = place.into_iter().flatten().collect();
     call.conflict(format_args!(
         "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: \
-         Precondition failed: UID in precondition: {said}, UID in object meta: {uid}",
+         Precondition failed: UID in precondition: {given}, UID in object meta: {uid}",
         place.join("/"),
     ))
 }
 
-/// Makes of what was sent what is stored next: parts that this endpoint does not write are as they were.
+/// Completes and validates `new`: parts that the endpoint does not write are taken from `old`.
 pub(super) fn revise(call: &Call<'_>, old: &Draft, new: &mut Draft, dry_run: bool) -> Result<(), Status> {
     let (resource, rules) = (call.resource, call.resource.rules());
     check_versions(call, old, new, dry_run)?;
     if matches!(new.text("resourceVersion"), "" | "0") && !rules.allow_unconditional_update() {
         let message = "Invalid value: 0: must be specified for an update";
         let fault = fault(CauseType::FieldValueInvalid, "metadata.resourceVersion", message);
-        // Here, and only here, the real server says the resource for the kind.
+        // Here, and only here, kube-apiserver has the resource in place of the kind.
         let kind = GroupKind { group: resource.group.to_string(), kind: resource.name.to_string() };
         return Err(Status::invalid(&kind, old.text("name"), vec![fault]));
     }
     let mut faults = Vec::new();
-    if let Some(said) =
-        Some(new.text("deletionTimestamp")).filter(|said| !said.is_empty() && !old.is_being_deleted())
+    if let Some(given) =
+        Some(new.text("deletionTimestamp")).filter(|given| !given.is_empty() && !old.is_being_deleted())
     {
-        faults.push(invalid_value("metadata.deletionTimestamp", said, "field is immutable"));
+        faults.push(invalid_value("metadata.deletionTimestamp", given, "field is immutable"));
     }
     keep_parts(call, old, new);
     keep_metadata(call, old, new);
@@ -112,7 +112,7 @@ fn keep_parts(call: &Call<'_>, old: &Draft, new: &mut Draft) {
     }
 }
 
-/// Takes everything from the old object but one field of the spec.
+/// Takes everything but one field of the spec from `old`.
 fn keep_but(old: &Draft, new: &mut Draft, field: &str) {
     let value = new.part("spec").and_then(|spec| spec.get(field)).cloned();
     new.take_all_but("", old);
@@ -136,7 +136,7 @@ fn keep_metadata(call: &Call<'_>, old: &Draft, new: &mut Draft) {
     }
 }
 
-/// Whether nothing holds an object any more that is being deleted: the update is then its end.
-pub(super) fn is_over(call: &Call<'_>, draft: &Draft) -> bool {
+/// Returns whether the update removes an object that is being deleted.
+pub(super) fn is_removed(call: &Call<'_>, draft: &Draft) -> bool {
     draft.is_being_deleted() && draft.finalizers().is_empty() && call.resource.rules().is_finished(draft)
 }

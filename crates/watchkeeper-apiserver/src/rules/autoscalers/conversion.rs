@@ -1,5 +1,5 @@
-//! Autoscalers: stored as version 2, and shown by version 1, which has fields for the use of processors only
-//! and keeps the rest in annotations.
+//! Conversion between the stored `v2` and `v1`, which has fields for CPU utilization only and keeps the rest in
+//! annotations.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
-/// What says how an autoscaler was shown by another version. It is never stored.
+/// Annotations that carry fields of another version. They are never stored.
 pub(super) const CARRIERS: [&str; 6] = [
     METRICS,
     CURRENT_METRICS,
@@ -20,7 +20,7 @@ pub(super) const CARRIERS: [&str; 6] = [
     "autoscaling.alpha.kubernetes.io/scale-down-tolerance",
     "autoscaling.alpha.kubernetes.io/scale-up-tolerance",
 ];
-/// The fields of scaling rules, as they are called in the annotation, in its order.
+/// The fields of scaling rules: name in the annotation, and name in `v2`; in the order of the annotation.
 const RULES: [(&str, &str); 4] = [
     ("StabilizationWindowSeconds", "stabilizationWindowSeconds"),
     ("SelectPolicy", "selectPolicy"),
@@ -28,7 +28,7 @@ const RULES: [(&str, &str); 4] = [
     ("Tolerance", "tolerance"),
 ];
 
-/// Turns what is stored into what version 1 shows. What it shows already stays as it is.
+/// Converts `v2` to `v1`; a `v1` object stays unchanged.
 pub(crate) fn show_autoscaler(object: &mut Fields) {
     if object.get("spec").is_none_or(|spec| spec.get("metrics").is_none()) {
         return;
@@ -72,7 +72,7 @@ pub(crate) fn show_autoscaler(object: &mut Fields) {
     }
 }
 
-/// Turns what version 1 shows into what is stored.
+/// Converts `v1` to `v2`.
 pub(crate) fn store_autoscaler(object: &mut Fields) {
     let annotations = object.get("metadata").map(|metadata| metadata["annotations"].clone());
     let annotations = annotations.unwrap_or_default();
@@ -104,7 +104,7 @@ pub(crate) fn store_autoscaler(object: &mut Fields) {
     drop_carriers(object);
 }
 
-/// Takes away the annotations that only version 1 has.
+/// Removes the annotations that only `v1` has.
 pub(crate) fn drop_carriers(object: &mut Fields) {
     let Some(Value::Object(metadata)) = object.get_mut("metadata") else { return };
     if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_version_1_cannot_say_it_carries() {
+    fn v1_carries_other_metrics_in_annotations() {
         let stored = json!({
             "metadata": {"name": "a"},
             "spec": {
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_looks_at_processors_unless_it_is_told_otherwise() {
+    fn v1_scales_by_cpu_by_default() {
         let mut object = json!({"spec": {}}).as_object().unwrap().clone();
         store_autoscaler(&mut object);
         assert_eq!(object["spec"]["metrics"], json!([use_of_cpu(&json!(80))]));

@@ -1,10 +1,10 @@
-//! Autoscalers: what they look at, and how fast they go.
+//! Defaults of autoscalers.
 
 use serde_json::{Value, json};
 
 use crate::defaults::{Fields, is_empty};
 
-/// An autoscaler that looks at nothing looks at the use of processors.
+/// The default metric is 80 % CPU utilization.
 pub(crate) fn metrics(spec: &mut Fields) {
     if is_empty(spec, "metrics") {
         let cpu = json!({"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}});
@@ -12,7 +12,7 @@ pub(crate) fn metrics(spec: &mut Fields) {
     }
 }
 
-/// Who says anything about how to scale has said all of it.
+/// Completes both scaling rules if `behavior` is set.
 pub(crate) fn scaling_rules(behavior: &mut Fields) {
     let up = json!({
         "stabilizationWindowSeconds": 0,
@@ -27,8 +27,8 @@ pub(crate) fn scaling_rules(behavior: &mut Fields) {
         "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}],
     });
     for (name, mut rules) in [("scaleUp", up), ("scaleDown", down)] {
-        if let (Some(Value::Object(said)), Value::Object(rules)) = (behavior.get(name), &mut rules) {
-            rules.extend(said.clone());
+        if let (Some(Value::Object(given)), Value::Object(rules)) = (behavior.get(name), &mut rules) {
+            rules.extend(given.clone());
         }
         behavior.insert(name.to_owned(), rules);
     }

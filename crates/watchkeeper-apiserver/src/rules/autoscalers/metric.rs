@@ -1,10 +1,10 @@
-//! Metrics of autoscalers, as version 1 writes them into annotations.
+//! Metrics in the annotations of `v1`.
 //!
-//! Go wrote those texts field by field, so the order of the fields is part of them.
+//! The order of the fields is that of the Go structs.
 
 use serde_json::{Map, Value, json};
 
-/// JSON of an object with its fields in this order; those that are null are left out.
+/// Formats an object with its fields in this order, without nulls.
 fn object(fields: &[(&str, &Value)]) -> String {
     let fields: Vec<String> = fields
         .iter()
@@ -14,7 +14,7 @@ fn object(fields: &[(&str, &Value)]) -> String {
     format!("{{{}}}", fields.join(","))
 }
 
-/// JSON of what is in a field; two of them are not in the order of the alphabet.
+/// Formats a field; the fields of two of them are not in alphabetical order.
 fn ordered(name: &str, value: &Value) -> String {
     match name {
         "selector" | "metricSelector" => object(&[
@@ -30,22 +30,22 @@ fn ordered(name: &str, value: &Value) -> String {
     }
 }
 
-/// The amount, or nothing at all where there is none.
+/// Returns the amount; null if absent.
 fn amount(value: &Value) -> Value {
     if value.is_null() { json!("0") } else { value.clone() }
 }
 
-/// A list as one text, as Go writes it.
+/// Formats a list as Go does.
 pub(super) fn list(items: impl Iterator<Item = String>) -> String {
     go(&format!("[{}]", items.collect::<Vec<_>>().join(",")))
 }
 
-/// Go spells signs out that mean something to browsers; in JSON they are only ever within texts.
+/// Escapes HTML characters as Go does; in JSON they occur only in strings.
 pub(super) fn go(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
-/// What is looked at, as version 1 writes it.
+/// Formats a metric spec for `v1`.
 pub(super) fn old_spec(metric: &Value) -> String {
     let (object_of, pods, external) = (&metric["object"], &metric["pods"], &metric["external"]);
     let source = match metric["type"].as_str().unwrap_or_default() {
@@ -80,7 +80,7 @@ pub(super) fn old_spec(metric: &Value) -> String {
     with_type(metric, &source)
 }
 
-/// What was seen, as version 1 writes it.
+/// Formats a metric status for `v1`.
 pub(super) fn old_status(metric: &Value) -> String {
     let (object_of, pods, external) = (&metric["object"], &metric["pods"], &metric["external"]);
     let source = match metric["type"].as_str().unwrap_or_default() {
@@ -115,7 +115,7 @@ pub(super) fn old_status(metric: &Value) -> String {
     with_type(metric, &source)
 }
 
-/// Where a metric of a type is described.
+/// Returns the field of a metric type.
 fn field(kind: &str) -> &'static str {
     match kind {
         "Object" => "object",
@@ -131,7 +131,7 @@ fn with_type(metric: &Value, source: &str) -> String {
     format!("{{\"type\":{},\"{}\":{source}}}", metric["type"], field(kind))
 }
 
-/// What version 1 looks at, as it is stored.
+/// Converts a metric spec of `v1` to `v2`.
 pub(super) fn new_spec(old: &Value) -> Value {
     let kind = old["type"].as_str().unwrap_or_default();
     let source = &old[field(kind)];
@@ -172,7 +172,7 @@ pub(super) fn new_spec(old: &Value) -> Value {
     json!({"type": kind, field(kind): new})
 }
 
-/// What version 1 saw, as it is stored.
+/// Converts a metric status of `v1` to `v2`.
 pub(super) fn new_status(old: &Value) -> Value {
     let kind = old["type"].as_str().unwrap_or_default();
     let source = &old[field(kind)];
@@ -204,7 +204,7 @@ fn identifier(source: &Value, selector: &str) -> Value {
     json!({"name": source["metricName"], "selector": source[selector]})
 }
 
-/// Without what is null.
+/// Removes nulls.
 fn filled(value: Value) -> Value {
     match value {
         Value::Object(fields) => {

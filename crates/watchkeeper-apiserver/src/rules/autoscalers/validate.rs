@@ -1,4 +1,4 @@
-//! Autoscalers: between how many and how many, and by what measure.
+//! Validation of autoscalers.
 
 use std::cmp::Ordering;
 
@@ -13,7 +13,7 @@ use crate::validate::selector::json_text;
 const MOST_WINDOW_SECONDS: i64 = 3600;
 const MOST_PERIOD_SECONDS: i64 = 1800;
 const METRICS: [&str; 5] = ["ContainerResource", "External", "Object", "Pods", "Resource"];
-/// What a metric is called in its own field, in the order in which they are looked at.
+/// Metric types and their fields, in the order of the checks.
 const SOURCES: [(&str, &str); 5] = [
     ("Object", "object"),
     ("External", "external"),
@@ -22,7 +22,7 @@ const SOURCES: [(&str, &str); 5] = [
     ("ContainerResource", "containerResource"),
 ];
 
-/// An autoscaler but for its metadata.
+/// Checks an autoscaler, except for its metadata.
 pub(super) fn autoscaler(object: Object<'_>, old: Option<Object<'_>>, faults: &mut Faults) {
     let spec = object.field("spec");
     let (least, most) = (spec.child("minReplicas"), spec.child("maxReplicas"));
@@ -56,19 +56,19 @@ pub(super) fn autoscaler(object: Object<'_>, old: Option<Object<'_>>, faults: &m
     });
 }
 
-/// What the API version of a target must have.
+/// The requirement for the API version of a target.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TargetVersion {
-    /// It is not looked at.
+    /// None.
     Any,
-    /// It is one; the core group has no name.
+    /// A valid API version.
     Valid,
-    /// It names a group.
+    /// A valid API version with a group.
     WithGroup,
 }
 
-/// What the API version of a scaled object must have. The core group has only one kind that can be scaled, and a
-/// version that does not change is not looked at again.
+/// Returns the requirement for the scale target. The core group has only one scalable kind, and an unchanged version is
+/// not checked.
 fn scaled_group(scaled: &Field<'_>, old: Option<Object<'_>>) -> TargetVersion {
     let is_same = |old: Object<'_>| {
         let old = old.field("spec").child("scaleTargetRef");

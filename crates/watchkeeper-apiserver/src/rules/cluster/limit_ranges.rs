@@ -31,7 +31,7 @@ impl KindRules for LimitRanges {
     }
 }
 
-/// A limit range but for its metadata.
+/// Checks a limit range, except for its metadata.
 fn validate_limits(object: Object<'_>, faults: &mut Faults) {
     let mut seen = Vec::new();
     for limit in object.field("spec").child("limits").items() {

@@ -76,7 +76,7 @@ impl KindRules for Namespaces {
     }
 }
 
-/// A namespace can be selected by its name.
+/// Labels a namespace with its name.
 fn label(draft: &mut Draft) {
     let name = draft.text("name").to_owned();
     if name.is_empty() {
@@ -85,7 +85,7 @@ fn label(draft: &mut Draft) {
     draft.set_pair("labels", NAME_LABEL, &name);
 }
 
-/// A namespace but for its metadata.
+/// Checks a namespace, except for its metadata.
 fn validate_namespace(object: Object<'_>, faults: &mut Faults) {
     let list = object.field("spec").child("finalizers");
     for finalizer in list.texts() {
@@ -96,7 +96,7 @@ fn validate_namespace(object: Object<'_>, faults: &mut Faults) {
     }
 }
 
-/// A namespace is active until it is deleted.
+/// Checks that a namespace is active until it is deleted.
 fn validate_phase(namespace: Object<'_>, faults: &mut Faults) {
     let phase = namespace.field("status").child("phase");
     let at = Field::at("status.Phase", phase.value());

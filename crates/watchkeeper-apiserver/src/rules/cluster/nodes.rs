@@ -35,7 +35,7 @@ impl KindRules for Nodes {
     }
 }
 
-/// A node but for its metadata.
+/// Checks a node, except for its metadata.
 fn validate_node(object: Object<'_>, faults: &mut Faults) {
     let spec = object.field("spec");
     taints(&Field::at("metadata.taints", spec.child("taints").value()), faults);
@@ -43,7 +43,7 @@ fn validate_node(object: Object<'_>, faults: &mut Faults) {
     pod_ranges(&spec, faults);
 }
 
-/// The ranges of addresses for pods, of which the first may be said alone.
+/// Checks `podCIDRs`; `podCIDR` repeats the first.
 fn pod_ranges(spec: &Field<'_>, faults: &mut Faults) {
     let (first, ranges) = (spec.child("podCIDR"), spec.child("podCIDRs"));
     if !first.is_empty() && ranges.texts().next() != Some(first.text()) {
@@ -59,7 +59,7 @@ fn pod_ranges(spec: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// What of a node may not change.
+/// Checks the immutable fields.
 fn validate_node_update(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     let (before, spec) = (old.field("spec"), new.field("spec"));
     node_resources(new, faults);

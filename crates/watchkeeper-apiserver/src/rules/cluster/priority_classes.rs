@@ -5,7 +5,7 @@ use crate::validate::faults::{Faults, json};
 use crate::validate::field::Object;
 use crate::write::Draft;
 
-const HIGHEST_OWN_PRIORITY: i64 = 1_000_000_000;
+const HIGHEST_USER_PRIORITY: i64 = 1_000_000_000;
 
 #[derive(Debug)]
 pub(in crate::rules) struct PriorityClasses;
@@ -26,7 +26,7 @@ impl KindRules for PriorityClasses {
     }
 }
 
-/// A priority class but for its metadata.
+/// Checks a priority class, except for its metadata.
 fn validate_class(object: Object<'_>, faults: &mut Faults) {
     let (name, value) = (object.name(), object.field("value"));
     if name.starts_with("system-") {
@@ -47,8 +47,8 @@ fn validate_class(object: Object<'_>, faults: &mut Faults) {
             );
             faults.forbidden(&object.field("metadata").child("name"), &why);
         }
-    } else if value.count() > HIGHEST_OWN_PRIORITY {
-        let why = format!("maximum allowed value of a user defined priority is {HIGHEST_OWN_PRIORITY}");
+    } else if value.count() > HIGHEST_USER_PRIORITY {
+        let why = format!("maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}");
         faults.forbidden(&value, &why);
     }
     let policy = object.field("preemptionPolicy");
@@ -58,7 +58,7 @@ fn validate_class(object: Object<'_>, faults: &mut Faults) {
     faults.one_of(&policy, &["PreemptLowerPriority", "Never"]);
 }
 
-/// What of a priority class may not change.
+/// Checks the immutable fields.
 fn validate_class_update(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     if old.field("value").count() != new.field("value").count() {
         faults.forbidden(&new.field("value"), "may not be changed in an update.");

@@ -35,7 +35,7 @@ impl KindRules for ResourceQuotas {
     }
 }
 
-/// A quota but for its metadata.
+/// Checks a quota, except for its metadata.
 fn validate_quota(object: Object<'_>, faults: &mut Faults) {
     let spec = object.field("spec");
     for (name, amount) in spec.child("hard").entries() {
@@ -65,7 +65,7 @@ fn validate_quota(object: Object<'_>, faults: &mut Faults) {
 fn scope_selector(spec: &Field<'_>, faults: &mut Faults) {
     let list = spec.child("scopeSelector").child("matchExpressions");
     for requirement in list.items() {
-        // The real server does not say which of them.
+        // kube-apiserver omits the index.
         let at = Field::at(list.path(), requirement.value());
         let (scope, operator, values) = (at.child("scopeName"), at.child("operator"), at.child("values"));
         if !SCOPES.contains(&scope.text()) {
@@ -103,7 +103,7 @@ fn scope_selector(spec: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// A choice of scopes as Go shows its own type.
+/// Formats a scope selector as Go's internal type.
 fn internal_scopes(list: &Field<'_>) -> String {
     let requirements: Vec<String> = list
         .items()
@@ -129,7 +129,7 @@ fn fits(scope: &str, name: &str) -> bool {
     }
 }
 
-/// What of a quota may not change.
+/// Checks the immutable fields.
 fn validate_quota_update(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     let scopes = |object: Object<'_>| {
         let mut scopes: Vec<String> =

@@ -40,7 +40,7 @@ impl KindRules for DisruptionBudgets {
     }
 }
 
-/// A budget for disruptions.
+/// Checks a disruption budget.
 fn validate_budget(object: Object<'_>, faults: &mut Faults) {
     let spec = object.field("spec");
     let (least, most) = (spec.child("minAvailable"), spec.child("maxUnavailable"));

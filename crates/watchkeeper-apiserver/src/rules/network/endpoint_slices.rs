@@ -29,7 +29,7 @@ impl KindRules for EndpointSlices {
     }
 }
 
-/// A slice of endpoints but for its metadata; and what it was, if it was.
+/// Checks a slice, except for its metadata.
 fn validate_slice(object: Object<'_>, old: Option<Object<'_>>, faults: &mut Faults) {
     let (kind, endpoints) = (object.field("addressType"), object.field("endpoints"));
     let ports = object.field("ports");
@@ -38,7 +38,7 @@ fn validate_slice(object: Object<'_>, old: Option<Object<'_>>, faults: &mut Faul
     } else {
         slice_ports(&ports, faults);
     }
-    // What was there before may stay.
+    // Unchanged endpoints are tolerated.
     let is_old = old.is_some_and(|old| old.field("endpoints").value() == endpoints.value());
     if is_old {
     } else if endpoints.len() > 1000 {

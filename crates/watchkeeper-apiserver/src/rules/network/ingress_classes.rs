@@ -24,7 +24,7 @@ impl KindRules for IngressClasses {
     }
 }
 
-/// A class of ingresses but for its metadata.
+/// Checks an ingress class, except for its metadata.
 fn validate_class(object: Object<'_>, faults: &mut Faults) {
     let spec = object.field("spec");
     let (controller, parameters) = (spec.child("controller"), spec.child("parameters"));
@@ -50,7 +50,7 @@ fn validate_class(object: Object<'_>, faults: &mut Faults) {
     faults.one_of_set(&parameters.child("scope"), &["Cluster", "Namespace"]);
 }
 
-/// `example.com/controller`.
+/// Checks a name such as `example.com/controller`.
 fn domain_path(field: &Field<'_>, faults: &mut Faults) {
     if field.is_empty() {
         faults.required(field, "");

@@ -33,7 +33,7 @@ impl KindRules for Ingresses {
     }
 }
 
-/// An ingress but for its metadata.
+/// Checks an ingress, except for its metadata.
 fn validate_ingress(object: Object<'_>, faults: &mut Faults) {
     let spec = object.field("spec");
     let (rules, default) = (spec.child("rules"), spec.child("defaultBackend"));
@@ -61,7 +61,7 @@ fn validate_ingress(object: Object<'_>, faults: &mut Faults) {
     }
 }
 
-/// What is asked of a new ingress only.
+/// Checks what only new ingresses must satisfy.
 fn validate_new_ingress(object: Object<'_>, faults: &mut Faults) {
     let class = object.field("spec").child("ingressClassName");
     if let Some(annotation) = object.annotation(INGRESS_CLASS)

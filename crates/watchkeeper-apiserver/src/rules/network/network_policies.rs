@@ -20,7 +20,7 @@ impl KindRules for NetworkPolicies {
     }
 }
 
-/// A network policy but for its metadata.
+/// Checks a network policy, except for its metadata.
 fn validate_policy(object: Object<'_>, faults: &mut Faults) {
     let spec = object.field("spec");
     selector(&spec.child("podSelector"), faults);

@@ -1,4 +1,4 @@
-//! Amounts: of a resource, added and compared as the real server does.
+//! Resource amounts, added and compared as in kube-apiserver.
 
 use watchkeeper_wire::quantity;
 
@@ -6,12 +6,12 @@ use watchkeeper_wire::quantity;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Amount {
     nanos: i128,
-    /// Whether it is written with `Ki`, `Mi`, ...
+    /// Whether it is formatted with `Ki`, `Mi`, ...
     is_binary: bool,
 }
 
 impl Amount {
-    /// Reads an amount in any spelling; `None` where it is none, or beyond all measure.
+    /// Parses an amount; `None` if it is invalid or out of range.
     pub(super) fn read(text: &str) -> Option<Self> {
         let canonical = quantity::canonical(text)?;
         let digits = canonical.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(canonical.len());
@@ -34,18 +34,18 @@ impl Amount {
         Some(Self { nanos: number.checked_mul(unit)?, is_binary })
     }
 
-    /// The sum, written like the first that is not nothing.
+    /// Returns the sum, in the format of the first that is not zero.
     pub(super) fn plus(self, other: Self) -> Self {
         let is_binary = if self.nanos == 0 { other.is_binary } else { self.is_binary };
         Self { nanos: self.nanos.saturating_add(other.nanos), is_binary }
     }
 
-    /// The greater of both; this one where they are equal.
+    /// Returns the greater of both; this one if they are equal.
     pub(super) fn or_greater(self, other: Self) -> Self {
         if other.nanos > self.nanos { other } else { self }
     }
 
-    /// As Go writes it.
+    /// Formats it as Go does.
     pub(super) fn text(self) -> String {
         let whole = self.nanos / 1_000_000_000;
         let is_whole = self.nanos % 1_000_000_000 == 0;

@@ -1,4 +1,4 @@
-//! Containers: their names, images and ports.
+//! Containers: names, images and ports.
 
 use serde_json::Value;
 use watchkeeper_core::Quoted;
@@ -13,7 +13,7 @@ use crate::validate::faults::Faults;
 use crate::validate::field::Field;
 use crate::validate::form::{label, port_name, port_number};
 
-/// All containers of a spec, of all three sorts.
+/// Checks containers, init containers and ephemeral containers.
 pub(super) fn containers(spec: &Field<'_>, volumes: &Volumes<'_>, claims: &[&str], faults: &mut Faults) {
     let regular = spec.child("containers");
     if regular.is_empty() {
@@ -90,7 +90,7 @@ fn restart_policy(container: &Field<'_>, faults: &mut Faults) {
     faults.one_of_set(&policy, &["Always", "Never", "OnFailure"]);
 }
 
-/// What containers of all sorts have in common.
+/// Checks what all containers have in common.
 fn common(
     container: &Field<'_>,
     spec: &Field<'_>,
@@ -147,7 +147,7 @@ fn ports(list: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// Two containers cannot have one port of the host.
+/// Checks that no two containers use the same host port.
 fn host_ports(list: &Field<'_>, faults: &mut Faults) {
     let mut taken = Vec::new();
     for container in list.items() {

@@ -1,12 +1,12 @@
-//! Pods: what they and their parts default to, where other fields decide.
+//! Defaults of pods that depend on other fields.
 
 use serde_json::{Value, json};
 
 use super::image;
 use crate::defaults::{Fields, made, number, objects, set, text};
 
-/// Of a pod, but not of a template: requests are at first the limits, and ports of the host those of the
-/// container if it shares the network of the host.
+/// Defaults of a pod, but not of a template: requests default to limits, and host ports to container ports on the host
+/// network.
 pub(crate) fn pod(pod: &mut Fields) {
     let Some(Value::Object(spec)) = pod.get_mut("spec") else { return };
     if number(spec, "terminationGracePeriodSeconds") < 0 {
@@ -41,7 +41,7 @@ fn expose(port: &mut Fields) {
     }
 }
 
-/// The address and the list of addresses say the same; the address wins.
+/// Keeps `podIP` and `podIPs` equal; `podIP` wins.
 pub(crate) fn status(status: &mut Fields) {
     let first = status.get("podIPs").and_then(|ips| Some(ips.get(0)?.get("ip")?.as_str()?.to_owned()));
     match (text(status, "podIP"), first) {
@@ -55,7 +55,7 @@ pub(crate) fn status(status: &mut Fields) {
     }
 }
 
-/// The account has two names; the new one wins.
+/// Keeps `serviceAccount` and `serviceAccountName` equal; the latter wins.
 pub(crate) fn service_account(spec: &mut Fields) {
     let account = match text(spec, "serviceAccountName") {
         "" => text(spec, "serviceAccount"),
@@ -68,7 +68,7 @@ pub(crate) fn service_account(spec: &mut Fields) {
     }
 }
 
-/// What may change under its name is pulled again.
+/// Images tagged `latest` are always pulled.
 pub(crate) fn pull_policy(container: &mut Fields) {
     let policy = policy_for(text(container, "image"));
     set(container, "imagePullPolicy", policy);
@@ -78,7 +78,7 @@ fn policy_for(image: &str) -> &'static str {
     if image::is_latest(image) { "Always" } else { "IfNotPresent" }
 }
 
-/// A volume that does not say from where it comes is an empty directory.
+/// A volume without a source is an empty directory.
 pub(crate) fn volume(volume: &mut Fields) {
     if volume.keys().all(|name| name == "name") {
         volume.insert("emptyDir".to_owned(), json!({}));

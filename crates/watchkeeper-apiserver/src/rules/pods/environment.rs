@@ -1,4 +1,4 @@
-//! Environment: the variables of a container, and what they are taken from.
+//! Environment variables, and their sources.
 
 use watchkeeper_core::Quoted;
 
@@ -7,7 +7,7 @@ use crate::validate::faults::Faults;
 use crate::validate::field::Field;
 use crate::validate::form::{config_key, qualified_name, subdomain, variable};
 
-/// What a variable may take from its pod.
+/// Pod fields that a variable may refer to.
 const POD_FIELDS: [&str; 9] = [
     "metadata.name",
     "metadata.namespace",
@@ -19,7 +19,7 @@ const POD_FIELDS: [&str; 9] = [
     "status.podIP",
     "status.podIPs",
 ];
-/// What a variable may take from its container.
+/// Container resources that a variable may refer to.
 const CONTAINER_FIELDS: [&str; 6] = [
     "limits.cpu",
     "limits.ephemeral-storage",
@@ -29,7 +29,7 @@ const CONTAINER_FIELDS: [&str; 6] = [
     "requests.memory",
 ];
 
-/// The variables of a container.
+/// Checks the variables of a container.
 pub(super) fn environment(field: &Field<'_>, faults: &mut Faults) {
     let name = field.child("name");
     if name.is_empty() {
@@ -64,7 +64,7 @@ pub(super) fn environment(field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// A reference to a field of the pod.
+/// Checks a reference to a pod field.
 pub(super) fn pod_field(at: &Field<'_>, known: &[&str], faults: &mut Faults) {
     let (path, version) = (at.child("fieldPath"), at.child("apiVersion"));
     if path.is_empty() {
@@ -115,7 +115,7 @@ pub(super) fn pod_field(at: &Field<'_>, known: &[&str], faults: &mut Faults) {
     }
 }
 
-/// A reference to a field of a container.
+/// Checks a reference to a container resource.
 pub(super) fn container_field(at: &Field<'_>, is_volume: bool, faults: &mut Faults) {
     let resource = at.child("resource");
     let is_pages =
@@ -166,7 +166,7 @@ fn key_of(at: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// Where a container takes all variables from.
+/// Checks `envFrom`.
 pub(super) fn environment_from(list: &Field<'_>, faults: &mut Faults) {
     for source in list.items() {
         let prefix = source.child("prefix");

@@ -1,4 +1,4 @@
-//! Handlers: what is run or asked of a container, as a probe or at an end of its life.
+//! Handlers of probes and lifecycle hooks.
 
 use serde_json::Value;
 use watchkeeper_core::Quoted;
@@ -9,7 +9,7 @@ use crate::validate::form::{header, port_name, port_number};
 
 const HANDLERS: [&str; 5] = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"];
 
-/// What is run when a container begins and ends.
+/// Checks lifecycle hooks.
 pub(super) fn lifecycle(container: &Field<'_>, spec: &Field<'_>, faults: &mut Faults) {
     let field = container.child("lifecycle");
     for name in ["postStart", "preStop"] {
@@ -23,7 +23,7 @@ pub(super) fn lifecycle(container: &Field<'_>, spec: &Field<'_>, faults: &mut Fa
     }
 }
 
-/// What tells whether a container is well.
+/// Checks probes.
 pub(super) fn probes(container: &Field<'_>, spec: &Field<'_>, faults: &mut Faults) {
     for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
         let field = container.child(name);
@@ -102,7 +102,7 @@ fn sleep(action: &Field<'_>, spec: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// A port by its number or by its name.
+/// Checks a port number or name.
 pub(in crate::rules) fn port(field: &Field<'_>, faults: &mut Faults) {
     match field.value() {
         Value::String(name) => faults.malformed(field, port_name(name)),

@@ -1,7 +1,6 @@
-//! Images: which version a name asks for.
+//! Image references.
 
-/// Whether an image is asked for without saying which: by the tag `latest`, or by no tag and no digest. A
-/// name that is none asks for nothing.
+/// Returns whether an image has the tag `latest`, or neither tag nor digest. Invalid references are not `latest`.
 pub(super) fn is_latest(image: &str) -> bool {
     let (named, digest) = match image.split_once('@') {
         Some((named, digest)) => (named, Some(digest)),
@@ -30,7 +29,7 @@ fn is_repository(name: &str) -> bool {
     path.split('/').all(is_component)
 }
 
-/// Letters and digits in words, which dots, underscores or dashes hold together.
+/// Words of letters and digits, joined by dots, underscores or dashes.
 fn is_component(part: &str) -> bool {
     let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let joints = part.split(is_word).filter(|joint| !joint.is_empty());
@@ -46,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_image_is_the_latest_unless_its_name_says_otherwise() {
+    fn an_image_without_tag_and_digest_is_the_latest() {
         for image in ["nginx", "nginx:latest", "host:5000/a/b", "Host/a", "a__b", "a--b"] {
             assert!(is_latest(image), "{image}");
         }

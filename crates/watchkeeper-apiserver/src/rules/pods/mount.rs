@@ -1,10 +1,10 @@
-//! Mounts: where a container has its volumes.
+//! Volume mounts and devices.
 
 use super::volume::{Volumes, descending, has_backsteps};
 use crate::validate::faults::Faults;
 use crate::validate::field::Field;
 
-/// Where a container has its volumes.
+/// Checks volume mounts.
 pub(super) fn mounts(container: &Field<'_>, volumes: &Volumes<'_>, faults: &mut Faults) {
     let list = container.child("volumeMounts");
     let devices = container.child("volumeDevices");
@@ -62,7 +62,7 @@ fn propagation(list: &Field<'_>, mount: &Field<'_>, container: &Field<'_>, fault
     }
 }
 
-/// Where a container has its volumes that are blocks.
+/// Checks block devices.
 pub(super) fn devices(container: &Field<'_>, volumes: &Volumes<'_>, faults: &mut Faults) {
     let (mut names, mut paths) = (Vec::new(), Vec::new());
     for device in container.child("volumeDevices").items() {

@@ -1,4 +1,4 @@
-//! Placement: on which nodes a pod may, should or must not be.
+//! Placement: affinities, spread constraints, tolerations and taints.
 
 use watchkeeper_core::Quoted;
 
@@ -11,7 +11,7 @@ const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/// The affinities of a pod to nodes and to other pods.
+/// Checks affinities.
 pub(super) fn affinity(field: &Field<'_>, faults: &mut Faults) {
     let nodes = field.child("nodeAffinity");
     if nodes.child(REQUIRED).is_set() {
@@ -39,7 +39,7 @@ fn weight(term: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// A choice of nodes.
+/// Checks a node selector.
 pub(in crate::rules) fn node_selector(field: &Field<'_>, faults: &mut Faults) {
     let terms = field.child("nodeSelectorTerms");
     if terms.is_empty() {
@@ -113,7 +113,7 @@ fn pod_term(term: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// How pods are spread over the nodes.
+/// Checks topology spread constraints.
 pub(super) fn spread(list: &Field<'_>, faults: &mut Faults) {
     let constraints: Vec<Field<'_>> = list.items().collect();
     for (at, constraint) in constraints.iter().enumerate() {
@@ -165,7 +165,7 @@ pub(super) fn spread(list: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// Which taints of a node a pod bears.
+/// Checks tolerations.
 pub(super) fn tolerations(list: &Field<'_>, faults: &mut Faults) {
     for toleration in list.items() {
         let (key, operator, value, effect) = (
@@ -206,7 +206,7 @@ pub(super) fn tolerations(list: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// The taints of a node.
+/// Checks the taints of a node.
 pub(in crate::rules) fn taints(list: &Field<'_>, faults: &mut Faults) {
     let mut seen = Vec::new();
     for taint in list.items() {

@@ -1,4 +1,4 @@
-//! What the server writes into pods.
+//! Fields of pods that the server sets.
 
 use serde_json::{Map, Value, json};
 
@@ -9,6 +9,7 @@ use crate::write::{Draft, nested};
 /// The grace period of a pod whose spec sets none.
 const DEFAULT_GRACE_SECONDS: i64 = 30;
 
+/// Completes a new pod.
 pub(super) fn complete(pod: &mut Draft) {
     let is_gated = pod.part("spec").is_some_and(|spec| {
         spec.get("schedulingGates").and_then(Value::as_array).is_some_and(|gates| !gates.is_empty())
@@ -47,7 +48,7 @@ pub(super) fn complete(pod: &mut Draft) {
     pod.set_in("status", "qosClass", Some(quality.into()));
 }
 
-/// A term that names keys of labels selects by what the pod itself has under them.
+/// Adds the pod's own labels to a term with `matchLabelKeys` or `mismatchLabelKeys`.
 fn select_by_keys(term: &mut Value, labels: &Map<String, Value>) {
     let mut wanted = Vec::new();
     for (keys, operator) in [("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")] {
@@ -65,7 +66,7 @@ fn select_by_keys(term: &mut Value, labels: &Map<String, Value>) {
     }
 }
 
-/// Turns the annotations that once named the profiles of containers into fields.
+/// Converts deprecated AppArmor annotations to fields.
 fn confine(spec: &mut Map<String, Value>, annotations: &Map<String, Value>) {
     const PREFIX: &str = "container.apparmor.security.beta.kubernetes.io/";
     if spec.get("os").is_some_and(|os| os["name"] == "windows") {
@@ -76,8 +77,8 @@ fn confine(spec: &mut Map<String, Value>, annotations: &Map<String, Value>) {
         let containers = spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
         for container in containers.filter_map(Value::as_object_mut) {
             let name = container.get("name").and_then(Value::as_str).unwrap_or_default();
-            let said = annotations.get(&format!("{PREFIX}{name}")).and_then(Value::as_str);
-            let profile = said.and_then(profile);
+            let given = annotations.get(&format!("{PREFIX}{name}")).and_then(Value::as_str);
+            let profile = given.and_then(profile);
             if profile.is_some() && profile != of_pod {
                 let context = nested(container, &["securityContext"]);
                 if let Some(profile) = profile {
@@ -88,12 +89,12 @@ fn confine(spec: &mut Map<String, Value>, annotations: &Map<String, Value>) {
     }
 }
 
-fn profile(said: &str) -> Option<Value> {
-    match said {
+fn profile(given: &str) -> Option<Value> {
+    match given {
         "unconfined" => Some(json!({"type": "Unconfined"})),
         "runtime/default" => Some(json!({"type": "RuntimeDefault"})),
         _ => {
-            let name = said.strip_prefix("localhost/").filter(|name| !name.is_empty())?;
+            let name = given.strip_prefix("localhost/").filter(|name| !name.is_empty())?;
             Some(json!({"type": "Localhost", "localhostProfile": name}))
         }
     }

@@ -1,4 +1,4 @@
-//! Resources of a pod as a whole: what it asks for beside its containers, or because of them.
+//! Pod-level resources, and the QoS class.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use super::amount::Amount;
 
 type Amounts = BTreeMap<String, Amount>;
 
-/// Completes what a pod asks for as a whole, if it asks for anything: limits of huge pages from its containers,
-/// requests from its containers or its limits, and limits from its containers if all of them have some.
+/// Completes pod-level resources, if any are set: limits of huge pages from the containers, requests from the containers
+/// or the limits, and limits from the containers if all of them have some.
 pub(super) fn complete(spec: &mut Map<String, Value>) {
-    let mut limits = said(spec, "limits");
-    let mut requests = said(spec, "requests");
+    let mut limits = given(spec, "limits");
+    let mut requests = given(spec, "requests");
     if limits.is_empty() && requests.is_empty() {
         return;
     }
@@ -45,10 +45,10 @@ pub(super) fn complete(spec: &mut Map<String, Value>) {
     }
 }
 
-/// What a pod gets of its node for sure: a word that depends on its requests and limits.
+/// Returns the QoS class.
 pub(super) fn quality_of_service(spec: Option<&Value>) -> &'static str {
     let Some(Value::Object(spec)) = spec else { return "BestEffort" };
-    if !said(spec, "limits").is_empty() || !said(spec, "requests").is_empty() {
+    if !given(spec, "limits").is_empty() || !given(spec, "requests").is_empty() {
         return quality(&spec["resources"]);
     }
     let mut all = containers(spec).map(|(_, container)| quality(&container["resources"]));
@@ -76,12 +76,12 @@ fn is_huge(name: &str) -> bool {
     name.starts_with("hugepages-")
 }
 
-/// Whether pods as a whole may ask for it.
+/// Returns whether it can be a pod-level resource.
 fn is_counted(name: &str) -> bool {
     matches!(name, "cpu" | "memory") || is_huge(name)
 }
 
-fn said(spec: &Map<String, Value>, kind: &str) -> Amounts {
+fn given(spec: &Map<String, Value>, kind: &str) -> Amounts {
     spec.get("resources").map(|resources| amounts(resources, kind)).unwrap_or_default()
 }
 
@@ -90,14 +90,14 @@ fn amounts(resources: &Value, kind: &str) -> Amounts {
     amounts.filter_map(|(name, text)| Some((name.clone(), Amount::read(text.as_str()?)?))).collect()
 }
 
-/// The containers of a pod, and whether each runs before the others.
+/// Returns the containers of a pod, and whether each is an init container.
 fn containers(spec: &Map<String, Value>) -> impl Iterator<Item = (bool, &Value)> {
     let list = |name| spec.get(name).and_then(Value::as_array).into_iter().flatten();
     list("containers").map(|it| (false, it)).chain(list("initContainers").map(|it| (true, it)))
 }
 
-/// What the containers take together at the worst moment: all that stay, or one that runs before them beside
-/// those that were started before it and stay.
+/// Returns the maximum that the containers use at once: all containers and sidecars, or an init container with the
+/// sidecars started before it.
 fn sum(spec: &Map<String, Value>, kind: &str) -> Amounts {
     let (mut lasting, mut started, mut worst) = (Amounts::new(), Amounts::new(), Amounts::new());
     for (is_first, container) in containers(spec) {
@@ -135,13 +135,13 @@ mod tests {
     use super::*;
 
     fn completed(spec: Value) -> Value {
-        let Value::Object(mut spec) = spec else { panic!("no spec") };
+        let Value::Object(mut spec) = spec else { panic!("not an object") };
         complete(&mut spec);
         spec.remove("resources").into()
     }
 
     #[test]
-    fn a_pod_that_asks_for_itself_asks_for_what_its_containers_do() {
+    fn pod_level_resources_are_completed_from_containers() {
         let spec = json!({
             "resources": {"limits": {"cpu": "2", "memory": "4Gi"}},
             "containers": [
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_is_sure_of_its_resources_if_all_of_its_containers_are() {
+    fn a_pod_is_guaranteed_if_all_of_its_containers_are() {
         let sure =
             json!({"resources": {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1000m"}}});
         let none = json!({"resources": {"limits": {"cpu": "0"}, "requests": {"example.com/gpu": "1"}}});

@@ -1,4 +1,4 @@
-//! Security contexts: as whom a container runs, and what it may do.
+//! Security contexts.
 
 use super::sysctl;
 use super::volume::descending;
@@ -8,7 +8,7 @@ use crate::validate::form::in_range;
 
 const LARGEST_ID: i64 = 0x7fff_ffff;
 
-/// The security context of a pod.
+/// Checks the security context of a pod.
 pub(super) fn of_pod(spec: &Field<'_>, faults: &mut Faults) {
     let field = spec.child("securityContext");
     for name in ["fsGroup", "runAsUser", "runAsGroup"] {
@@ -28,7 +28,7 @@ pub(super) fn of_pod(spec: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// The security context of a container.
+/// Checks the security context of a container.
 pub(super) fn of_container(field: &Field<'_>, spec: &Field<'_>, faults: &mut Faults) {
     for name in ["runAsUser", "runAsGroup"] {
         identity(&field.child(name), faults);
@@ -95,7 +95,7 @@ fn app_armor(field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// A part of a security context as Go shows its own type.
+/// Formats a part of a security context as Go's internal type.
 fn internal(field: &Field<'_>) -> String {
     let show = |parts: [(&str, &str); 2]| {
         let parts = parts.map(|(shown, name)| format!("\"{shown}\":{}", json(field.child(name).value())));
@@ -110,7 +110,7 @@ fn internal(field: &Field<'_>) -> String {
     }
 }
 
-/// A security context as Go shows its own type, which has all fields and no tags.
+/// Formats a security context as Go's internal type, with all fields and without tags.
 fn context(field: &Field<'_>) -> String {
     let names = [
         ("Capabilities", "capabilities"),

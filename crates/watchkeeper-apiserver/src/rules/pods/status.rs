@@ -1,4 +1,4 @@
-//! The status of a pod: where it runs, and how its containers do.
+//! Status of pods.
 
 use crate::validate::address;
 use crate::validate::faults::{Faults, json};
@@ -7,7 +7,7 @@ use crate::validate::form::{qualified_name, subdomain};
 
 const NO_NEGATIVE: &str = "must be a non-negative integer";
 
-/// A status of a pod that has changed.
+/// Checks a status update.
 pub(super) fn validate(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     let (was, is) = (old.field("status"), new.field("status"));
     conditions(&is.child("conditions"), faults);
@@ -46,7 +46,7 @@ fn nominated(spec: &Field<'_>, was: &Field<'_>, is: &Field<'_>, faults: &mut Fau
     }
 }
 
-/// One address of a kind, which is the first of the list of all.
+/// Checks a list of addresses and the field that repeats its first item.
 fn addresses(was: &Field<'_>, is: &Field<'_>, name: &str, faults: &mut Faults) {
     let (one, list) = (is.child(name), is.child(&format!("{name}s")));
     let known = was.child(&format!("{name}s"));
@@ -85,7 +85,7 @@ fn first(one: &Field<'_>, list: &Field<'_>, name: &str, faults: &mut Faults) {
     }
 }
 
-/// A list of addresses as Go shows its own type, which has no tags.
+/// Formats a list of addresses as Go's internal type, without tags.
 fn internal(list: &Field<'_>) -> String {
     let items: Vec<String> =
         list.items().map(|item| format!("{{\"IP\":{}}}", json(item.child("ip").value()))).collect();

@@ -1,4 +1,4 @@
-//! Sysctls of a pod: kernel parameters by their names, each set once.
+//! Sysctls: unique names of kernel parameters.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use crate::validate::faults::Faults;
 use crate::validate::field::Field;
 
-/// How many characters a name may have.
+/// The maximum length of a name.
 const NAME_LENGTH: usize = 253;
 
 const PATTERN: &str = r"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
@@ -25,7 +25,7 @@ const IPC: [&str; 10] = [
     "kernel.msg",
 ];
 
-/// The sysctls in the security context of a pod.
+/// Checks the sysctls of a pod.
 pub(super) fn sysctls(spec: &Field<'_>, field: &Field<'_>, faults: &mut Faults) {
     let mut seen = HashSet::new();
     for sysctl in field.items() {
@@ -50,7 +50,7 @@ pub(super) fn sysctls(spec: &Field<'_>, field: &Field<'_>, faults: &mut Faults) 
     }
 }
 
-/// Whether a text matches [`PATTERN`] and is not too long.
+/// Returns whether a string matches [`PATTERN`] and is not too long.
 fn is_name(text: &str) -> bool {
     let is_end = |byte: Option<&u8>| byte.is_some_and(|it| it.is_ascii_lowercase() || it.is_ascii_digit());
     let is_segment = |segment: &str| {
@@ -61,7 +61,7 @@ fn is_name(text: &str) -> bool {
     text.len() <= NAME_LENGTH && text.split(['.', '/']).all(is_segment)
 }
 
-/// A name with dots between its segments. One whose first separator is a slash has them the other way round.
+/// Returns a name with dots as separators. If its first separator is a slash, dots and slashes are swapped.
 fn dotted(name: &str) -> Cow<'_, str> {
     match name.find(['.', '/']) {
         Some(first) if name.as_bytes()[first] == b'/' => {
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_have_the_form_of_kernel_parameters() {
+    fn names_match_the_pattern_of_kernel_parameters() {
         for name in ["kernel.shm_rmid_forced", "net/ipv4/conf.eth0-1/x", "a", "net.ipv4.ip_local_port_range"]
         {
             assert!(is_name(name), "{name}");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn slashes_and_dots_change_places() {
+    fn slashes_and_dots_are_swapped() {
         assert_eq!(dotted("net/ipv4/conf/eth0.1/x"), "net.ipv4.conf.eth0/1.x");
         assert_eq!(dotted("net.ipv4.a/b"), "net.ipv4.a/b");
         assert_eq!(dotted("net"), "net");

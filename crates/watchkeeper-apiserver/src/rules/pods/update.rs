@@ -1,4 +1,4 @@
-//! Updates of pods: almost nothing of a spec may change.
+//! Updates of pods: most of the spec is immutable.
 
 use serde_json::Value;
 
@@ -9,10 +9,10 @@ use crate::validate::form::NameRule;
 use crate::validate::form::in_range;
 use crate::validate::metadata::{self, Finalizers};
 
-/// The sentence that is followed, on the real server, by a text of what differs.
+/// kube-apiserver appends a diff.
 const CHANGEABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 
-/// A pod that has changed, but for the metadata that all kinds have.
+/// Checks a pod that replaces `old`, after the generic metadata.
 pub(in crate::rules) fn changed(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     metadata::new(new, NameRule::Subdomain, Finalizers::Owned, faults);
     pod(new, faults);
@@ -57,7 +57,7 @@ fn mirror(old: Object<'_>, annotations: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// A deadline only ever comes nearer. Says whether to go on.
+/// Checks that a deadline is only shortened. Returns whether to continue.
 fn deadline(before: &Field<'_>, spec: &Field<'_>, faults: &mut Faults) -> bool {
     let (field, was) = (spec.child("activeDeadlineSeconds"), before.child("activeDeadlineSeconds").number());
     match (field.number(), was) {
@@ -104,7 +104,7 @@ fn gates(before: &Field<'_>, now: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// A spec with what may change as it was. What a gated pod may say of its nodes counts as that, too.
+/// Returns a spec with its mutable fields as before, including the node selection of a gated pod.
 fn masked(spec: &Value, before: &Value) -> Value {
     let mut spec = spec.clone();
     let Value::Object(fields) = &mut spec else { return spec };

@@ -1,4 +1,4 @@
-//! Pods: what a pod, or the template of one, may say. Rare corners are left to whoever runs the pod.
+//! Validation of pods and pod templates. Some rarely used fields are not checked.
 
 use watchkeeper_core::Quoted;
 
@@ -14,23 +14,23 @@ use crate::validate::selector::labels;
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 pub(super) const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// Whose spec it is.
+/// The context of a pod spec.
 #[derive(Clone, Copy)]
 pub(in crate::rules) struct Owner<'a> {
-    /// The name of the pod; none of a template.
+    /// The name of the pod; `None` for a template.
     pub(in crate::rules) pod: Option<&'a str>,
-    /// Volumes that come with the claims of a stateful set.
+    /// Volumes of the claim templates of a stateful set.
     pub(in crate::rules) claims: &'a [&'a str],
-    /// Whether the host's name is given to the pod by its controller.
+    /// Whether the controller sets the host name.
     pub(in crate::rules) names_hosts: bool,
 }
 
 impl Owner<'_> {
-    /// A template that adds nothing.
+    /// A plain template.
     pub(in crate::rules) const TEMPLATE: Self = Self { pod: None, claims: &[], names_hosts: false };
 }
 
-/// A pod but for its metadata.
+/// Checks a pod, except for its metadata.
 pub(super) fn pod(object: Object<'_>, faults: &mut Faults) {
     let (metadata, pod_spec) = (object.field("metadata"), object.field("spec"));
     special_annotations(&metadata.child("annotations"), &pod_spec, faults);
@@ -46,7 +46,7 @@ pub(super) fn pod(object: Object<'_>, faults: &mut Faults) {
     }
 }
 
-/// What is forbidden for a new pod only.
+/// Checks what is forbidden for new pods only.
 pub(super) fn new_pod(object: Object<'_>, faults: &mut Faults) {
     let spec = object.field("spec");
     if !spec.child("ephemeralContainers").is_empty() {
@@ -58,7 +58,7 @@ pub(super) fn new_pod(object: Object<'_>, faults: &mut Faults) {
     }
 }
 
-/// The template of a workload's pods.
+/// Checks the pod template of a workload.
 pub(in crate::rules) fn template(field: &Field<'_>, owner: Owner<'_>, faults: &mut Faults) {
     let metadata = field.child("metadata");
     let template_annotations =
@@ -88,7 +88,7 @@ pub(super) fn special_annotations(field: &Field<'_>, spec: &Field<'_>, faults: &
     }
 }
 
-/// The spec of a pod.
+/// Checks a pod spec.
 fn spec(field: &Field<'_>, owner: Owner<'_>, faults: &mut Faults) {
     let volumes = volume::volumes(&field.child("volumes"), owner, faults);
     let claims = resource_claims(&field.child("resourceClaims"), faults);
@@ -155,7 +155,7 @@ fn resource_claims<'a>(list: &Field<'a>, faults: &mut Faults) -> Vec<&'a str> {
     known
 }
 
-/// On the network of the host, a port of a container is a port of the host.
+/// Checks that host ports equal container ports on the host network.
 fn host_ports(field: &Field<'_>, faults: &mut Faults) {
     if !field.child("hostNetwork").is_true() {
         return;
@@ -163,7 +163,7 @@ fn host_ports(field: &Field<'_>, faults: &mut Faults) {
     for container in field.child("containers").items() {
         for port in container.child("ports").items() {
             let (host, inside) = (port.child("hostPort"), port.child("containerPort"));
-            // A pod's are given by default.
+            // Pods get them by default.
             if host.count() != 0 && host.count() != inside.count() {
                 faults.invalid(&host, "must match `containerPort` when `hostNetwork` is true");
             }

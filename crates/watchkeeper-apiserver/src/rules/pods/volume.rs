@@ -1,4 +1,4 @@
-//! Volumes: where a pod's files come from.
+//! Volumes and their sources.
 
 use watchkeeper_core::Quoted;
 
@@ -14,10 +14,10 @@ use crate::validate::selector::labels;
 
 const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 const ONE_TYPE: &str = "may not specify more than 1 volume type";
-/// What a file may take from its pod.
+/// Pod fields that a file may refer to.
 const FILE_FIELDS: [&str; 5] =
     ["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
-/// The sources in the order in which they are looked at.
+/// The sources, in the order of the checks.
 const SOURCES: [&str; 29] = [
     "emptyDir",
     "hostPath",
@@ -52,7 +52,7 @@ const SOURCES: [&str; 29] = [
 
 /// The volumes that can be mounted.
 pub(super) struct Volumes<'a> {
-    /// A name, and whether a claim is behind it.
+    /// Names, and whether each is a claim.
     known: Vec<(&'a str, bool)>,
 }
 
@@ -66,7 +66,7 @@ impl Volumes<'_> {
     }
 }
 
-/// The volumes of a spec. Those that are at fault cannot be mounted.
+/// Checks the volumes of a spec, and returns the valid ones.
 pub(super) fn volumes<'a>(list: &Field<'a>, owner: Owner<'a>, faults: &mut Faults) -> Volumes<'a> {
     let mut known: Vec<(&str, bool)> = Vec::new();
     let given = owner.claims.len();
@@ -85,7 +85,7 @@ pub(super) fn volumes<'a>(list: &Field<'a>, owner: Owner<'a>, faults: &mut Fault
     let first = known.len();
     let items = list.items().filter(|volume| !owner.claims.contains(&volume.child("name").text()));
     for (at, volume) in items.enumerate() {
-        // A stateful set's own volumes come first, and count.
+        // The claim templates of a stateful set come first in the numbering.
         let volume = Field::at(format!("{}[{}]", list.path(), at + given), volume.value());
         let count = faults.len();
         let name = volume.child("name");
@@ -116,7 +116,7 @@ fn source(volume: &Field<'_>, owner: Owner<'_>, faults: &mut Faults) {
         }
         count += 1;
         if count > 1 {
-            // Some are called otherwise when they are one too many.
+            // The field of a second source has another name for some sources.
             let called = match name {
                 "cephfs" => "cephFS",
                 "downwardAPI" => "downwarAPI",
@@ -144,10 +144,10 @@ fn source(volume: &Field<'_>, owner: Owner<'_>, faults: &mut Faults) {
             name => common_source(name, &field, faults),
         }
     }
-    // Where there is none, it is an empty directory.
+    // Without a source it is an empty directory.
 }
 
-/// Sources that pods and persistent volumes have in common.
+/// Checks a source that pods and persistent volumes share.
 pub(in crate::rules) fn common_source(name: &str, field: &Field<'_>, faults: &mut Faults) {
     match name {
         "hostPath" => host_path(field, faults),
@@ -176,7 +176,7 @@ fn required(field: &Field<'_>, names: &[&str], faults: &mut Faults) {
     }
 }
 
-/// A directory or file of the node.
+/// Checks a host path.
 fn host_path(field: &Field<'_>, faults: &mut Faults) {
     let path = field.child("path");
     if path.is_empty() {
@@ -228,7 +228,7 @@ fn mode(field: &Field<'_>, faults: &mut Faults) {
 fn downward(field: &Field<'_>, faults: &mut Faults) {
     mode(&field.child("defaultMode"), faults);
     for item in field.child("items").items() {
-        // The real server does not say which item.
+        // kube-apiserver omits the index.
         downward_file(&Field::at(field.path(), item.value()), faults);
     }
 }
@@ -294,7 +294,7 @@ fn projected(field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// Two files of one volume cannot have one path.
+/// Checks that the paths of a volume's files are unique.
 fn unique_path<'a>(
     volume: &Field<'_>,
     item: &Field<'a>,
@@ -337,7 +337,7 @@ fn csi(field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// The name of a driver.
+/// Checks the name of a driver.
 pub(in crate::rules) fn driver(field: &Field<'_>, faults: &mut Faults) {
     if field.is_empty() {
         faults.required(field, "");
@@ -368,7 +368,7 @@ fn ephemeral(volume: &Field<'_>, field: &Field<'_>, owner: Owner<'_>, faults: &m
     }
 }
 
-/// A path below its volume.
+/// Checks a relative path.
 pub(super) fn descending(field: &Field<'_>, faults: &mut Faults) {
     if field.text().starts_with('/') {
         faults.invalid(field, "must be a relative path");
@@ -376,7 +376,7 @@ pub(super) fn descending(field: &Field<'_>, faults: &mut Faults) {
     backsteps(field, faults);
 }
 
-/// A path below its volume that is not one of the volume's own.
+/// Checks a relative path that does not start with `..`.
 fn own_path(field: &Field<'_>, faults: &mut Faults) {
     descending(field, faults);
     let text = field.text();

@@ -1,4 +1,4 @@
-//! Addresses: which ones services have in the cluster and on the nodes, none of them twice.
+//! Allocation of cluster IPs and node ports; none is assigned twice.
 //!
 //! Invariants:
 //! - `addresses.A1`: what is free is read from the stored services while the lock is held.
@@ -17,17 +17,17 @@ use crate::registry::Resource;
 use crate::store::Store;
 use crate::write::{Draft, check, fault, invalid_value};
 
-/// The network of the services: 10.0.0.0/24, of which the first address is that of the server itself.
+/// The range of cluster IPs: 10.0.0.0/24; the first address is that of the server.
 const NETWORK: [u8; 3] = [10, 0, 0];
-/// Those that are given away first; the others are left to those who ask for one.
+/// Addresses that are allocated first; the others are left for explicit requests.
 const PREFERRED: std::ops::RangeInclusive<u8> = 17..=254;
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 
-/// What other services have.
+/// Addresses and ports in use.
 #[derive(Debug, Default)]
 struct Taken {
     addresses: BTreeSet<Ipv4Addr>,
-    /// On every node.
+    /// Node ports.
     ports: BTreeSet<i64>,
 }
 
@@ -49,7 +49,7 @@ impl AddressAllocator {
         self.lock.clone().lock_owned().await
     }
 
-    /// Gives a service the addresses that it needs and does not have: 422 where it asks for one that is not available.
+    /// Gives a service the addresses that it needs and does not have: 422 if it asks for one that is not available.
     /// It keeps what it had before.
     pub(crate) async fn allocate(
         &self,
@@ -80,7 +80,7 @@ impl AddressAllocator {
     }
 }
 
-/// What a service asks for that a cluster with one family of addresses does not have.
+/// Returns what a single-stack IPv4 cluster does not support.
 fn family_faults(spec: &Map<String, Value>) -> Vec<StatusCause> {
     let selects = spec.get("selector").and_then(Value::as_object).is_some_and(|it| !it.is_empty());
     if !spec::needs_address(spec) || (spec::is_headless(spec) && !selects) {
@@ -122,8 +122,8 @@ impl Taken {
         if !spec::needs_address(spec) || spec::is_headless(spec) {
             return Vec::new();
         }
-        let said = spec::text(spec, "clusterIP");
-        if said.is_empty() {
+        let asked_for = spec::text(spec, "clusterIP");
+        if asked_for.is_empty() {
             let host = PREFERRED.chain(2..*PREFERRED.start());
             let free = host.map(address).find(|address| !self.addresses.contains(address));
             let Some(free) = free.map(|free| free.to_string()) else {
@@ -134,7 +134,7 @@ impl Taken {
             spec.insert("clusterIP".to_owned(), free.into());
             return Vec::new();
         }
-        let Ok(wanted) = said.parse::<Ipv4Addr>() else { return Vec::new() }; // for validation to say
+        let Ok(wanted) = asked_for.parse::<Ipv4Addr>() else { return Vec::new() }; // left to validation
         let why = match wanted.octets() {
             _ if own.addresses.contains(&wanted) => return Vec::new(),
             [a, b, c, 1..=254] if [a, b, c] == NETWORK => match self.addresses.contains(&wanted) {
@@ -143,33 +143,33 @@ impl Taken {
             },
             _ => "the provided network does not match the current range",
         };
-        let value = json!([said]);
-        let message = format!("Invalid value: {value}: failed to allocate IP {said}: {why}");
+        let value = json!([asked_for]);
+        let message = format!("Invalid value: {value}: failed to allocate IP {asked_for}: {why}");
         vec![fault(CauseType::FieldValueInvalid, "spec.clusterIPs", message)]
     }
 
     fn give_ports(&mut self, own: &Self, spec: &mut Map<String, Value>) -> Result<Vec<StatusCause>, Status> {
-        let mut given: Vec<(i64, i64)> = Vec::new(); // which port of a node leads to which of the service
+        let mut given: Vec<(i64, i64)> = Vec::new(); // service port, node port
         let gives = spec::needs_node_ports(spec);
         let asked: Vec<(i64, i64)> = spec::ports(spec)
             .map(|port| (spec::number(port, "port"), spec::number(port, "nodePort")))
             .collect();
         let takes = gives || spec::text(spec, "type") == "LoadBalancer";
         for (at, port) in spec::ports_mut(spec).enumerate().filter(|_| takes) {
-            let (number, said) = (spec::number(port, "port"), spec::number(port, "nodePort"));
-            if said == 0 && !gives {
+            let (number, asked_for) = (spec::number(port, "port"), spec::number(port, "nodePort"));
+            if asked_for == 0 && !gives {
                 continue;
             }
-            // The same port over two protocols is one port of the node.
+            // The same port with two protocols shares a node port.
             let shared = given.iter().find(|(other, _)| *other == number).map(|(_, node)| *node);
-            let node = match (said, shared) {
+            let node = match (asked_for, shared) {
                 (0, Some(shared)) => shared,
-                (said, Some(shared)) if said == shared => shared,
+                (asked_for, Some(shared)) if asked_for == shared => shared,
                 (0, None) => match asked.iter().find(|(other, node)| *other == number && *node != 0) {
                     Some((_, node)) => *node,
                     None => self.free_port()?,
                 },
-                (said, _) => said,
+                (asked_for, _) => asked_for,
             };
             if shared != Some(node) && !own.ports.contains(&node) {
                 if let Some(why) = self.refusal(node) {
@@ -183,12 +183,12 @@ impl Taken {
             port.insert("nodePort".to_owned(), node.into());
         }
         if spec::needs_health_port(spec) {
-            let said = spec::number(spec, "healthCheckNodePort");
-            if said == 0 {
+            let asked_for = spec::number(spec, "healthCheckNodePort");
+            if asked_for == 0 {
                 let free = self.free_port()?;
                 spec.insert("healthCheckNodePort".to_owned(), free.into());
-            } else if let Some(why) = self.refusal(said).filter(|_| !own.ports.contains(&said)) {
-                let message = format!("failed to allocate requested HealthCheck NodePort {said}: {why}");
+            } else if let Some(why) = self.refusal(asked_for).filter(|_| !own.ports.contains(&asked_for)) {
+                let message = format!("failed to allocate requested HealthCheck NodePort {asked_for}: {why}");
                 return Err(Status::internal_error(message));
             }
         }

@@ -1,10 +1,10 @@
-//! Services: what they default to by their type.
+//! Defaults of services, by type.
 
 use serde_json::{Value, json};
 
 use crate::defaults::{Fields, is_empty, number, objects, set, text};
 
-/// How long a client stays with its pod, in seconds.
+/// The default session affinity timeout, in seconds.
 const AFFINITY_SECONDS: i64 = 10_800;
 
 pub(crate) fn spec(spec: &mut Fields) {
@@ -12,8 +12,8 @@ pub(crate) fn spec(spec: &mut Fields) {
     match text(spec, "sessionAffinity") {
         "None" => drop(spec.remove("sessionAffinityConfig")),
         "ClientIP" => {
-            let said = spec.get("sessionAffinityConfig");
-            if said.and_then(|config| config.get("clientIP")?.get("timeoutSeconds")).is_none() {
+            let given = spec.get("sessionAffinityConfig");
+            if given.and_then(|config| config.get("clientIP")?.get("timeoutSeconds")).is_none() {
                 let config = json!({"clientIP": {"timeoutSeconds": AFFINITY_SECONDS}});
                 spec.insert("sessionAffinityConfig".to_owned(), config);
             }
@@ -49,7 +49,7 @@ fn port(port: &mut Fields) {
     }
 }
 
-/// An address of a load balancer is that of the service itself.
+/// `ipMode` of load balancer addresses defaults to `VIP`.
 pub(crate) fn load_balancer(service: &mut Fields) {
     if service.get("spec").is_none_or(|spec| spec["type"] != "LoadBalancer") {
         return;

@@ -1,4 +1,4 @@
-//! Services: which fields go with which type, and what an update keeps of what was given to them.
+//! Fields of services that depend on the type, and that updates keep.
 
 use serde_json::{Map, Value, json};
 
@@ -10,12 +10,12 @@ pub(super) fn text<'a>(spec: &'a Spec, name: &str) -> &'a str {
     spec.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether it has an address in the cluster, or says that it has none.
+/// Returns whether the type has a cluster IP.
 pub(super) fn needs_address(spec: &Spec) -> bool {
     text(spec, "type") != "ExternalName"
 }
 
-/// Whether its ports are ports of every node, too.
+/// Returns whether node ports have to be allocated.
 pub(super) fn needs_node_ports(spec: &Spec) -> bool {
     match text(spec, "type") {
         "NodePort" => true,
@@ -24,12 +24,12 @@ pub(super) fn needs_node_ports(spec: &Spec) -> bool {
     }
 }
 
-/// Whether a balancer asks every node if it has pods.
+/// Returns whether a health check node port has to be allocated.
 pub(super) fn needs_health_port(spec: &Spec) -> bool {
     text(spec, "type") == "LoadBalancer" && text(spec, "externalTrafficPolicy") == "Local"
 }
 
-/// Whether it has no address on purpose.
+/// Returns whether the service is headless.
 pub(super) fn is_headless(spec: &Spec) -> bool {
     text(spec, "clusterIP") == "None"
 }
@@ -38,13 +38,13 @@ pub(super) fn number(fields: &Spec, name: &str) -> i64 {
     fields.get(name).and_then(Value::as_i64).unwrap_or_default()
 }
 
-/// The ports of a service.
+/// Returns the ports.
 pub(super) fn ports(spec: &Spec) -> impl Iterator<Item = &Spec> {
     let ports = spec.get("ports").and_then(Value::as_array);
     ports.into_iter().flatten().filter_map(Value::as_object)
 }
 
-/// The ports of a service, to be changed.
+/// Returns the ports, to be changed.
 pub(super) fn ports_mut(spec: &mut Spec) -> impl Iterator<Item = &mut Spec> {
     let ports = spec.get_mut("ports").and_then(Value::as_array_mut);
     ports.into_iter().flatten().filter_map(Value::as_object_mut)
@@ -59,7 +59,7 @@ fn is_set(spec: &Spec, name: &str) -> bool {
     }
 }
 
-/// An old client says one address, and means the list.
+/// Completes a new service: clients may set only `clusterIP`.
 pub(super) fn begin(spec: &mut Spec) {
     if is_set(spec, "clusterIP") && !is_set(spec, "clusterIPs") {
         let address = json!([text(spec, "clusterIP")]);
@@ -68,7 +68,7 @@ pub(super) fn begin(spec: &mut Spec) {
     set_families(spec, None);
 }
 
-/// Keeps what was given to a service and is not said again, and drops what its new type has no use for.
+/// Keeps allocated fields that an update omits, and drops fields that the new type does not have.
 pub(super) fn revise(old: &Draft, new: &mut Draft) {
     let Some(Value::Object(old)) = old.part("spec") else { return };
     let spec = new.part_mut("spec");
@@ -106,19 +106,19 @@ pub(super) fn revise(old: &Draft, new: &mut Draft) {
 }
 
 fn keep_node_ports(old: &Spec, spec: &mut Spec) {
-    let said: Vec<i64> = ports(spec).map(|port| number(port, "nodePort")).collect();
+    let given: Vec<i64> = ports(spec).map(|port| number(port, "nodePort")).collect();
     let before: Vec<(String, i64)> =
         ports(old).map(|port| (text(port, "name").to_owned(), number(port, "nodePort"))).collect();
     for port in ports_mut(spec).filter(|port| number(port, "nodePort") == 0) {
         let name = text(port, "name");
         let kept = before.iter().rev().find(|(other, _)| other == name).map(|(_, number)| *number);
-        if let Some(kept) = kept.filter(|kept| *kept != 0 && !said.contains(kept)) {
+        if let Some(kept) = kept.filter(|kept| *kept != 0 && !given.contains(kept)) {
             port.insert("nodePort".to_owned(), kept.into());
         }
     }
 }
 
-/// What goes when the type no longer needs it, unless the client has changed it too.
+/// Drops fields that the new type does not have, unless the client has changed them too.
 fn drop_unused(old: &Spec, spec: &mut Spec) {
     let mut unused: Vec<&str> = Vec::new();
     if needs_address(old) && !needs_address(spec) {
@@ -150,17 +150,16 @@ fn drop_unused(old: &Spec, spec: &mut Spec) {
     }
 }
 
-/// Whether it can be reached from outside of the cluster.
+/// Returns whether the service is reachable from outside of the cluster.
 fn is_outside(spec: &Spec) -> bool {
     matches!(text(spec, "type"), "LoadBalancer" | "NodePort")
         || (text(spec, "type") == "ClusterIP" && is_set(spec, "externalIPs"))
 }
 
-/// Says of which families its addresses are. This cluster has addresses of the fourth version only; what has
-/// no address and selects nothing may have both.
+/// Sets the IP families. This cluster is IPv4 only; headless services without a selector may have both families.
 fn set_families(spec: &mut Spec, old: Option<&Spec>) {
     if !needs_address(spec) {
-        spec.remove("internalTrafficPolicy"); // there is no traffic to be led
+        spec.remove("internalTrafficPolicy"); // no traffic to route
         return;
     }
     let is_free =

@@ -1,4 +1,4 @@
-//! Services: ports, addresses, and how traffic comes in.
+//! Validation of services.
 
 use serde_json::{Value, json};
 use watchkeeper_core::Quoted;
@@ -15,7 +15,7 @@ const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 const MOST_AFFINITY_SECONDS: i64 = 86400;
 const ONLY_BALANCED: &str = "may only be used when `type` is 'LoadBalancer'";
 
-/// A service but for its metadata; and what it was, if it was.
+/// Checks a service, except for its metadata.
 pub(super) fn service(object: Object<'_>, old: Option<Object<'_>>, faults: &mut Faults) {
     let spec = object.field("spec");
     let (kind, ports) = (type_of(&spec), spec.child("ports"));
@@ -42,7 +42,7 @@ pub(super) fn service(object: Object<'_>, old: Option<Object<'_>>, faults: &mut 
         }
     }
     faults.one_of(&spec.child("type"), &TYPES);
-    // What belongs to the type that a service had is dropped with it.
+    // Fields of the previous type are dropped.
     let has_other_type = old.is_some_and(|old| type_of(&old.field("spec")) != kind);
     if !has_other_type {
         port_numbers(&ports, kind, faults);
@@ -51,7 +51,7 @@ pub(super) fn service(object: Object<'_>, old: Option<Object<'_>>, faults: &mut 
     }
 }
 
-/// Addresses that do not go together, of which the real server tells before it looks at anything else.
+/// Checks the addresses, which kube-apiserver does before everything else.
 pub(super) fn misaddressed(object: Object<'_>, old: Option<Object<'_>>, faults: &mut Faults) {
     let (spec, before) = (object.field("spec"), old.map(|old| old.field("spec")));
     if type_of(&spec) != "ExternalName" {
@@ -59,7 +59,7 @@ pub(super) fn misaddressed(object: Object<'_>, old: Option<Object<'_>>, faults: 
     }
 }
 
-/// What of a service may not change.
+/// Checks the immutable fields.
 pub(super) fn changed(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     let (before, spec) = (old.field("spec"), new.field("spec"));
     if type_of(&before) == "ExternalName" || type_of(&spec) == "ExternalName" {
@@ -105,7 +105,7 @@ fn type_of<'a>(spec: &Field<'a>) -> &'a str {
     }
 }
 
-/// The addresses inside the cluster, of which the first may be said twice.
+/// Returns the cluster IPs; `clusterIP` repeats the first.
 fn cluster_addresses<'a>(spec: &Field<'a>) -> Vec<&'a str> {
     let all: Vec<&str> = spec.child("clusterIPs").texts().collect();
     match (all.is_empty(), spec.child("clusterIP").text()) {
@@ -159,7 +159,7 @@ fn service_port<'a>(field: &Field<'a>, needs_name: bool, names: &mut Vec<&'a str
         faults.invalid_value(&number, number.count(), &why);
     }
     faults.one_of(&field.child("protocol"), &PROTOCOLS);
-    // Where none is said, or 0, or an empty text, it is the port itself.
+    // Absent, 0 and empty default to the port.
     let target = field.child("targetPort");
     if target.is_set() && *target.value() != json!(0) && *target.value() != json!("") {
         port(&target, faults);
@@ -179,7 +179,7 @@ fn affinity(spec: &Field<'_>, faults: &mut Faults) {
     faults.one_of(&affinity, &["ClientIP", "None"]);
     let seconds = spec.child("sessionAffinityConfig").child("clientIP").child("timeoutSeconds");
     let is_out_of_range = |seconds| !(1..=MOST_AFFINITY_SECONDS).contains(&seconds);
-    // Where there is no affinity, what it is like is dropped.
+    // Without affinity its configuration is dropped.
     if affinity.text() == "ClientIP" && seconds.number().is_some_and(is_out_of_range) {
         let why = format!("must be greater than 0 and less than {MOST_AFFINITY_SECONDS}");
         faults.invalid(&seconds, &why);

@@ -16,7 +16,7 @@ pub(super) const VOLUME_MODES: [&str; 2] = ["Block", "Filesystem"];
 
 const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 
-/// The sentence that is followed, on the real server, by a text of what differs.
+/// kube-apiserver appends a diff.
 const FIXED_CLAIM: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
 
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl KindRules for Claims {
     }
 }
 
-/// What a claim is filled from has two names, of which one can say more.
+/// Keeps `dataSource` and the more expressive `dataSourceRef` in step.
 fn relate_sources(spec: &mut Map<String, Value>) {
     if !spec.contains_key("dataSourceRef") {
         let is_known = |source: &Value| {
@@ -74,7 +74,7 @@ fn relate_sources(spec: &mut Map<String, Value>) {
     }
 }
 
-/// The spec of a claim, or of a template of claims.
+/// Checks the spec of a claim or a claim template.
 pub(in crate::rules) fn spec(field: &Field<'_>, faults: &mut Faults) {
     let modes = field.child("accessModes");
     if modes.is_empty() {
@@ -118,7 +118,7 @@ pub(super) fn access_modes(modes: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// What a claim is filled from.
+/// Checks the data sources.
 fn sources(field: &Field<'_>, faults: &mut Faults) {
     let (plain, reference) = (field.child("dataSource"), field.child("dataSourceRef"));
     for source in [&plain, &reference].into_iter().filter(|source| source.is_set()) {
@@ -139,7 +139,7 @@ fn sources(field: &Field<'_>, faults: &mut Faults) {
     if !plain.is_set() || !reference.is_set() {
         return;
     }
-    // The real server means to show the source, and shows a thing that has no fields.
+    // kube-apiserver shows an empty object in place of the source.
     let differs = |name: &str| plain.child(name).text() != reference.child(name).text();
     if !reference.child("namespace").is_empty() {
         faults.invalid_value(field, "{}", "may not be specified when dataSourceRef.namespace is specified");
@@ -148,7 +148,7 @@ fn sources(field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// What of a claim may not change.
+/// Checks the immutable fields.
 fn validate_claim_update(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     let (before, now) = (old.field("spec"), new.field("spec"));
     let is_bound = new.field("status").child("phase").text() == "Bound";

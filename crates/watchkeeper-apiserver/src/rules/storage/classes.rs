@@ -31,7 +31,7 @@ impl KindRules for StorageClasses {
     }
 }
 
-/// A storage class but for its metadata.
+/// Checks a storage class, except for its metadata.
 fn validate_class(object: Object<'_>, faults: &mut Faults) {
     let (provisioner, parameters) = (object.field("provisioner"), object.field("parameters"));
     if provisioner.is_empty() {
@@ -52,7 +52,7 @@ fn validate_class(object: Object<'_>, faults: &mut Faults) {
     faults.one_of_set(&object.field("volumeBindingMode"), &["Immediate", "WaitForFirstConsumer"]);
 }
 
-/// What of a storage class may not change.
+/// Checks the immutable fields.
 fn validate_class_update(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     faults.declared(|faults| {
         for name in ["provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"] {

@@ -14,7 +14,7 @@ use crate::validate::selector::json_text;
 
 const FIXED_VOLUME: &str = "spec.persistentvolumesource is immutable after creation";
 
-/// The sources in the order in which they are looked at.
+/// The sources, in the order of the checks.
 const SOURCES: [&str; 21] = [
     "hostPath",
     "gcePersistentDisk",
@@ -65,7 +65,7 @@ impl KindRules for Volumes {
     }
 }
 
-/// A volume but for its metadata.
+/// Checks a volume, except for its metadata.
 fn validate_volume(object: Object<'_>, faults: &mut Faults) {
     let spec = object.field("spec");
     let (modes, capacity) = (spec.child("accessModes"), spec.child("capacity"));
@@ -157,7 +157,7 @@ fn csi(field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// What of a volume may not change.
+/// Checks the immutable fields.
 fn validate_volume_update(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     let (before, now) = (old.field("spec"), new.field("spec"));
     let differs = SOURCES.into_iter().any(|name| before.child(name).value() != now.child(name).value());
@@ -182,7 +182,7 @@ fn validate_volume_update(old: Object<'_>, new: Object<'_>, faults: &mut Faults)
     }
 }
 
-/// Where a volume was, with the labels of nodes by the names that they have now, if that is what has changed.
+/// Returns the old node affinity with deprecated labels renamed, where the update has renamed them.
 fn renamed(was: &Value, now: &Value) -> Value {
     let mut was = was.clone();
     let terms = was.pointer_mut("/required/nodeSelectorTerms").and_then(Value::as_array_mut);
@@ -191,7 +191,7 @@ fn renamed(was: &Value, now: &Value) -> Value {
             let known = term.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
             for (index, requirement) in known.enumerate() {
                 let key = &now["required"]["nodeSelectorTerms"][at][list][index]["key"];
-                // As on the real server, a label that has no other name may become empty.
+                // As in kube-apiserver, a label without a stable name may become empty.
                 if key.as_str() == Some(stable_label(requirement["key"].as_str().unwrap_or_default())) {
                     requirement["key"] = key.clone();
                 }
@@ -201,7 +201,7 @@ fn renamed(was: &Value, now: &Value) -> Value {
     was
 }
 
-/// What a label of nodes is called since it is no beta any more; empty where it never was.
+/// Returns the stable name of a deprecated node label; empty if it has none.
 fn stable_label(label: &str) -> &'static str {
     match label {
         "failure-domain.beta.kubernetes.io/zone" => "topology.kubernetes.io/zone",
@@ -213,7 +213,7 @@ fn stable_label(label: &str) -> &'static str {
     }
 }
 
-/// Where a volume is, as Go shows its own type, which has no tags.
+/// Formats a node affinity as Go's internal type, without tags.
 fn internal_affinity(field: &Field<'_>) -> String {
     let list = |field: &Field<'_>, item: &dyn Fn(Field<'_>) -> String| match field.is_set() {
         true => format!("[{}]", field.items().map(item).collect::<Vec<_>>().join(",")),

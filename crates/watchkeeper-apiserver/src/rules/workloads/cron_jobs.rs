@@ -31,7 +31,7 @@ impl KindRules for CronJobs {
     }
 }
 
-/// The name of a new cron job. Its jobs add to it.
+/// Checks the name of a new cron job, to which its jobs append.
 fn validate_name(object: Object<'_>, faults: &mut Faults) {
     if object.name().len() > CRON_JOB_NAME_BYTES {
         let name = object.field("metadata").child("name");
@@ -39,7 +39,7 @@ fn validate_name(object: Object<'_>, faults: &mut Faults) {
     }
 }
 
-/// A cron job but for its metadata.
+/// Checks a cron job, except for its metadata.
 fn validate_cron_job(object: Object<'_>, faults: &mut Faults) {
     let field = object.field("spec");
     let (schedule, zone) = (field.child("schedule"), field.child("timeZone"));

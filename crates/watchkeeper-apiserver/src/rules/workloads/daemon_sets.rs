@@ -103,7 +103,7 @@ fn rolling_daemons(field: &Field<'_>, faults: &mut Faults) {
     share(&surge, faults);
     at_most_all(&unavailable, faults);
     at_most_all(&surge, faults);
-    // By default one may be unavailable and there is no surge.
+    // By default maxUnavailable is 1 and maxSurge 0.
     let (has_unavailable, has_surge) = (!is_nothing(&unavailable), surge.is_set() && !is_nothing(&surge));
     match (has_unavailable, has_surge) {
         (true, true) if unavailable.is_set() => {

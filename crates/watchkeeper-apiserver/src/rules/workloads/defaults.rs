@@ -1,4 +1,4 @@
-//! Workloads: how they replace their pods, and what they take from their templates.
+//! Defaults of workloads that depend on other fields.
 
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ pub(crate) fn daemon_set_strategy(strategy: &mut Fields) {
     }
 }
 
-/// Who says `RollingUpdate` and no more is given no more.
+/// An explicit `RollingUpdate` without parameters gets none.
 pub(crate) fn stateful_set_strategy(strategy: &mut Fields) {
     if text(strategy, "type").is_empty() {
         set(strategy, "type", "RollingUpdate");
@@ -38,7 +38,7 @@ pub(crate) fn stateful_set_strategy(strategy: &mut Fields) {
     }
 }
 
-/// Selects what it makes, and is labelled like it.
+/// Selector and labels default to the labels of the template.
 pub(crate) fn replication_controller(controller: &mut Fields) {
     let Some(labels) = template_labels(controller) else { return };
     if let Some(Value::Object(spec)) = controller.get_mut("spec")

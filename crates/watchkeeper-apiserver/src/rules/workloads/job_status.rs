@@ -1,11 +1,11 @@
-//! The status of a job: it ends once, with what says so, and its counts only grow.
+//! Status of jobs: a job ends once, and its counts only grow.
 
 use serde_json::Value;
 
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
 
-/// A status of a job that has changed. Of the indexes that are done or have failed, the form is not looked at.
+/// Checks a status update. The syntax of completed and failed indexes is not checked.
 pub(super) fn validate(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     let (before, after) = (Report::of(old), Report::of(new));
     let (was, is) = (&before.status, &after.status);
@@ -38,7 +38,7 @@ pub(super) fn validate(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     after.keeps(&before, faults);
 }
 
-/// What a job reports.
+/// The status of a job.
 struct Report<'a> {
     spec: Field<'a>,
     status: Field<'a>,
@@ -84,7 +84,7 @@ impl<'a> Report<'a> {
         );
     }
 
-    /// What has been reported stays so.
+    /// Checks what must not be undone.
     fn keeps(&self, before: &Self, faults: &mut Faults) {
         for condition in ["Failed", "Complete", "FailureTarget"] {
             let why = format!("cannot disable the terminal {condition}=True condition");
@@ -103,7 +103,7 @@ impl<'a> Report<'a> {
             faults.immutable(&is, &was);
         }
         let (was, is) = (before.status.child("startTime"), self.status.child("startTime"));
-        let resumes = before.is("Suspended") && self.says("Suspended", "False");
+        let resumes = before.is("Suspended") && self.has("Suspended", "False");
         if was.is_set() && was.value() != is.value() && !resumes && !self.spec.child("suspend").is_true() {
             faults.invalid(&is, "field is immutable for unsuspended job once set");
         }
@@ -116,14 +116,14 @@ impl<'a> Report<'a> {
         );
     }
 
-    fn says(&self, condition: &str, status: &str) -> bool {
+    fn has(&self, condition: &str, status: &str) -> bool {
         let list = self.status.child("conditions");
         list.items()
             .any(|item| item.child("type").text() == condition && item.child("status").text() == status)
     }
 }
 
-/// Pods that have ended and are not counted yet, each once.
+/// Checks that uncounted terminated pods are unique.
 fn uncounted(field: &Field<'_>, faults: &mut Faults) {
     let mut seen: Vec<&Value> = Vec::new();
     for pod in ["succeeded", "failed"].iter().flat_map(|name| field.child(name).items().collect::<Vec<_>>()) {
@@ -137,7 +137,7 @@ fn uncounted(field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// How a job ends: first with what is to become of it, then with what has.
+/// Checks the conditions of a finished job: the target condition comes before the final one.
 fn ends(before: &Report<'_>, after: &Report<'_>, faults: &mut Faults) {
     let turns = |condition: &str| before.is(condition) != after.is(condition);
     let is_complete = after.is("Complete");
@@ -163,7 +163,7 @@ fn ends(before: &Report<'_>, after: &Report<'_>, faults: &mut Faults) {
         }
     }
     let is_moved = is_timed || before.status.child("startTime").value() != start.value();
-    // Stored times all have one form, in which the earlier is the lesser text.
+    // Stored times are comparable as strings.
     if is_moved && is.is_set() && start.is_set() && is.text() < start.text() {
         faults.invalid(&is, "must be equal to or after `startTime`");
     }

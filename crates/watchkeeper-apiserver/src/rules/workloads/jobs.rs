@@ -59,7 +59,7 @@ impl KindRules for Jobs {
     }
 }
 
-/// The pods of a job carry its name and its uid, and it selects them by the latter.
+/// Labels the pod template with name and uid of the job, and selects by uid.
 fn select_pods(job: &mut Draft) {
     let (name, uid) = (job.text("name").to_owned(), job.text("uid").to_owned());
     let spec = job.part_mut("spec");
@@ -81,7 +81,7 @@ fn select_pods(job: &mut Draft) {
     selected.sort_keys();
 }
 
-/// A job but for its metadata.
+/// Checks a job, except for its metadata.
 fn validate_job(object: Object<'_>, faults: &mut Faults) {
     let field = object.field("spec");
     if !field.child("manualSelector").is_true() {
@@ -92,7 +92,7 @@ fn validate_job(object: Object<'_>, faults: &mut Faults) {
     name_of_pods(object, faults);
 }
 
-/// What of a job may not change.
+/// Checks a job that replaces another.
 fn validate_job_update(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     let (before, now) = (old.field("spec"), new.field("spec"));
     let field = &now;
@@ -107,7 +107,7 @@ fn validate_job_update(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     name_of_pods(new, faults);
 }
 
-/// The pods of a job must be those that it selects.
+/// Checks that the selector matches the template.
 fn selected_pods(field: &Field<'_>, faults: &mut Faults) {
     let selected = field.child("selector");
     if !selected.is_set() {
@@ -120,7 +120,7 @@ fn selected_pods(field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// What the server gives the pods of a job, unless the client sees to it. Who says something else is refused.
+/// Checks that the generated labels and selector have not been set to other values.
 fn generated(job: Object<'_>, faults: &mut Faults) {
     let (uid, name) = (job.field("metadata").child("uid"), job.name());
     let labels = job.field("spec").child("template").child("metadata").child("labels");
@@ -144,7 +144,7 @@ fn generated(job: Object<'_>, faults: &mut Faults) {
     }
 }
 
-/// How many must succeed may change with how many run at once, where they are numbered.
+/// Checks that completions change only together with parallelism, in an indexed job.
 fn completions(before: &Field<'_>, now: &Field<'_>, faults: &mut Faults) {
     let (was, is) = (before.child("completions"), now.child("completions"));
     if was.value() == is.value() {
@@ -157,7 +157,7 @@ fn completions(before: &Field<'_>, now: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// Pods of a job are all the same. While it is suspended, more may change than is looked at here.
+/// Checks that the template is unchanged, except for scheduling fields of a suspended job.
 fn same_template(before: &Field<'_>, now: &Field<'_>, faults: &mut Faults) {
     let (was, is) = (before.child("template"), now.child("template"));
     if !before.child("suspend").is_true() {

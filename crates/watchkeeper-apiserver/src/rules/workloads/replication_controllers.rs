@@ -31,7 +31,7 @@ impl KindRules for ReplicationControllers {
 
 fn validate_spec(spec: &Field<'_>, faults: &mut Faults) {
     let (selected, pods) = (spec.child("selector"), spec.child("template"));
-    // Where there is no selector, the labels of the template are one.
+    // The selector defaults to the labels of the template.
     if selected.is_empty() && pods.child("metadata").child("labels").is_empty() {
         faults.required(&selected, "");
     }

@@ -1,4 +1,4 @@
-//! Schedules: the five fields of cron, and the words that stand for some of them.
+//! Cron schedules: five fields, or a descriptor.
 
 use watchkeeper_core::Quoted;
 
@@ -9,7 +9,7 @@ const MONTHS: [&str; 12] =
 const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 const WORDS: [&str; 7] = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
 
-/// What a field may be.
+/// The range of a field.
 struct Bounds {
     least: u64,
     most: u64,
@@ -24,10 +24,10 @@ const FIELDS: [Bounds; 5] = [
     Bounds { least: 0, most: 6, names: &DAYS },
 ];
 
-/// Why a text is no schedule.
+/// Checks a schedule, with the error messages of kube-apiserver's cron library.
 pub(super) fn check(text: &str) -> Result<(), String> {
     if text.starts_with("TZ=") || text.starts_with("CRON_TZ=") {
-        return Ok(()); // it is refused for that alone
+        return Ok(()); // refused by the caller
     }
     if text.starts_with('@') {
         return descriptor(text);
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schedules_are_read_as_cron_reads_them() {
+    fn schedules_are_parsed_like_cron() {
         for good in
             ["* * * * *", "*/5 0-6 1,15 JAN mon-fri", "@hourly", "@every 1h30m", "0 22 * * 1-5", "? ? ? ? ?"]
         {

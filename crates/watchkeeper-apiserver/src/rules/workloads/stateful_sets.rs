@@ -53,7 +53,7 @@ fn validate_spec(object: Object<'_>, old: Option<Object<'_>>, faults: &mut Fault
     for when in ["whenDeleted", "whenScaled"] {
         faults.one_of(&retention.child(when), &["Retain", "Delete"]);
     }
-    // What may not change later is looked at only once.
+    // Immutable later, so checked once.
     for template in spec.child("volumeClaimTemplates").items().filter(|_| old.is_none()) {
         validate_claim_spec(&template.child("spec"), faults);
     }
@@ -84,7 +84,7 @@ fn validate_spec(object: Object<'_>, old: Option<Object<'_>>, faults: &mut Fault
             .collect();
         let owner = Owner { claims: &claims, names_hosts: true, ..Owner::TEMPLATE };
         template(&pods, owner, faults);
-        // The real server looks at these twice.
+        // kube-apiserver checks these twice.
         let metadata = pods.child("metadata");
         labels(&Field::at(pods.path_of("labels"), metadata.child("labels").value()), faults);
         annotations(&Field::at(pods.path_of("annotations"), metadata.child("annotations").value()), faults);
@@ -133,7 +133,7 @@ fn stateful_strategy(field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// How a stateful set is rolled, as Go shows its own type.
+/// Formats a rolling update as Go's internal type.
 fn internal_rolling(field: &Field<'_>) -> String {
     let (partition, unavailable) = (field.child("partition").count(), field.child("maxUnavailable"));
     format!("{{\"Partition\":{partition},\"MaxUnavailable\":{}}}", json(unavailable.value()))

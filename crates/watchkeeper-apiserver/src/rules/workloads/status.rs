@@ -3,7 +3,7 @@
 use crate::validate::faults::Faults;
 use crate::validate::field::Field;
 
-/// Replica sets and replication controllers.
+/// Checks the counts of replica sets and replication controllers.
 pub(super) fn replicas(status: &Field<'_>, faults: &mut Faults) {
     let names = [
         "replicas",
@@ -17,9 +17,9 @@ pub(super) fn replicas(status: &Field<'_>, faults: &mut Faults) {
     parts_of_replicas(status, "fullyLabeledReplicas", faults);
 }
 
-/// Of all that there are, some are of one sort, some ready, and of those some available.
-pub(super) fn parts_of_replicas(status: &Field<'_>, sort: &str, faults: &mut Faults) {
-    for part in [sort, "readyReplicas", "availableReplicas"] {
+/// Checks that partial counts are at most `replicas`, and available at most ready.
+pub(super) fn parts_of_replicas(status: &Field<'_>, first: &str, faults: &mut Faults) {
+    for part in [first, "readyReplicas", "availableReplicas"] {
         at_most(status, part, "replicas", "status.replicas", faults);
     }
     at_most(status, "availableReplicas", "readyReplicas", "readyReplicas", faults);
@@ -39,7 +39,7 @@ pub(super) fn at_most(status: &Field<'_>, part: &str, whole: &str, called: &str,
     }
 }
 
-/// How often a name was taken already is never forgotten.
+/// Checks that the collision count does not decrease.
 pub(super) fn collisions(was: &Field<'_>, is: &Field<'_>, faults: &mut Faults) {
     let (before, now) = (was.child("collisionCount"), is.child("collisionCount"));
     if before.is_set() && now.count() < before.count() {

@@ -11,14 +11,14 @@ use crate::validate::selector::{is_without_content, json_text, parsed, selector,
 
 const IMMUTABLE: &str = "field is immutable";
 
-/// A selector that may not change.
+/// Checks that a selector is unchanged.
 pub(super) fn same_selector(before: &Field<'_>, now: &Field<'_>, faults: &mut Faults) {
     if before.value() != now.value() {
         faults.invalid_value(now, shown(now), IMMUTABLE);
     }
 }
 
-/// A selector that must be there, and a template that it must select.
+/// Checks a required selector, and the template that it must match.
 pub(super) fn selected_template(spec: &Field<'_>, faults: &mut Faults) {
     let (selected, pods) = (spec.child("selector"), spec.child("template"));
     if !selected.is_set() {
@@ -44,7 +44,7 @@ pub(super) fn matching(selected: &Field<'_>, pods: &Field<'_>, faults: &mut Faul
     }
 }
 
-/// Pods that are run for ever.
+/// Checks that the pods always restart and have no deadline.
 pub(super) fn always(pods: &Field<'_>, kind: &str, faults: &mut Faults) {
     let spec = pods.child("spec");
     faults.one_of(&spec.child("restartPolicy"), &["Always"]);
@@ -54,7 +54,7 @@ pub(super) fn always(pods: &Field<'_>, kind: &str, faults: &mut Faults) {
     }
 }
 
-/// A strategy as Go shows its own type, which has no tags.
+/// Formats a strategy as Go's internal type, without tags.
 pub(super) fn internal_strategy(field: &Field<'_>) -> String {
     let rolling = field.child("rollingUpdate");
     let rolling = match rolling.value() {
@@ -68,7 +68,7 @@ pub(super) fn internal_strategy(field: &Field<'_>) -> String {
     format!("{{\"Type\":{},\"RollingUpdate\":{rolling}}}", json_text(field.child("type").text()))
 }
 
-/// So many, or such a part of all.
+/// Checks a number or a percentage.
 pub(in crate::rules) fn share(field: &Field<'_>, faults: &mut Faults) {
     match field.value() {
         Value::String(text) => {
@@ -80,7 +80,7 @@ pub(in crate::rules) fn share(field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// A part that is not more than all.
+/// Checks that a percentage is at most 100.
 pub(in crate::rules) fn at_most_all(field: &Field<'_>, faults: &mut Faults) {
     if parts(field).is_some_and(|parts| parts > 100) {
         faults.invalid_value(field, Quoted(field.text()), "must not be greater than 100%");
@@ -92,7 +92,7 @@ fn parts(field: &Field<'_>) -> Option<u64> {
     Some(digits.parse().unwrap_or(u64::MAX))
 }
 
-/// Whether it is there and comes to none. A text that is no part counts as none, as on the real server.
+/// Returns whether it is set and zero. As in kube-apiserver, an invalid percentage counts as zero.
 pub(super) fn is_nothing(field: &Field<'_>) -> bool {
     match field.value() {
         Value::Null => false,

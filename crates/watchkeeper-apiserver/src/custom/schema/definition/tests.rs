@@ -19,14 +19,14 @@ fn definition() -> Value {
     })
 }
 
-fn told(causes: &[watchkeeper_core::StatusCause]) -> Vec<String> {
+fn messages(causes: &[watchkeeper_core::StatusCause]) -> Vec<String> {
     causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect()
 }
 
 fn with_schema(spec: Value) -> Vec<String> {
     let mut definition = definition();
     definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] = spec;
-    told(&check(&definition))
+    messages(&check(&definition))
 }
 
 const AT: &str = "spec.validation.openAPIV3Schema.properties[spec]";
@@ -43,7 +43,7 @@ fn the_name_must_be_the_resource_and_its_group() {
     odd["spec"]["group"] = json!("plain");
     odd["spec"]["scope"] = json!("Wide");
     assert_eq!(
-        told(&check(&odd)),
+        messages(&check(&odd)),
         [
             r#"metadata.name: Invalid value: "other.example.com": must be spec.names.plural+"."+spec.group"#,
             r#"spec.group: Invalid value: "plain": should be a domain with at least one dot"#,
@@ -57,7 +57,7 @@ fn one_version_must_be_stored_and_each_must_have_a_schema() {
     let mut odd = definition();
     odd["spec"]["versions"] = json!([{"name": "v1", "served": true, "storage": false}]);
     assert_eq!(
-        told(&check(&odd)),
+        messages(&check(&odd)),
         [
             "spec.versions[0].schema.openAPIV3Schema: Required value",
             r#"spec.versions: Invalid value: [{"Name":"v1","Served":true,"Storage":false,"Deprecated":false,"DeprecationWarning":null,"Schema":null,"Subresources":null,"AdditionalPrinterColumns":null,"SelectableFields":null}]: must have exactly one version marked as storage version"#,
@@ -114,7 +114,7 @@ fn a_constraint_at_the_root_needs_an_existing_field() {
     let schema = &mut odd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
     schema["anyOf"] = json!([{"properties": {"a": {"minLength": 1}}}]);
     assert_eq!(
-        told(&check(&odd)),
+        messages(&check(&odd)),
         [
             "spec.validation.openAPIV3Schema.properties[a]: Required value: because it is defined in spec.validation.openAPIV3Schema.anyOf[0].properties[a]",
         ]
@@ -149,7 +149,7 @@ fn with_several_versions_paths_name_the_version() {
     second["additionalPrinterColumns"] = json!([{"name": "A", "type": "text", "jsonPath": "a"}]);
     odd["spec"]["versions"].as_array_mut().unwrap().push(second);
     assert_eq!(
-        told(&check(&odd)),
+        messages(&check(&odd)),
         [
             "spec.versions[1].schema.openAPIV3Schema.properties[spec].items: Required value: must be specified",
             r#"spec.versions[1].additionalPrinterColumns[0].type: Invalid value: "text": must be one of boolean,date,integer,number,string"#,
@@ -166,7 +166,7 @@ fn fields_that_the_storage_depends_on_are_immutable() {
     let mut new = old.clone();
     new["spec"]["scope"] = json!("Cluster");
     new["spec"]["versions"][0]["name"] = json!("v2");
-    let found = told(&check_update(&new, &old));
+    let found = messages(&check_update(&new, &old));
     assert_eq!(found[0], r#"spec.scope: Invalid value: "Cluster": field is immutable"#);
     assert!(
         found[1]
@@ -182,7 +182,7 @@ fn a_conversion_webhook_needs_a_client_and_versions() {
         "clientConfig": {"url": "http://a"}, "conversionReviewVersions": ["v9", "v9"],
     }});
     assert_eq!(
-        told(&check(&odd)),
+        messages(&check(&odd)),
         [
             r#"spec.conversion.webhookClientConfig.url: Invalid value: "http": 'https' is the only allowed URL scheme; desired format: https://host[/path]"#,
             r#"spec.conversion.conversionReviewVersions[1]: Invalid value: "v9": duplicate version"#,

@@ -10,12 +10,12 @@ fn schema(spec: &Value) -> Schema {
     Schema::compile(&json!({"type": "object", "properties": {"spec": spec}})).unwrap()
 }
 
-fn said(causes: &[Cause]) -> Vec<String> {
+fn messages(causes: &[Cause]) -> Vec<String> {
     causes.iter().map(|cause| format!("{} {}: {}", cause.cause, cause.field, cause.message)).collect()
 }
 
 fn faults(spec: &Value, value: &Value) -> Vec<String> {
-    said(&schema(spec).validate(&json!({"spec": value})))
+    messages(&schema(spec).validate(&json!({"spec": value})))
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn unchanged_faults_are_tolerated() {
     let old = json!({"spec": {"a": "long", "l": [{"k": "x", "v": 1}]}});
     let new = json!({"spec": {"a": "long", "b": "long", "l": [{"k": "y", "v": 1}, {"k": "x", "v": 1}]}});
     assert_eq!(
-        said(&schema.validate_update(&new, &old)),
+        messages(&schema.validate_update(&new, &old)),
         [
             "FieldValueTooLong spec.b: Too long: may not be more than 1 byte",
             "FieldValueInvalid spec.l[0].v: Invalid value: 1: spec.l[0].v in body should be greater than or equal to 5",
@@ -244,7 +244,7 @@ fn a_status_update_validates_the_status_only() {
     let schema = Schema::compile(&definition).unwrap();
     let object = json!({"spec": "long", "status": {"n": "x"}});
     assert_eq!(
-        said(&schema.validate_status_update(&object, &json!({}))),
+        messages(&schema.validate_status_update(&object, &json!({}))),
         [
             r#"FieldValueTypeInvalid status.n: Invalid value: "string": n in body must be of type integer: "string""#,
         ]
@@ -268,9 +268,9 @@ fn skipped_cel_rules_are_reported_where_kube_apiserver_reports_them() {
     }}));
     assert_eq!(schema.validate(&json!({"spec": {"a": 0}})), []);
     assert_eq!(schema.validate(&json!({"spec": {"a": 5}})).len(), 1);
-    let told = said(&schema.validate(&json!({"spec": {"a": "x"}})));
+    let reported = messages(&schema.validate(&json!({"spec": {"a": "x"}})));
     assert_eq!(
-        told[1],
+        reported[1],
         "FieldValueInvalid <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
     );
 }
