@@ -7,8 +7,9 @@ use super::{Rules, lookup};
 use crate::registry;
 
 /// Files outside of `rules/` and `admission/` whose code names resources, and why.
-const NAMED_ELSEWHERE: [(&str, &str); 3] = [
+const NAMED_ELSEWHERE: [(&str, &str); 4] = [
     ("http/request.rs", "`namespaces` is part of the grammar of paths"),
+    ("http/impersonate.rs", "the resources that impersonation is authorized for"),
     ("first_objects.rs", "the objects of a new cluster"),
     ("read/encode.rs", "`events` is a Go package in a message"),
 ];

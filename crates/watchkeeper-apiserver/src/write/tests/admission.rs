@@ -1,6 +1,10 @@
 //! Admission and preparation of new objects.
 
+use parking_lot::Mutex;
+
 use super::*;
+use crate::admission::{AdmissionFuture, AdmissionPlugin, AdmissionRequest, Operation};
+use crate::write::Draft;
 
 #[tokio::test]
 async fn a_pod_gets_the_priority_of_its_class() {
@@ -140,4 +144,78 @@ async fn containers_get_the_default_limits_of_their_namespace() {
     assert_eq!(reply["spec"]["containers"][0]["resources"], expected);
     let note = "LimitRanger plugin set: memory request for container c; memory limit for container c";
     assert_eq!(reply["metadata"]["annotations"]["kubernetes.io/limit-ranger"], note);
+}
+
+/// Records its calls, labels new objects, and refuses objects with the annotation `refuse`.
+#[derive(Default)]
+struct Recorder(Mutex<Vec<String>>);
+
+impl Recorder {
+    fn record(&self, step: &str, request: &AdmissionRequest<'_>) {
+        let (operation, old) = (request.operation, if request.old_object.is_some() { " old" } else { "" });
+        let below = request.subresource.map(|name| format!("/{name}")).unwrap_or_default();
+        let call =
+            format!("{step} {operation:?} {}{below} {}{old}", request.resource.name, request.user.name);
+        self.0.lock().push(call);
+    }
+}
+
+impl AdmissionPlugin for Recorder {
+    fn name(&self) -> &str {
+        "Recorder"
+    }
+
+    fn mutate<'a>(&'a self, request: &'a mut AdmissionRequest<'_>) -> AdmissionFuture<'a> {
+        self.record("mutate", request);
+        if let Some(object) = request.object.as_deref_mut()
+            && request.operation == Operation::Create
+        {
+            object.fields_mut()["metadata"]["labels"] = json!({"admitted": "true"});
+        }
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn validate<'a>(&'a self, request: &'a AdmissionRequest<'_>) -> AdmissionFuture<'a> {
+        self.record("validate", request);
+        let object = request.object.as_deref().map(Draft::fields);
+        let refuses = object.is_some_and(|object| object["metadata"]["annotations"]["refuse"] == "true");
+        let outcome = if refuses { Err(request.forbid("it is annotated")) } else { Ok(()) };
+        Box::pin(std::future::ready(outcome))
+    }
+}
+
+#[tokio::test]
+async fn admission_plugins_are_called_for_every_write_and_connection() {
+    let (mut server, recorder) = (Server::start().await, Arc::new(Recorder::default()));
+    server.writer = server.writer.clone().admission(recorder.clone());
+    let created = server.post("configmaps", config_map("a")).await.unwrap().body;
+    assert_eq!(created["metadata"]["labels"], json!({"admitted": "true"}));
+    server.put("configmaps/a", config_map("a")).await.unwrap();
+    server.patch("configmaps/a", PatchType::Merge, json!({"data": {"k": "w"}})).await.unwrap();
+    server.delete("configmaps/a").await.unwrap();
+    server.writer.admit_connect(&call("default", "pods/a/exec")).await.unwrap();
+    let expected = [
+        "mutate Create configmaps me",
+        "validate Create configmaps me",
+        "mutate Update configmaps me old",
+        "validate Update configmaps me old",
+        "mutate Update configmaps me old",
+        "validate Update configmaps me old",
+        "mutate Delete configmaps me",
+        "validate Delete configmaps me old",
+        "mutate Connect pods/exec me",
+        "validate Connect pods/exec me",
+    ];
+    assert_eq!(*recorder.0.lock(), expected);
+}
+
+#[tokio::test]
+async fn a_write_that_a_plugin_refuses_is_not_stored() {
+    let mut server = Server::start().await;
+    server.writer = server.writer.clone().admission(Arc::new(Recorder::default()));
+    let mut refused = config_map("a");
+    refused["metadata"]["annotations"] = json!({"refuse": "true"});
+    let status = server.post("configmaps", refused).await.unwrap_err();
+    assert_eq!((status.code, &*status.message), (403, "configmaps \"a\" is forbidden: it is annotated"));
+    assert_eq!(server.stored("configmaps/a").await, None);
 }
