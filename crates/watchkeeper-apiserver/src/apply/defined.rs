@@ -71,10 +71,7 @@ fn defined(schema: &Value) -> Defined {
     if is("x-kubernetes-int-or-string") {
         return Defined::Scalar(Plain::Untyped);
     }
-    let owners = match schema["x-kubernetes-map-type"] == "atomic" {
-        true => Owners::One,
-        false => Owners::Each,
-    };
+    let owners = if schema["x-kubernetes-map-type"] == "atomic" { Owners::One } else { Owners::Each };
     match schema["type"].as_str() {
         Some("string") => Defined::Scalar(Plain::Text),
         Some("integer" | "number") => Defined::Scalar(Plain::Numeric),

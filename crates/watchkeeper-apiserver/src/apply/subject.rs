@@ -87,10 +87,7 @@ impl Subject {
         managers: Managers,
         by: Writing<'_>,
     ) -> Managers {
-        match managers.is_empty() {
-            true => managers,
-            false => self.tracked_update(before, after, managers, by),
-        }
+        if managers.is_empty() { managers } else { self.tracked_update(before, after, managers, by) }
     }
 
     fn tracked_update(&self, before: &Value, after: &Value, managers: Managers, by: Writing<'_>) -> Managers {
@@ -331,10 +328,7 @@ impl Subject {
 
 /// Returns the value without these fields.
 fn without(value: &Value, fields: &FieldSet, of: Type<'_>) -> Value {
-    match fields.is_empty() {
-        true => value.clone(),
-        false => remove(value, fields, of),
-    }
+    if fields.is_empty() { value.clone() } else { remove(value, fields, of) }
 }
 
 /// Returns the fields that never have an owner: those that identify the object, and those that the server writes.

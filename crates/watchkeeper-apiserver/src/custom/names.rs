@@ -30,9 +30,10 @@ pub(super) fn decide<'a>(
     let mut accepted = had.clone();
     let mut refusal = None;
     let mut name = |asked: &String, slot: &mut String, used: &HashSet<&String>, reason: &'static str| {
-        match asked != slot && used.contains(asked) {
-            true => refusal = Some((reason, in_use(asked))),
-            false => slot.clone_from(asked),
+        if asked != slot && used.contains(asked) {
+            refusal = Some((reason, in_use(asked)));
+        } else {
+            slot.clone_from(asked);
         }
     };
     name(&asked.plural, &mut accepted.plural, &resources, "PluralConflict");
@@ -49,9 +50,10 @@ pub(super) fn decide<'a>(
         several => refusal = Some(("ShortNamesConflict", format!("[{}]", several.join(", ")))),
     }
     let mut name = |asked: &String, slot: &mut String, used: &HashSet<&String>, reason: &'static str| {
-        match asked != slot && used.contains(asked) {
-            true => refusal = Some((reason, in_use(asked))),
-            false => slot.clone_from(asked),
+        if asked != slot && used.contains(asked) {
+            refusal = Some((reason, in_use(asked)));
+        } else {
+            slot.clone_from(asked);
         }
     };
     name(&asked.kind, &mut accepted.kind, &kinds, "KindConflict");

@@ -154,9 +154,10 @@ pub(crate) fn variable(text: &str) -> Vec<String> {
     if text.is_empty() {
         return vec!["environment variable name must be non-empty".to_owned()];
     }
-    match text.chars().all(|c| (' '..='~').contains(&c) && c != '=') {
-        true => Vec::new(),
-        false => vec![VARIABLE.to_owned()],
+    if text.chars().all(|c| (' '..='~').contains(&c) && c != '=') {
+        Vec::new()
+    } else {
+        vec![VARIABLE.to_owned()]
     }
 }
 
@@ -184,26 +185,25 @@ pub(crate) fn port_number(number: i64) -> Vec<String> {
 
 /// Checks that a number is in a range, both ends included.
 pub(crate) fn in_range(number: i64, least: i64, most: i64) -> Vec<String> {
-    match (least..=most).contains(&number) {
-        true => Vec::new(),
-        false => vec![format!("must be between {least} and {most}, inclusive")],
+    if (least..=most).contains(&number) {
+        Vec::new()
+    } else {
+        vec![format!("must be between {least} and {most}, inclusive")]
     }
 }
 
 /// Checks a percentage: `25%`.
 pub(crate) fn percent(text: &str) -> Vec<String> {
     let is_digits = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    match text.strip_suffix('%').is_some_and(is_digits) {
-        true => Vec::new(),
-        false => vec![PERCENT.to_owned()],
-    }
+    if text.strip_suffix('%').is_some_and(is_digits) { Vec::new() } else { vec![PERCENT.to_owned()] }
 }
 
 /// Checks the name of an HTTP header.
 pub(crate) fn header(text: &str) -> Vec<String> {
-    match !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
-        true => Vec::new(),
-        false => vec![HEADER.to_owned()],
+    if !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
+        Vec::new()
+    } else {
+        vec![HEADER.to_owned()]
     }
 }
 

@@ -171,9 +171,10 @@ impl Configuration {
 fn kind_of(value: &Value) -> GroupVersionKind {
     let text = |name: &str| value[name].as_str().unwrap_or_default();
     let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
-    match group.contains('/') || version.contains('/') {
-        true => GroupVersionKind::new("", "", ""),
-        false => GroupVersionKind::new(group, version, text("kind")),
+    if group.contains('/') || version.contains('/') {
+        GroupVersionKind::new("", "", "")
+    } else {
+        GroupVersionKind::new(group, version, text("kind"))
     }
 }
 

@@ -227,10 +227,9 @@ fn mark(draft: &mut Draft, from: Timestamp, seconds: i64) {
 /// Adds or removes the finalizers of the propagation policy.
 fn set_finalizers(resource: &Resource, draft: &mut Draft, options: &DeleteOptions) {
     let has = |name| draft.finalizers().contains(&name);
-    let asked = options.propagation.or(options.orphan_dependents.map(|orphan| match orphan {
-        true => Propagation::Orphan,
-        false => Propagation::Background,
-    }));
+    let asked = options.propagation.or(options
+        .orphan_dependents
+        .map(|orphan| if orphan { Propagation::Orphan } else { Propagation::Background }));
     let (orphan, foreground) = match asked {
         Some(Propagation::Orphan) => (true, false),
         Some(Propagation::Foreground) => (false, true),

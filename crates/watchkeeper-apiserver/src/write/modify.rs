@@ -74,9 +74,10 @@ impl Writer {
             if !is_removed {
                 size::check_stored(call.resource, &value)?;
             }
-            let outcome = match is_removed {
-                true => self.store.delete(&collection, &key, Some(stored.modified())).await.map(|_| None),
-                false => self.store.put(&collection, value, Expect::At(stored.modified())).await.map(Some),
+            let outcome = if is_removed {
+                self.store.delete(&collection, &key, Some(stored.modified())).await.map(|_| None)
+            } else {
+                self.store.put(&collection, value, Expect::At(stored.modified())).await.map(Some)
             };
             match outcome {
                 Ok(stored) => return Ok(Modified { draft, stored, warnings }),

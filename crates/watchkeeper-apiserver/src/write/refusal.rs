@@ -23,10 +23,7 @@ pub(crate) fn invalid_value(field: &str, value: &str, why: &str) -> StatusCause 
 
 /// 422 if there are faults.
 pub(crate) fn check(resource: &Resource, name: &str, faults: Vec<StatusCause>) -> Result<(), Status> {
-    match faults.is_empty() {
-        true => Ok(()),
-        false => Err(Status::invalid(&resource.group_kind(), name, faults)),
-    }
+    if faults.is_empty() { Ok(()) } else { Err(Status::invalid(&resource.group_kind(), name, faults)) }
 }
 
 /// 503: the store is unavailable. The request can be retried.

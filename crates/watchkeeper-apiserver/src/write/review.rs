@@ -84,9 +84,10 @@ fn check_review(kind: Review, call: &Call<'_>, body: &Value) -> Result<(), Statu
     let mut faults = Vec::new();
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let shown = match path.is_null() {
-        true => "null".to_owned(),
-        false => json!({"Path": text(&path["path"]), "Verb": text(&path["verb"])}).to_string(),
+    let shown = if path.is_null() {
+        "null".to_owned()
+    } else {
+        json!({"Path": text(&path["path"]), "Verb": text(&path["verb"])}).to_string()
     };
     if resource.is_null() == path.is_null() {
         let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";

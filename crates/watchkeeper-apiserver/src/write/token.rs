@@ -53,9 +53,10 @@ impl Writer {
         let account = Account { namespace: namespace.to_owned(), name: name.to_owned(), uid };
         let made = now();
         let end = Timestamp { seconds: made.seconds.saturating_add(seconds), ..made };
-        let token = match options.dry_run {
-            true => String::new(),
-            false => issuer.issue(&account, &audiences, seconds.unsigned_abs()).map_err(no_randomness)?,
+        let token = if options.dry_run {
+            String::new()
+        } else {
+            issuer.issue(&account, &audiences, seconds.unsigned_abs()).map_err(no_randomness)?
         };
         let bound = body["spec"].get("boundObjectRef").cloned().unwrap_or_default();
         Ok(Written::new(

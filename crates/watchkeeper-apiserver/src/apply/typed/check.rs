@@ -32,10 +32,7 @@ impl fmt::Display for Misfits {
 pub(in crate::apply) fn check(value: &Value, of: Type<'_>) -> Result<(), Misfits> {
     let mut checker = Checker::default();
     checker.value(value, of);
-    match checker.found.is_empty() {
-        true => Ok(()),
-        false => Err(Misfits(checker.found)),
-    }
+    if checker.found.is_empty() { Ok(()) } else { Err(Misfits(checker.found)) }
 }
 
 #[derive(Default)]

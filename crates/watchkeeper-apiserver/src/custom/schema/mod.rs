@@ -78,10 +78,7 @@ impl Schema {
 
     /// Removes unknown fields, and returns their paths.
     pub fn prune(&self, object: &mut Value) -> Vec<String> {
-        match self.keeps_everything {
-            true => metadata::prune(object),
-            false => prune::prune(&self.root, object),
-        }
+        if self.keeps_everything { metadata::prune(object) } else { prune::prune(&self.root, object) }
     }
 
     /// Sets absent fields that have a default, and drops nulls from fields that are not nullable.

@@ -98,9 +98,10 @@ fn of_type(node: &Node, name: &str, value: &Value) -> Outcome {
         outcome
     };
     if value.is_null() {
-        return match kinds.is_empty() || node.is_nullable || kinds.contains(&"null") {
-            true => ok(),
-            false => refuse(&kinds.join(","), "null"),
+        return if kinds.is_empty() || node.is_nullable || kinds.contains(&"null") {
+            ok()
+        } else {
+            refuse(&kinds.join(","), "null")
         };
     }
     let (kind, format) = type_of(value);
@@ -136,10 +137,7 @@ fn of_type(node: &Node, name: &str, value: &Value) -> Outcome {
             return refuse(wanted, format);
         }
     }
-    match fits {
-        true => ok(),
-        false => refuse(&kinds.join(","), kind),
-    }
+    if fits { ok() } else { refuse(&kinds.join(","), kind) }
 }
 
 fn of_choices(node: &Node, name: &str, value: &Value) -> Outcome {

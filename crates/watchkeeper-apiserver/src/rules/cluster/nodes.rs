@@ -65,9 +65,10 @@ fn validate_node_update(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     node_resources(new, faults);
     let (ranges, known) = (spec.child("podCIDRs"), before.child("podCIDRs"));
     if !known.is_empty() && known.value() != ranges.value() {
-        let differing = match ranges.len() == known.len() {
-            true => ranges.texts().zip(known.texts()).filter(|(now, was)| now != was).count(),
-            false => 1,
+        let differing = if ranges.len() == known.len() {
+            ranges.texts().zip(known.texts()).filter(|(now, was)| now != was).count()
+        } else {
+            1
         };
         for _ in 0..differing {
             let why = "node updates may not change podCIDR except from \"\" to valid";
@@ -76,9 +77,10 @@ fn validate_node_update(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     }
     let (provider, known) = (spec.child("providerID"), before.child("providerID"));
     if !known.is_empty() && provider.text() != known.text() {
-        let why = match provider.is_empty() {
-            true => "field cannot be cleared once set",
-            false => "field cannot be modified once set",
+        let why = if provider.is_empty() {
+            "field cannot be cleared once set"
+        } else {
+            "field cannot be modified once set"
         };
         faults.invalid_value(&provider, "null", why);
     }

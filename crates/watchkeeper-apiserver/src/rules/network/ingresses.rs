@@ -75,10 +75,7 @@ fn validate_new_ingress(object: Object<'_>, faults: &mut Faults) {
 }
 
 fn host(field: &Field<'_>, faults: &mut Faults) {
-    let found = match field.text().contains('*') {
-        true => wildcard(field.text()),
-        false => subdomain(field.text()),
-    };
+    let found = if field.text().contains('*') { wildcard(field.text()) } else { subdomain(field.text()) };
     faults.malformed(field, found);
 }
 

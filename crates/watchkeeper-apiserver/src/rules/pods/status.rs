@@ -89,8 +89,5 @@ fn first(one: &Field<'_>, list: &Field<'_>, name: &str, faults: &mut Faults) {
 fn internal(list: &Field<'_>) -> String {
     let items: Vec<String> =
         list.items().map(|item| format!("{{\"IP\":{}}}", json(item.child("ip").value()))).collect();
-    match list.is_empty() {
-        true => "null".to_owned(),
-        false => format!("[{}]", items.join(",")),
-    }
+    if list.is_empty() { "null".to_owned() } else { format!("[{}]", items.join(",")) }
 }

@@ -137,10 +137,13 @@ impl Taken {
         let Ok(wanted) = asked_for.parse::<Ipv4Addr>() else { return Vec::new() }; // left to validation
         let why = match wanted.octets() {
             _ if own.addresses.contains(&wanted) => return Vec::new(),
-            [a, b, c, 1..=254] if [a, b, c] == NETWORK => match self.addresses.contains(&wanted) {
-                true => "provided IP is already allocated",
-                false => return Vec::new(),
-            },
+            [a, b, c, 1..=254] if [a, b, c] == NETWORK => {
+                if self.addresses.contains(&wanted) {
+                    "provided IP is already allocated"
+                } else {
+                    return Vec::new();
+                }
+            }
             _ => "the provided network does not match the current range",
         };
         let value = json!([asked_for]);

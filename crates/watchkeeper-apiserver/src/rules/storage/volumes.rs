@@ -215,9 +215,12 @@ fn stable_label(label: &str) -> &'static str {
 
 /// Formats a node affinity as Go's internal type, without tags.
 fn internal_affinity(field: &Field<'_>) -> String {
-    let list = |field: &Field<'_>, item: &dyn Fn(Field<'_>) -> String| match field.is_set() {
-        true => format!("[{}]", field.items().map(item).collect::<Vec<_>>().join(",")),
-        false => "null".to_owned(),
+    let list = |field: &Field<'_>, item: &dyn Fn(Field<'_>) -> String| {
+        if field.is_set() {
+            format!("[{}]", field.items().map(item).collect::<Vec<_>>().join(","))
+        } else {
+            "null".to_owned()
+        }
     };
     let requirement = |it: Field<'_>| {
         let (key, operator) = (json_text(it.child("key").text()), json_text(it.child("operator").text()));

@@ -122,10 +122,7 @@ fn stateful_strategy(field: &Field<'_>, faults: &mut Faults) {
             }
         }
         _ => {
-            let rolling = match rolling.is_set() {
-                true => internal_rolling(&rolling),
-                false => "null".to_owned(),
-            };
+            let rolling = if rolling.is_set() { internal_rolling(&rolling) } else { "null".to_owned() };
             let shown =
                 format!("{{\"Type\":{},\"RollingUpdate\":{rolling}}}", json_text(field.child("type").text()));
             faults.invalid_value(field, shown, "must be 'RollingUpdate' or 'OnDelete'");

@@ -37,12 +37,11 @@ fn check_default(node: &Node, is_in_metadata: bool, path: &str, default: &Value,
     if !is_in_metadata && !is_pruned(node, default) {
         faults.invalid_value(&Field::at(path, default), printed(default), "must not have unknown fields");
     }
-    let found = match is_in_metadata {
-        true => Vec::new(),
-        false => metadata::embedded(node, node.is_embedded, path, default),
-    };
-    match found.is_empty() {
-        true => faults.extend(validate(node, Some(path), default, None)),
-        false => faults.extend(found),
+    let found =
+        if is_in_metadata { Vec::new() } else { metadata::embedded(node, node.is_embedded, path, default) };
+    if found.is_empty() {
+        faults.extend(validate(node, Some(path), default, None));
+    } else {
+        faults.extend(found);
     }
 }

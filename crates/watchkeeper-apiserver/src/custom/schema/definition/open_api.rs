@@ -132,10 +132,7 @@ fn extensions(schema: &Field<'_>, faults: &mut Faults) {
     let keys = schema.child("x-kubernetes-list-map-keys");
     if !keys.is_empty() && list_type.text() != "map" {
         let why = "must be map if x-kubernetes-list-map-keys is non-empty";
-        match list_type.is_set() {
-            true => faults.invalid(&list_type, why),
-            false => faults.required(&list_type, why),
-        }
+        if list_type.is_set() { faults.invalid(&list_type, why) } else { faults.required(&list_type, why) }
     }
     if list_type.text() == "map" {
         map_items(schema, &keys, faults);

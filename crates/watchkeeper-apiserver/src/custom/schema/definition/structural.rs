@@ -126,10 +126,7 @@ fn typed(schema: &Field<'_>, level: Level, faults: &mut Faults) {
     let is_true = |name: &str| schema.child(name).is_true();
     if is_true("x-kubernetes-embedded-resource") && kind.text() != "object" {
         let why = "must be object if x-kubernetes-embedded-resource is true";
-        match kind.is_empty() {
-            true => faults.required(&kind, why),
-            false => faults.invalid(&kind, why),
-        }
+        if kind.is_empty() { faults.required(&kind, why) } else { faults.invalid(&kind, why) }
     } else if is_empty_type(schema)
         && !is_true("x-kubernetes-int-or-string")
         && !is_true("x-kubernetes-preserve-unknown-fields")

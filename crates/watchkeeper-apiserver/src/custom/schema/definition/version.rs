@@ -124,9 +124,10 @@ impl<'a> Subject<'a> {
     /// Checks a version, except for shared fields.
     pub(super) fn check_version(&self, version: &Field<'a>, faults: &mut Faults) {
         deprecation(version, faults);
-        let has_status = match self.is_shared(Shared::Subresources) {
-            true => self.shared(Shared::Subresources),
-            false => Some(version.child("subresources")),
+        let has_status = if self.is_shared(Shared::Subresources) {
+            self.shared(Shared::Subresources)
+        } else {
+            Some(version.child("subresources"))
         };
         let has_status = has_status.is_some_and(|it| it.child("status").is_set());
         let schema = self.own(version, Shared::Schema);
