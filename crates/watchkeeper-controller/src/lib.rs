@@ -1,19 +1,20 @@
-//! Controllers: programs that bring what is towards what is wanted, one object at a time.
+//! Controllers: bring the actual state of a cluster closer to the desired state, one object at a time.
 //!
-//! From: [informers](watchkeeper_cache::Informer) of the objects that say what is wanted, and of those that say
-//!       what is.
-//! To:   a function that is called with the key of whatever may be out of order.
+//! Input: [informers](watchkeeper_cache::Informer) of the primary objects and of the objects related to them.
+//! Output: calls of a reconcile function with the key of each primary object that may need work.
 //!
-//! - C1: the function is never called twice at once for one key.
-//! - C2: it is called after every change, or after several at once, until it has succeeded since the last of them.
-//! - C3: it is not called before all informers have their first list, nor with a cache that is older than what it
-//!   has [written](Request::wrote) for this key before.
-//! - C4: a call that fails, panics or takes too long is repeated after a while that grows; one that fails
-//!   [for good](Failure::terminal) is not, before something changes.
+//! Invariants:
+//! - `controller.C1`: the function never runs twice at once for the same key.
+//! - `controller.C2`: after every change of a key the function runs until it succeeds; changes that arrive
+//!   before a call starts share that call.
+//! - `controller.C3`: the function does not run before all informers have their first list, nor with a cache
+//!   older than what it has [written](Request::wrote) for the same key.
+//! - `controller.C4`: a call that fails, panics or times out is retried with exponential backoff; one that
+//!   fails with a [terminal](Failure::terminal) error is not retried until something changes.
 //!
-//! Several controllers are begun, watched over and ended by a [`Manager`], which can wait to [lead](leader). What is
-//! to be cleaned up before an object goes is for a [`Finalizer`], and what people should know for a
-//! [`Recorder`](events::Recorder).
+//! A [`Manager`] starts, supervises and stops several controllers, optionally behind [leader
+//! election](leader). A [`Finalizer`] cleans up before an object is deleted, and a
+//! [`Recorder`](events::Recorder) publishes events.
 //!
 //! ```no_run
 //! # async fn example(server: impl watchkeeper_core::Sources + 'static) -> Result<(), Box<dyn std::error::Error>> {
@@ -29,7 +30,7 @@
 //! let controller = Controller::new("shops", &shops).owns(&deployments);
 //! let stop = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
 //! controller.run(|request: Request| async move {
-//!     println!("{} may be out of order", request.key());
+//!     println!("reconciling {}", request.key());
 //!     Ok::<_, Failure>(Action::Done)
 //! }, stop).await;
 //! # Ok(())

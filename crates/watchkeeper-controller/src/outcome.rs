@@ -1,26 +1,27 @@
-//! Outcomes: what becomes of a key after it was looked at.
+//! Outcome: the result of a reconcile call.
 
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// It is in order.
+/// A successful reconcile call, and when to call again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Until something changes.
+    /// Reconcile again when something changes.
     Done,
-    /// Until something changes, and for so long at most.
+    /// Reconcile again when something changes, and after this long at the latest.
     After(Duration),
 }
 
-/// It is not in order. Every error is one that is tried again; see [`terminal`](Self::terminal) for others.
+/// A failed reconcile call. Every error converts into one that is retried with backoff; see
+/// [`terminal`](Self::terminal) for errors that are not.
 ///
 /// ```
 /// use watchkeeper_controller::{Action, Failure};
 ///
 /// fn reconcile(text: &str) -> Result<Action, Failure> {
-///     let _replicas: u32 = text.parse()?; // is tried again
-///     Err(Failure::terminal("no such storage class")) // is not
+///     let _replicas: u32 = text.parse()?; // retried
+///     Err(Failure::terminal("storage class not found")) // not retried
 /// }
 /// assert!(!reconcile("many").unwrap_err().is_terminal());
 /// assert!(reconcile("3").unwrap_err().is_terminal());
@@ -32,22 +33,22 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// To try again would be no better: not before something changes.
+    /// Creates an error that is not retried until something changes.
     pub fn terminal(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { error: error.into(), is_terminal: true }
     }
 
-    /// Tried again after a while.
+    /// Creates an error that is retried with backoff.
     pub fn retry(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { error: error.into(), is_terminal: false }
     }
 
-    /// Whether it is not tried again.
+    /// Returns whether the call is not retried.
     pub fn is_terminal(&self) -> bool {
         self.is_terminal
     }
 
-    /// What has happened.
+    /// Returns the cause.
     pub fn error(&self) -> &(dyn Error + Send + Sync + 'static) {
         &*self.error
     }
@@ -59,7 +60,7 @@ impl<E: Error + Send + Sync + 'static> From<E> for Failure {
     }
 }
 
-/// With the reasons behind it, as the error itself does not say them.
+/// Formats the error followed by its sources, separated by colons.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.error)?;

@@ -1,4 +1,4 @@
-//! Random numbers, for what need not be secret: waits, and names.
+//! Random numbers that need not be secret: jitter, and names.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
@@ -6,12 +6,12 @@ pub(crate) fn bits() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// At least 0 and less than 1.
+/// Returns a number in `0.0..1.0`.
 pub(crate) fn chance() -> f64 {
     (bits() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Numbers that are the same for the same name, and other ones for another.
+/// A deterministic generator (splitmix64) seeded with a name (FNV-1a).
 #[derive(Debug, Clone)]
 pub(crate) struct Chance {
     state: u64,
@@ -23,7 +23,7 @@ impl Chance {
         Self { state: name.bytes().fold(0xcbf2_9ce4_8422_2325, mix) }
     }
 
-    /// At least 0 and less than 1.
+    /// Returns the next number, in `0.0..1.0`.
     pub(crate) fn draw(&mut self) -> f64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -33,7 +33,7 @@ impl Chance {
     }
 }
 
-/// `123e4567-e89b-42d3-a456-426614174000`.
+/// Returns a random (version 4) UUID, such as `123e4567-e89b-42d3-a456-426614174000`.
 pub(crate) fn uuid() -> String {
     let (high, low) = (bits(), bits());
     let version = (high & 0xffff_ffff_ffff_0fff) | 0x4000;
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_uuid_says_that_it_is_random() {
+    fn a_uuid_has_version_4_and_the_rfc_variant() {
         let (one, other) = (uuid(), uuid());
         assert_ne!(one, other);
         for uuid in [one, other] {
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_always_has_the_same_numbers_and_no_other_has_them() {
+    fn equal_names_give_equal_numbers_and_different_names_different_ones() {
         let drawn = |name: &str| {
             let mut chance = Chance::of(name);
             (0..1000).map(|_| chance.draw()).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! Requests: a key that is to be looked at.
+//! Requests: a key to reconcile, and the trait that reconciles it.
 
 use std::future::Future;
 
@@ -8,9 +8,10 @@ use watchkeeper_core::{ObjectKey, ResourceVersion};
 use crate::written::Written;
 use crate::{Action, Failure};
 
-/// What a controller does for a key: a function of a [`Request`], or a type of one's own.
+/// Reconciles one key at a time: a function of a [`Request`], or a type of your own.
 pub trait Reconcile: Send + Sync + 'static {
-    /// Brings it into order. Dropped half-way when it takes too long, or at the end.
+    /// Brings the actual state closer to the desired state. The future is dropped when it exceeds the
+    /// controller's timeout, or the grace period at shutdown.
     fn reconcile(&self, request: Request) -> impl Future<Output = Result<Action, Failure>> + Send;
 }
 
@@ -24,7 +25,7 @@ where
     }
 }
 
-/// A key that may be out of order. Why is not said: what counts is what is now.
+/// A key to reconcile. It carries no cause: reconciling looks at the current state, not at what changed.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub(crate) key: ObjectKey,
@@ -33,17 +34,18 @@ pub struct Request {
 }
 
 impl Request {
-    /// The key of the primary object, which may be gone.
+    /// Returns the key of the primary object, which may have been deleted.
     pub fn key(&self) -> &ObjectKey {
         &self.key
     }
 
-    /// How often it has failed in a row.
+    /// Returns the number of consecutive failures of this key.
     pub fn failures(&self) -> u32 {
         self.failures
     }
 
-    /// Something was written for this key: it is not looked at again before this store has that version (C3).
+    /// Records a write made for this key: the key is not reconciled again before `store` has observed
+    /// `version` (`controller.C3`).
     pub fn wrote(&self, store: &Store, version: impl Into<ResourceVersion>) {
         self.written.add(&self.key, store, version.into());
     }

@@ -1,4 +1,4 @@
-//! Written: what the cache has to have seen before a key is looked at again (C3).
+//! Expectations: the writes that the cache must observe before a key is reconciled again (`controller.C3`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use parking_lot::Mutex;
 use watchkeeper_cache::Store;
 use watchkeeper_core::{ObjectKey, ResourceVersion};
 
-/// The versions that were written for each key, by the store that will have them. Clones share them.
+/// Versions written on behalf of each key, with the store that will observe them. Clones share their state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Written {
     by_key: Arc<Mutex<HashMap<ObjectKey, Vec<Expected>>>>,
 }
 
-/// Which version which store will have.
+/// A store, and the version it has to reach.
 type Expected = (Store, ResourceVersion);
 
 impl Written {
@@ -21,7 +21,8 @@ impl Written {
         self.by_key.lock().entry(key.clone()).or_default().push((store.clone(), version));
     }
 
-    /// Waits until all stores have what was written for a key. Dropped half-way, all of it is waited for again.
+    /// Waits until all stores have observed what was written for a key. If the future is dropped, nothing is
+    /// forgotten.
     pub(crate) async fn seen(&self, key: &ObjectKey) {
         let expected = self.by_key.lock().get(key).cloned().unwrap_or_default();
         for (store, version) in &expected {

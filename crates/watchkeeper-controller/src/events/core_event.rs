@@ -1,4 +1,4 @@
-//! An event of `v1`.
+//! Events of the `v1` API.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use watchkeeper_core::Timestamp;
 use super::occurrence::{Recorded, Severity, event_name};
 use super::reference::Reference;
 
-/// An event as `v1` has it.
+/// A `v1` event.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CoreEvent {
     pub(super) name: String,
@@ -19,8 +19,8 @@ pub(super) struct CoreEvent {
     pub(super) message: String,
     pub(super) component: String,
     pub(super) host: String,
-    /// Whether who reports is said besides who the source is.
-    pub(super) says_reporter: bool,
+    /// Whether to set `reportingComponent` and `reportingInstance` besides `source`.
+    pub(super) sets_reporter: bool,
     pub(super) first: Timestamp,
     pub(super) last: Timestamp,
     pub(super) count: u32,
@@ -38,7 +38,7 @@ impl CoreEvent {
             message: occurrence.message.clone(),
             component: recorded.source.component.clone(),
             host: recorded.source.host.clone(),
-            says_reporter: true,
+            sets_reporter: true,
             first: at,
             last: at,
             count: 1,
@@ -59,7 +59,7 @@ impl CoreEvent {
         let source: Map<_, _> =
             source.map(|(name, value)| (name.to_owned(), value.as_str().into())).collect();
         let (reporter, instance) =
-            if self.says_reporter { (self.component.as_str(), self.host.as_str()) } else { ("", "") };
+            if self.sets_reporter { (self.component.as_str(), self.host.as_str()) } else { ("", "") };
         json!({
             "apiVersion": "v1",
             "kind": "Event",
@@ -77,7 +77,7 @@ impl CoreEvent {
         })
     }
 
-    /// What changes when it happens once more.
+    /// Returns the patch that counts one more occurrence.
     pub(super) fn patch(&self) -> Value {
         let mut patch = json!({"count": self.count, "lastTimestamp": self.last.to_string()});
         if !self.message.is_empty() {

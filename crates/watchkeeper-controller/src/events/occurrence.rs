@@ -1,4 +1,4 @@
-//! Occurrences: what has happened.
+//! Occurrence: the content of an event.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,17 +7,17 @@ use super::clock::Moment;
 use super::reference::Reference;
 use crate::random;
 
-/// Whether somebody should look.
+/// The type of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Severity {
-    /// It is as it should be.
+    /// Informational.
     Normal,
-    /// It may not be.
+    /// Something may need attention.
     Warning,
 }
 
 impl Severity {
-    /// As the server writes it.
+    /// Returns the value of the event's `type` field.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Normal => "Normal",
@@ -26,7 +26,7 @@ impl Severity {
     }
 }
 
-/// What has happened to an object.
+/// An event to [record](super::Recorder::record) about an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Occurrence {
     pub(super) severity: Severity,
@@ -38,12 +38,13 @@ pub struct Occurrence {
 }
 
 impl Occurrence {
-    /// Something that is as it should be: why, in one word for machines, and what, for people.
+    /// Creates an event of type `Normal`. `reason` is a CamelCase word for machines, `message` a sentence for
+    /// people.
     pub fn normal(reason: &str, message: impl Into<String>) -> Self {
         Self::new(Severity::Normal, reason, message.into())
     }
 
-    /// Something that somebody should look at.
+    /// Creates an event of type `Warning`.
     pub fn warning(reason: &str, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, reason, message.into())
     }
@@ -53,21 +54,21 @@ impl Occurrence {
         Self { severity, reason, message, action: String::new(), related: None, annotations }
     }
 
-    /// What was done about it; the reason unless said. `v1` has no such field.
+    /// Sets the action taken. Defaults to the reason. `v1` has no such field.
     #[must_use]
     pub fn action(mut self, action: &str) -> Self {
         self.action = action.to_owned();
         self
     }
 
-    /// Which other object it is about. `v1` has no such field.
+    /// Sets the secondary object. `v1` has no such field.
     #[must_use]
     pub fn related(mut self, other: &Reference) -> Self {
         self.related = Some(other.clone());
         self
     }
 
-    /// With an annotation.
+    /// Adds an annotation.
     #[must_use]
     pub fn annotation(mut self, key: &str, value: &str) -> Self {
         self.annotations.insert(key.to_owned(), value.to_owned());
@@ -75,7 +76,7 @@ impl Occurrence {
     }
 }
 
-/// An occurrence as it waits to be written.
+/// An event in the queue.
 #[derive(Debug, Clone)]
 pub(super) struct Recorded {
     pub(super) regarding: Reference,
@@ -84,23 +85,23 @@ pub(super) struct Recorded {
     pub(super) at: Moment,
 }
 
-/// Who records.
+/// The component that records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Source {
     pub(super) component: String,
-    /// Where; empty if nobody has said.
+    /// `source.host` of `v1`; may be empty.
     pub(super) host: String,
-    /// What `events.k8s.io` calls it.
+    /// `reportingInstance` of `events.k8s.io/v1`.
     pub(super) instance: String,
 }
 
-/// A name for an event of an object: that of the object and the moment, or if that is no name, a random one.
+/// Returns a name for an event: the object's name and the moment, or a UUID if that is not a valid name.
 pub(super) fn event_name(object: &str, at: Moment) -> String {
     let name = format!("{object}.{:x}", at.0);
     if is_subdomain(&name) { name } else { random::uuid() }
 }
 
-/// Whether it is a DNS subdomain, as names of most objects are.
+/// Returns whether the name is a DNS subdomain (RFC 1123).
 fn is_subdomain(name: &str) -> bool {
     let is_label = |label: &str| {
         let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_named_after_its_object_if_that_can_be() {
+    fn an_event_is_named_after_its_object_unless_the_name_is_invalid() {
         let at = Moment(0x1234_5678_9abc_def0);
         assert_eq!(event_name("web-0.shop", at), "web-0.shop.123456789abcdef0");
         for object in ["", "system:node", "Web", "-web", "web-", "a..b", &"a".repeat(250)] {
