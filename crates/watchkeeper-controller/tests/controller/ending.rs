@@ -1,4 +1,4 @@
-//! How it ends.
+//! Shutdown of a controller.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use watchkeeper_testkit::script::{List, Watch};
 use crate::{Calls, SECOND, after, shop, shops};
 
 #[tokio::test(start_paused = true)]
-async fn what_is_under_way_is_finished_and_nothing_else_is_begun() {
+async fn running_calls_finish_and_no_others_start() {
     let shops = shops(List::at(1).items(["a", "b", "c"].map(|name| shop(name, 1, 1))), Watch::new());
     let finished = Arc::new(AtomicUsize::new(0));
     let calls = Calls::new();
@@ -31,7 +31,7 @@ async fn what_is_under_way_is_finished_and_nothing_else_is_begun() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_takes_too_long_is_dropped() {
+async fn calls_that_exceed_the_grace_period_are_dropped() {
     let shops = shops(List::at(1).item(shop("a", 1, 1)), Watch::new());
     let begun = Instant::now();
     let held = Arc::new(());
@@ -49,7 +49,7 @@ async fn what_takes_too_long_is_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_ends_with_its_informer_and_before_the_first_list() {
+async fn it_ends_with_its_informer_and_can_be_stopped_before_the_first_list() {
     let shops = shops(List::at(1).item(shop("a", 1, 1)), Watch::new());
     let calls = Calls::new();
     let stopping = shops.clone();

@@ -1,4 +1,4 @@
-//! What becomes of events, told by a sheet that somebody writes on, and by a server.
+//! Recording and writing events, against a fake sink and against a server.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod combined;
@@ -17,7 +17,7 @@ use watchkeeper_metrics::Registry;
 
 use crate::sheet::Sheet;
 
-/// A recorder, its writer at work, and what it writes on.
+/// A recorder with a running writer and its sink.
 struct World {
     recorder: Recorder,
     sheet: Sheet,
@@ -41,12 +41,12 @@ impl World {
         self.recorder.record(&reference(object), occurrence);
     }
 
-    /// Waits until everybody waits.
+    /// Waits until the writer is idle.
     async fn settle(&self) {
         sleep(Duration::from_millis(1)).await;
     }
 
-    /// Stops the writer; how long that has taken.
+    /// Stops the writer, and returns how long that took.
     async fn stop(self) -> Duration {
         let begun = Instant::now();
         self.stop.cancel();
@@ -54,7 +54,7 @@ impl World {
         begun.elapsed()
     }
 
-    /// How many events have had this result.
+    /// Returns the number of events with this result.
     fn count(&self, result: &str) -> u32 {
         count(&self.registry, result)
     }

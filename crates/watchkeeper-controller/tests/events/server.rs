@@ -1,4 +1,4 @@
-//! On a server.
+//! Writing events to a server.
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -26,12 +26,12 @@ impl World {
             "metadata": {"name": "web", "namespace": cluster.namespace()},
         });
         let maps: ResourceClient<Value> = client.resource("configmaps", &Kind::new("", "v1", "ConfigMap"));
-        let made = maps.namespace(cluster.namespace()).create(&pod, &Default::default()).await.unwrap();
-        let about = Reference::of_object(&made).unwrap();
+        let created = maps.namespace(cluster.namespace()).create(&pod, &Default::default()).await.unwrap();
+        let about = Reference::of_object(&created).unwrap();
         Self { cluster, client, about }
     }
 
-    /// The events there are, by reason.
+    /// Returns the events of the namespace, sorted by reason.
     async fn events(&self, group: &str) -> Vec<Value> {
         let events: ResourceClient<Value> = self.client.resource("events", &Kind::new(group, "v1", "Event"));
         let events = events.namespace(self.cluster.namespace());
@@ -42,7 +42,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn the_newer_api_is_taken_where_the_server_has_it() {
+async fn events_k8s_io_is_preferred_if_the_server_has_it() {
     let world = World::start().await;
     let (_, writer) = Recorder::for_server(&world.client, "shops").await;
     assert_eq!(writer.api(), EventApi::Events);
@@ -50,7 +50,7 @@ async fn the_newer_api_is_taken_where_the_server_has_it() {
 }
 
 #[tokio::test]
-async fn events_of_the_first_api_are_created_and_counted() {
+async fn v1_events_are_created_and_counted() {
     let world = World::start().await;
     let sink = ServerSink::new(&world.client, EventApi::Core);
     let (recorder, writer) = Recorder::new(sink, EventApi::Core, "shops");
@@ -64,7 +64,7 @@ async fn events_of_the_first_api_are_created_and_counted() {
     stop.cancel();
     writer.run(stop).await;
     let events = world.events("").await;
-    assert_eq!(events.len(), 11, "one, nine, and one for three");
+    assert_eq!(events.len(), 11, "one counted, nine single, one aggregate");
     assert_eq!((&events[0]["reason"], &events[0]["count"]), (&"Again".into(), &3.into()));
     assert_eq!(events[0]["involvedObject"]["uid"], world.about.uid.as_str());
     assert_eq!(events[0]["reportingComponent"], "shops");
@@ -77,7 +77,7 @@ async fn events_of_the_first_api_are_created_and_counted() {
 }
 
 #[tokio::test]
-async fn events_of_the_second_api_are_series_and_can_be_read_by_the_first() {
+async fn events_k8s_io_series_are_readable_as_v1() {
     let world = World::start().await;
     let (recorder, writer) = Recorder::for_server(&world.client, "shops").await;
     let other = Reference { name: "other".to_owned(), ..world.about.clone() };
@@ -101,13 +101,13 @@ async fn events_of_the_second_api_are_series_and_can_be_read_by_the_first() {
 }
 
 #[tokio::test]
-async fn what_the_server_refuses_is_left_and_what_it_lost_is_written_again() {
+async fn events_that_the_server_rejects_are_not_retried() {
     let world = World::start().await;
     let sink = ServerSink::new(&world.client, EventApi::Core);
     let registry = watchkeeper_metrics::Registry::new();
     let (recorder, writer) = Recorder::new(sink, EventApi::Core, "shops");
     let writer = writer.metrics(&registry).unwrap();
-    // A namespace that is not there.
+    // A namespace that does not exist.
     let lost = Reference { namespace: "nowhere".to_owned(), ..world.about.clone() };
     recorder.record(&lost, Occurrence::normal("Lost", "m"));
     recorder.record(&world.about, Occurrence::normal("Kept", "m"));

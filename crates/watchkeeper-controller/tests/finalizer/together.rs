@@ -1,4 +1,4 @@
-//! Several at the same list at once.
+//! Concurrent changes to one list of finalizers.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use watchkeeper_core::Collection;
 use crate::World;
 
 #[tokio::test]
-async fn several_controllers_share_an_object_and_none_loses_what_is_anothers() {
+async fn several_controllers_keep_their_finalizers_on_one_object() {
     const CONTROLLERS: usize = 4;
     let world = World::start().await;
     let maps = Collection::CONFIG_MAPS.namespace(world.cluster.namespace());
@@ -37,16 +37,13 @@ async fn several_controllers_share_an_object_and_none_loses_what_is_anothers() {
                     }
                     Ok(Action::Done)
                 };
-                match is_ours {
-                    true => finalizer.run(&request, map, act).await,
-                    false => Ok(Action::Done),
-                }
+                if is_ours { finalizer.run(&request, map, act).await } else { Ok(Action::Done) }
             }
         });
     }
-    let story = async {
+    let scenario = async {
         world.create("shared", &["example.com/person"]).await;
-        // A person who changes other fields and the list meanwhile.
+        // Meanwhile another client changes other fields.
         for round in 0..20 {
             retry_on_conflict(async || {
                 let mut map = world.maps.get("shared").await?;
@@ -77,12 +74,12 @@ async fn several_controllers_share_an_object_and_none_loses_what_is_anothers() {
         .unwrap();
         assert_eq!(world.get("shared").await, None);
     };
-    manager.run_until(Box::pin(story)).await.unwrap();
+    manager.run_until(Box::pin(scenario)).await.unwrap();
     world.cluster.stop().await;
 }
 
 #[tokio::test]
-async fn one_finalizer_survives_many_who_put_on_and_take_off_theirs() {
+async fn a_finalizer_survives_concurrent_additions_and_removals_of_others() {
     let world = World::start().await;
     let map = world.create("busy", &["example.com/first"]).await;
     let mut others = JoinSet::new();
@@ -91,7 +88,7 @@ async fn one_finalizer_survives_many_who_put_on_and_take_off_theirs() {
         others.spawn(async move {
             for _ in 0..5 {
                 for on in [true, false] {
-                    // As someone does it who knows of no one else: read, change, write if nothing has changed.
+                    // Read, modify, update with the resource version, as a typical client does.
                     while let Err(error) = async {
                         let mut map = maps.get("busy").await?;
                         let mut list = crate::finalizers(&map);
@@ -112,7 +109,7 @@ async fn one_finalizer_survives_many_who_put_on_and_take_off_theirs() {
     }
     let mut applied = 0;
     while applied == 0 {
-        applied = world.run(&map, Ok(Action::Done)).await.0.len(); // again if the list changes all the time
+        applied = world.run(&map, Ok(Action::Done)).await.0.len(); // repeated while the list keeps changing
     }
     while let Some(other) = others.join_next().await {
         other.unwrap();
