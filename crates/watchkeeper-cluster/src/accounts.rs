@@ -1,4 +1,4 @@
-//! Accounts: every namespace has a service account `default`, for pods that name none.
+//! Service accounts: keeps a `default` service account in every namespace, for pods that set none.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::in_every_namespace::InEveryNamespace;
 use crate::plane::Plane;
 use crate::resource::SERVICE_ACCOUNTS;
 
-/// The account of pods that name none.
+/// The account of pods that set none.
 const DEFAULT: &str = "default";
 
 pub(crate) fn start(plane: &mut Plane) {

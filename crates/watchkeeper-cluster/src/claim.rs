@@ -1,7 +1,9 @@
-//! Claim: what belongs to an object, by what it selects and by what is written on each.
+//! Claim: adopts and releases the objects of an owner, by its selector and their owner references.
 //!
-//! - K1: what has another controller is never touched.
-//! - K2: nothing is adopted for an owner that is going, as the server knows it and not as the cache does.
+//! Invariants:
+//! - `claim.K1`: an object with another controller is never modified.
+//! - `claim.K2`: nothing is adopted for an owner that is being deleted, according to the server, not the
+//!   cache.
 
 use std::sync::Arc;
 
@@ -15,20 +17,20 @@ use watchkeeper_core::LabelSelector;
 use crate::resource::Resource;
 use crate::view::Meta;
 
-/// Who claims.
+/// An owner, and access to the objects it claims.
 pub(crate) struct Claim<'a> {
     pub(crate) owner: &'a Meta,
     pub(crate) resource: Resource,
     pub(crate) selector: &'a LabelSelector,
-    /// The owner's, in its namespace.
+    /// API of the owner's resource, in its namespace.
     pub(crate) owners: &'a DynamicApi,
-    /// That of what is claimed, in the same namespace.
+    /// API of the claimed resource, in the same namespace.
     pub(crate) api: &'a DynamicApi,
-    /// Where it will be seen.
+    /// Store that observes the claimed objects.
     pub(crate) store: &'a Store,
 }
 
-/// What is to be done about an object.
+/// What to do about an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Mine,
@@ -40,15 +42,15 @@ enum Verdict {
 /// Why nothing can be adopted.
 #[derive(Debug, thiserror::Error)]
 enum NoOwner {
-    #[error("the owner is another one by now: its uid is {0}")]
-    Another(String),
-    #[error("the owner has just been deleted")]
-    Going,
+    #[error("owner was replaced: its UID is now {0}")]
+    Replaced(String),
+    #[error("owner is being deleted")]
+    Terminating,
 }
 
 impl Claim<'_> {
-    /// Those that belong to the owner, once what selects it no more is released and what has no controller is
-    /// adopted.
+    /// Returns the objects that belong to the owner, after releasing those it no longer selects and adopting
+    /// those it selects that have no controller.
     pub(crate) async fn take<T>(
         &self,
         request: &Request,
@@ -64,7 +66,7 @@ impl Claim<'_> {
                 Verdict::Release => self.release(request, of).await.map(|()| false),
                 Verdict::Adopt => {
                     if !may_adopt {
-                        self.look_at_owner().await?;
+                        self.check_owner().await?;
                         may_adopt = true;
                     }
                     self.adopt(request, of).await
@@ -76,10 +78,7 @@ impl Claim<'_> {
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        match failed {
-            None => Ok(mine),
-            Some(error) => Err(error.into()),
-        }
+        failed.map_or(Ok(mine), |error| Err(error.into()))
     }
 
     fn verdict(&self, of: &Meta) -> Verdict {
@@ -94,15 +93,15 @@ impl Claim<'_> {
         }
     }
 
-    async fn look_at_owner(&self) -> Result<(), Failure> {
+    async fn check_owner(&self) -> Result<(), Failure> {
         let now = self.owners.get(&self.owner.name).await?;
         let uid = now.text(&["metadata", "uid"]);
         if uid != self.owner.uid {
-            return Err(NoOwner::Another(uid.to_owned()).into());
+            return Err(NoOwner::Replaced(uid.to_owned()).into());
         }
         match now.get(&["metadata", "deletionTimestamp"]) {
             None => Ok(()),
-            Some(_) => Err(NoOwner::Going.into()),
+            Some(_) => Err(NoOwner::Terminating.into()),
         }
     }
 
@@ -127,7 +126,7 @@ impl Claim<'_> {
                 request.wrote(self.store, object.resource_version());
                 Ok(())
             }
-            // It is gone, or has no owner, or is another one: released in each case.
+            // It is gone, has no such owner, or was replaced: released in each case.
             Err(error)
                 if error.status().is_some_and(|status| status.is_not_found() || status.is_invalid()) =>
             {

@@ -1,4 +1,4 @@
-//! In every namespace: an object that is made again where somebody deletes it.
+//! Keeps one object in every namespace, and recreates it when it is deleted.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,11 +12,11 @@ use crate::plane::Plane;
 use crate::resource::{NAMESPACES, Resource};
 use crate::view::Meta;
 
-/// What every namespace is to have.
+/// The object that every namespace must have.
 pub(crate) struct InEveryNamespace {
     pub(crate) resource: Resource,
     pub(crate) name: &'static str,
-    /// The field that is put back where somebody changes it.
+    /// The field that is restored when it is changed.
     pub(crate) content: Option<&'static str>,
     pub(crate) object: Value,
 }
@@ -29,13 +29,13 @@ struct Namespace {
 impl InEveryNamespace {
     pub(crate) fn start(self, controller: &str, plane: &mut Plane) {
         let name = self.name;
-        let of_its_namespace = move |object: &watchkeeper_core::Object| {
+        let namespace_of = move |object: &watchkeeper_core::Object| {
             let key = object.head.key();
             let namespace = key.namespace().filter(|_| key.name() == name);
             namespace.map(ObjectKey::cluster).into_iter().collect()
         };
         let controller = Controller::new(controller, &plane.informer(NAMESPACES))
-            .watches(&plane.informer(self.resource), of_its_namespace);
+            .watches(&plane.informer(self.resource), namespace_of);
         let namespaces = plane.reader(NAMESPACES);
         let (objects, api) = (plane.reader(self.resource), plane.api(self.resource));
         plane.run(controller, Keeper { wanted: self, namespaces, objects, api });
@@ -77,14 +77,14 @@ impl Reconcile for Keeper {
         };
         match written {
             Ok(object) => request.wrote(self.objects.store(), object.resource_version()),
-            // Somebody else was quicker: whatever changed comes back as a change.
-            Err(error) if is_overtaken(&error) => {}
+            // Another client wrote first: its change triggers the next call.
+            Err(error) if is_outdated(&error) => {}
             Err(error) => return Err(error.into()),
         }
         Ok(Action::Done)
     }
 }
 
-fn is_overtaken(error: &RequestError) -> bool {
+fn is_outdated(error: &RequestError) -> bool {
     error.is_already_exists() || error.is_conflict() || error.is_not_found()
 }

@@ -1,34 +1,33 @@
-//! Pace: how long everything takes that takes time.
+//! Pace: durations in a simulated cluster.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// How long everything takes in a cluster whose nodes are simulated: quick enough to look at unless changed.
+/// Durations in a simulated cluster. The defaults suit a demonstration.
 ///
 /// ```
 /// use std::time::Duration;
 /// use watchkeeper_cluster::Pace;
 ///
 /// let mut pace = Pace::instant();
-/// pace.second = Duration::from_millis(10); // a back-off of 5 minutes takes 3 seconds
+/// pace.second = Duration::from_millis(10); // a backoff of 5 minutes takes 3 seconds
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pace {
-    /// How long a container takes to start, its image included: some time of these.
+    /// Range of the time a container takes to start, including its image pull.
     pub start: RangeInclusive<Duration>,
-    /// How long containers run that do something and end: those of pods of a job, and init containers.
+    /// How long containers that run to completion take: init containers, and those of a job's pods.
     pub job: Duration,
-    /// How long containers take to end when a pod is deleted, if it gives them so long.
+    /// How long containers take to stop when their pod is deleted, within its grace period.
     pub stop: Duration,
-    /// How long a second takes of what Kubernetes counts in seconds: back-offs, grace periods and how long pods
-    /// tolerate a taint.
+    /// Real duration of one simulated second, in which backoffs, grace periods and tolerations are counted.
     pub second: Duration,
-    /// How often a node renews its lease.
+    /// Interval at which a node renews its lease.
     pub heartbeat: Duration,
-    /// How often a node writes its status where nothing has changed.
+    /// Interval at which a node writes its status if nothing has changed.
     pub report: Duration,
-    /// How long nothing may be heard of a node before it counts as lost.
+    /// How long a node may miss its heartbeat before it is considered lost.
     pub lost_after: Duration,
 }
 
@@ -47,13 +46,13 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// Containers start and end at once. What Kubernetes counts in seconds takes as long as ever.
+    /// Returns timings with which containers start and stop at once. A simulated second still takes a second.
     pub fn instant() -> Self {
         let none = Duration::ZERO;
         Self { start: none..=none, job: none, stop: none, ..Self::default() }
     }
 
-    /// So many seconds of Kubernetes.
+    /// Returns the real duration of `count` simulated seconds.
     pub(crate) fn seconds(&self, count: u32) -> Duration {
         self.second.saturating_mul(count)
     }

@@ -1,4 +1,4 @@
-//! Plane: what every controller is given, and where it runs.
+//! Plane: what all controllers share, and the tasks they run on.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use watchkeeper_controller::{Controller, Reconcile};
 
 use crate::resource::Resource;
 
-/// How long events that wait are still written at the end.
+/// Time limit of the final flush of events.
 const FLUSH: Duration = Duration::from_secs(1);
 
 /// The client, the informers and the tasks of one cluster.
@@ -32,39 +32,39 @@ impl Plane {
         Self { client, factory, stop: CancellationToken::new(), tasks: JoinSet::new() }
     }
 
-    /// The informer that all share who want to know of this resource. It is started when all controllers are there.
+    /// Returns the shared informer of a resource. It starts once all controllers are registered.
     pub(crate) fn informer(&self, resource: Resource) -> Informer {
         self.factory.informer(&resource.collection())
     }
 
-    /// The objects of the shared informer as `K`s.
+    /// Returns a typed reader of the shared informer.
     pub(crate) fn reader<K: DeserializeOwned>(&self, resource: Resource) -> Reader<K> {
         self.informer(resource).reader(Keep::Encoded)
     }
 
-    /// To write them, in all namespaces until one is named. That Endpoints are deprecated is no news to who must write
-    /// them all the same.
+    /// Returns an API handle for all namespaces. Warnings are suppressed: Endpoints are deprecated, but
+    /// written on purpose.
     pub(crate) fn api(&self, resource: Resource) -> DynamicApi {
         self.client.dynamic(&resource.group_version(), resource.plural).warnings(Arc::new(NoWarnings))
     }
 
-    /// For who wants to know of resources that are not known beforehand.
+    /// Returns the client, for resources that are not known in advance.
     pub(crate) fn client(&self) -> &Client {
         &self.client
     }
 
-    /// For who wants informers of such.
+    /// Returns the informer factory, for resources that are not known in advance.
     pub(crate) fn factory(&self) -> &InformerFactory {
         &self.factory
     }
 
-    /// Runs a controller until the end.
+    /// Runs a controller until the cluster stops.
     pub(crate) fn run(&mut self, controller: Controller, reconcile: impl Reconcile) {
         let stop = self.stop.clone().cancelled_owned();
         self.tasks.spawn(controller.run(reconcile, stop));
     }
 
-    /// Runs something that is no controller; it is to end when it is told to.
+    /// Runs a task other than a controller. It should end when its token is cancelled.
     pub(crate) fn spawn<F: Future<Output = ()> + Send + 'static>(
         &mut self,
         task: impl FnOnce(CancellationToken) -> F,
@@ -73,19 +73,19 @@ impl Plane {
         self.tasks.spawn(task);
     }
 
-    /// A recorder of what a component does, whose events are written until the end.
+    /// Creates an event recorder for a component, and runs its writer until the cluster stops.
     pub(crate) fn recorder(&mut self, component: &str, api: EventApi) -> Recorder {
         let (recorder, writer) = Recorder::new(ServerSink::new(&self.client, api), api, component);
         self.spawn(|stop| writer.flush_within(FLUSH).run(stop));
         recorder
     }
 
-    /// Starts the informers of all controllers that are there.
+    /// Starts the informers of all registered controllers.
     pub(crate) fn start(&self) {
         self.factory.start();
     }
 
-    /// Ends the controllers, and then the informers.
+    /// Stops the controllers, then the informers.
     pub(crate) async fn stop(mut self) {
         self.stop.cancel();
         while self.tasks.join_next().await.is_some() {}

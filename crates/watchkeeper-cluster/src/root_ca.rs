@@ -1,4 +1,4 @@
-//! Root CA: every namespace has a config map that says who vouches for the server.
+//! Root CA: publishes the server's CA bundle as a ConfigMap in every namespace.
 
 use serde_json::json;
 
@@ -6,10 +6,10 @@ use crate::in_every_namespace::InEveryNamespace;
 use crate::plane::Plane;
 use crate::resource::CONFIG_MAPS;
 
-/// Where pods find it.
+/// Name of the ConfigMap, as in Kubernetes.
 const NAME: &str = "kube-root-ca.crt";
 
-/// Nothing is published of a server without TLS.
+/// Does nothing for a server without TLS.
 pub(crate) fn start(plane: &mut Plane, pem: Option<&str>) {
     let Some(pem) = pem else { return };
     let description = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints \

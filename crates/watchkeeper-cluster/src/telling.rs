@@ -1,4 +1,4 @@
-//! Telling: what a controller has done about an object, as events for people who look at it.
+//! Records what a controller does to an object as events.
 
 use watchkeeper_controller::events::{EventApi, Occurrence, Recorder, Reference};
 
@@ -6,7 +6,7 @@ use crate::plane::Plane;
 use crate::resource::Resource;
 use crate::view::Meta;
 
-/// Who tells, and of which objects.
+/// A recorder for objects of one resource.
 #[derive(Debug, Clone)]
 pub(crate) struct Telling {
     recorder: Recorder,
@@ -14,17 +14,17 @@ pub(crate) struct Telling {
 }
 
 impl Telling {
-    /// In the name of a controller. Its events are written as long as the plane's controllers run.
+    /// Creates a recorder in the name of a controller. Its events are written until the cluster stops.
     pub(crate) fn start(plane: &mut Plane, controller: &str, of: Resource) -> Self {
         Self { recorder: plane.recorder(controller, EventApi::Core), of }
     }
 
-    /// Something that was to be expected.
+    /// Records an event of type `Normal`.
     pub(crate) fn normal(&self, about: &Meta, reason: &str, message: String) {
         self.recorder.record(&self.reference(about), Occurrence::normal(reason, message));
     }
 
-    /// Something that somebody should look at.
+    /// Records an event of type `Warning`.
     pub(crate) fn warning(&self, about: &Meta, reason: &str, message: String) {
         self.recorder.record(&self.reference(about), Occurrence::warning(reason, message));
     }

@@ -1,7 +1,7 @@
-//! Whole: objects with all their fields, to write some of them anew.
+//! Updates of whole objects by controllers that read only a part of them.
 //!
-//! From: a controller that has read a view of an object, and wants some of it otherwise.
-//! To:   the server, if the object is still in the version that was read.
+//! Input: the metadata of the object that the controller has read, and a change.
+//! Output: an update of the whole object, unless a newer version exists.
 
 use watchkeeper_cache::{Reader, Store};
 use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
@@ -12,7 +12,7 @@ use crate::plane::Plane;
 use crate::resource::Resource;
 use crate::view::Meta;
 
-/// The objects of a resource.
+/// Reads and updates the objects of a resource.
 pub(crate) struct Whole {
     resource: Resource,
     objects: Reader<DynamicObject>,
@@ -32,7 +32,8 @@ impl Whole {
         self.api.clone().namespace(namespace)
     }
 
-    /// Writes everything but the status; `None` if somebody else was quicker, whose change is heard of.
+    /// Writes everything but the status. Returns `None` if another client wrote first, which triggers the
+    /// next call.
     pub(crate) async fn update(
         &self,
         request: &Request,
@@ -41,10 +42,10 @@ impl Whole {
     ) -> Result<Option<DynamicObject>, Failure> {
         let Some(object) = self.changed(of, change)? else { return Ok(None) };
         let written = self.api(&of.namespace).update(&object, &WriteOptions::default()).await;
-        self.heard(request, written)
+        self.observe(request, written)
     }
 
-    /// Writes the status, and what else may be written with it.
+    /// Writes the status, and the metadata that may be written with it.
     pub(crate) async fn update_status(
         &self,
         request: &Request,
@@ -53,10 +54,10 @@ impl Whole {
     ) -> Result<Option<DynamicObject>, Failure> {
         let Some(object) = self.changed(of, change)? else { return Ok(None) };
         let written = self.api(&of.namespace).update_status(&object, &WriteOptions::default()).await;
-        self.heard(request, written)
+        self.observe(request, written)
     }
 
-    /// The object of the version that was read, if there is no newer one.
+    /// Returns the changed object, or `None` if a newer version exists.
     fn changed(
         &self,
         of: &Meta,
@@ -67,14 +68,14 @@ impl Whole {
             return Ok(None);
         }
         let mut object = DynamicObject::clone(&object);
-        // What comes in a list does not say so of itself.
+        // Items of a list carry no `apiVersion` and `kind`.
         object.set(&["apiVersion"], self.resource.api_version().into());
         object.set(&["kind"], self.resource.kind.into());
         change(&mut object);
         Ok(Some(object))
     }
 
-    fn heard(
+    fn observe(
         &self,
         request: &Request,
         written: Result<DynamicObject, RequestError>,

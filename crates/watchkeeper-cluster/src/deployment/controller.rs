@@ -1,4 +1,4 @@
-//! What is done for a deployment.
+//! The deployment controller.
 
 use watchkeeper_cache::Reader;
 use watchkeeper_controller::{Action, Failure, Reconcile, Request};
@@ -6,7 +6,7 @@ use watchkeeper_core::{LabelSelector, Timestamp};
 
 use super::revision::REVISION;
 use super::rollout::{Halt, Rollout};
-use super::status::next_look;
+use super::status::next_check;
 use crate::claim::Claim;
 use crate::plane::Plane;
 use crate::resource::{DEPLOYMENTS, PODS, REPLICA_SETS};
@@ -47,10 +47,10 @@ impl Reconcile for Deployments {
         self.write(&request, &before, &after).await?;
         match outcome {
             Err(Halt::Failed(failure)) => Err(failure),
-            // Whatever has overtaken this leads here again.
-            Err(Halt::Overtaken) => Ok(Action::Done),
+            // The change of the other client triggers the next call.
+            Err(Halt::Conflict) => Ok(Action::Done),
             Ok(()) => {
-                Ok(next_look(&after, &after.status, Timestamp::now()).map_or(Action::Done, Action::After))
+                Ok(next_check(&after, &after.status, Timestamp::now()).map_or(Action::Done, Action::After))
             }
         }
     }
@@ -82,7 +82,7 @@ impl Deployments {
         Ok(claimed.iter().map(|set| ReplicaSet::clone(set)).collect())
     }
 
-    /// Writes what has changed, if anything has (D2).
+    /// Writes status and revision if they have changed (`deployment.D2`).
     async fn write(&self, request: &Request, before: &Deployment, after: &Deployment) -> Result<(), Failure> {
         let revision = after.metadata.annotations.get(REVISION);
         if before.status == after.status && before.metadata.annotations.get(REVISION) == revision {

@@ -1,4 +1,4 @@
-//! Slices: where a service is, in pieces of a hundred endpoints.
+//! EndpointSlices of services, with up to 100 endpoints each.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::resource::{ENDPOINT_SLICES, PODS, SERVICES};
 const SERVICE: &str = "kubernetes.io/service-name";
 const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
 const MANAGER: &str = "endpointslice-controller.k8s.io";
-/// The nodes give out no others.
+// Simulated nodes assign IPv4 addresses only.
 const ADDRESS_TYPE: &str = "IPv4";
 
 pub(super) fn start(plane: &mut Plane, members: Members) {
@@ -26,7 +26,7 @@ pub(super) fn start(plane: &mut Plane, members: Members) {
         let members = members.clone();
         move |pod: &Object| members.selecting(pod)
     };
-    let of_its_service = |slice: &Object| {
+    let service_of = |slice: &Object| {
         let is_ours = slice.head.label(MANAGED_BY) == Some(MANAGER);
         let namespace = slice.head.key().namespace().filter(|_| is_ours);
         let service = namespace.zip(slice.head.label(SERVICE));
@@ -34,7 +34,7 @@ pub(super) fn start(plane: &mut Plane, members: Members) {
     };
     let controller = Controller::new("endpointslice", &plane.informer(SERVICES))
         .watches(&plane.informer(PODS), selecting)
-        .watches(&plane.informer(ENDPOINT_SLICES), of_its_service)
+        .watches(&plane.informer(ENDPOINT_SLICES), service_of)
         .concurrency(4);
     let keeper = Keeper { members, slices: plane.reader(ENDPOINT_SLICES), api: plane.api(ENDPOINT_SLICES) };
     plane.run(controller, keeper);
@@ -69,22 +69,22 @@ impl Reconcile for Keeper {
             return Ok(Action::Done);
         }
         let plan = plan(&present, &members, service.spec.publish_not_ready_addresses);
-        let say = Saying {
+        let common = Common {
             labels: labels(&service, &[(SERVICE, &service.metadata.name), (MANAGED_BY, MANAGER)]),
             time: trigger_time(&service, &members),
             service: &service,
         };
-        // First those that are new: nobody is to think that endpoints are gone that have only moved.
+        // Creates come first, so that clients never see an endpoint vanish that only moves.
         for (ports, endpoints) in &plan.create {
-            let slice = DynamicObject::try_from(say.one_more(ports, endpoints))?;
-            self.wrote(&request, api.create(&slice, &WriteOptions::default()).await)?;
+            let slice = DynamicObject::try_from(common.new_slice(ports, endpoints))?;
+            self.observe(&request, api.create(&slice, &WriteOptions::default()).await)?;
         }
         for (slice, endpoints) in &plan.update {
-            if slice.endpoints != *endpoints || slice.metadata.labels != say.labels {
-                let patch = say.changed(slice, endpoints);
+            if slice.endpoints != *endpoints || slice.metadata.labels != common.labels {
+                let patch = common.patch(slice, endpoints);
                 let name = &slice.metadata.name;
                 let written = api.patch(name, PatchKind::Merge, &patch, &WriteOptions::default()).await;
-                self.wrote(&request, written)?;
+                self.observe(&request, written)?;
             }
         }
         for slice in &plan.delete {
@@ -95,14 +95,14 @@ impl Reconcile for Keeper {
 }
 
 impl Keeper {
-    fn wrote(
+    fn observe(
         &self,
         request: &Request,
         written: Result<DynamicObject, watchkeeper_client::rest::RequestError>,
     ) -> Result<(), Failure> {
         match written {
             Ok(slice) => request.wrote(self.slices.store(), slice.resource_version()),
-            // Its namespace is going, or it is itself.
+            // The namespace is being deleted, or the slice is gone.
             Err(error) if error.is_not_found() || super::is_forbidden(&error) => {}
             Err(error) => return Err(error.into()),
         }
@@ -118,15 +118,15 @@ async fn delete(api: &DynamicApi, slice: &Slice) -> Result<(), Failure> {
     }
 }
 
-/// What all slices of a service say.
-struct Saying<'a> {
+/// The metadata that all slices of a service share.
+struct Common<'a> {
     service: &'a Service,
     labels: BTreeMap<String, String>,
     time: Option<String>,
 }
 
-impl Saying<'_> {
-    fn one_more(&self, ports: &[Port], endpoints: &[Endpoint]) -> serde_json::Value {
+impl Common<'_> {
+    fn new_slice(&self, ports: &[Port], endpoints: &[Endpoint]) -> serde_json::Value {
         let meta = &self.service.metadata;
         let annotations: BTreeMap<&str, &String> =
             self.time.iter().map(|time| (TRIGGER_TIME, time)).collect();
@@ -145,7 +145,7 @@ impl Saying<'_> {
         })
     }
 
-    fn changed(&self, slice: &Slice, endpoints: &[Endpoint]) -> serde_json::Value {
+    fn patch(&self, slice: &Slice, endpoints: &[Endpoint]) -> serde_json::Value {
         json!({
             "metadata": {
                 "resourceVersion": slice.metadata.resource_version,

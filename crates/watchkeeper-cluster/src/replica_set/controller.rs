@@ -1,4 +1,4 @@
-//! What is done for a replica set.
+//! The replica set controller.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -11,7 +11,7 @@ use watchkeeper_controller::{Action, Failure, Reconcile, Request};
 use watchkeeper_core::{LabelSelector, Timestamp};
 
 use super::pods::{Pods, PodsError};
-use super::ranking::{Crowd, rank};
+use super::ranking::{PodsPerNode, rank};
 use super::status::{next_available, status};
 use crate::claim::Claim;
 use crate::plane::Plane;
@@ -20,7 +20,8 @@ use crate::telling::Telling;
 use crate::view::{Pod, ReplicaSet};
 use crate::whole::Whole;
 
-/// As many pods are created or deleted in one go; the rest when these are seen (W1).
+/// Maximum number of pods created or deleted per call; the rest follows once these are observed
+/// (`replica_set.W1`).
 const BURST: usize = 500;
 
 pub(super) struct ReplicaSets {
@@ -56,7 +57,7 @@ impl Reconcile for ReplicaSets {
         } else {
             match self.manage(&request, &set, &mut active).await {
                 Ok(false) => None,
-                // What was written leads here again, and then the status can tell of all of it.
+                // Observing these writes triggers the next call, whose status covers them.
                 Ok(true) => return Ok(Action::Done),
                 Err(PodsError::Terminating(_)) => None,
                 Err(error) => Some(error),
@@ -69,9 +70,9 @@ impl Reconcile for ReplicaSets {
             controller.is_some_and(|controller| controller.uid == set.metadata.uid)
                 && selector.matches(|key| pod.metadata.labels.get(key).map(String::as_str))
         };
-        let ending = ended.iter().filter(|pod| pod.is_ending()).filter(is_mine).count();
-        let told = failure.as_ref().map(ToString::to_string);
-        let status = status(&set, &active, ending, told.as_deref(), now);
+        let terminating = ended.iter().filter(|pod| pod.is_terminating()).filter(is_mine).count();
+        let message = failure.as_ref().map(ToString::to_string);
+        let status = status(&set, &active, terminating, message.as_deref(), now);
         if status != set.status {
             let value = serde_json::to_value(&status)?;
             self.whole.update_status(&request, &set.metadata, |set| set.set(&["status"], value)).await?;
@@ -84,7 +85,7 @@ impl Reconcile for ReplicaSets {
 }
 
 impl ReplicaSets {
-    /// Pods that it selects, and those that are its and that it selects no more.
+    /// Returns the pods it selects, and those it owns but no longer selects.
     fn candidates(
         &self,
         set: &ReplicaSet,
@@ -116,7 +117,7 @@ impl ReplicaSets {
         claim.take(request, pods, |pod| &pod.metadata).await
     }
 
-    /// Creates or deletes pods, and says whether it was so.
+    /// Creates or deletes pods, and returns whether it did.
     async fn manage(
         &self,
         request: &Request,
@@ -137,7 +138,7 @@ impl ReplicaSets {
             Ordering::Greater => {
                 let surplus = active.len() - wanted;
                 if surplus < active.len() {
-                    rank(active, &self.crowd(set), Timestamp::now());
+                    rank(active, &self.pods_per_node(set), Timestamp::now());
                 }
                 pods.delete(&active[..surplus.min(BURST)]).await?;
             }
@@ -145,9 +146,9 @@ impl ReplicaSets {
         Ok(true)
     }
 
-    /// The pods of all replica sets that have the same controller.
-    fn crowd(&self, set: &ReplicaSet) -> Crowd {
-        let Some(owner) = set.metadata.controller() else { return Crowd::default() };
+    /// Returns the pods of all replica sets with the same controller.
+    fn pods_per_node(&self, set: &ReplicaSet) -> PodsPerNode {
+        let Some(owner) = set.metadata.controller() else { return PodsPerNode::default() };
         let of_owner = |set: &&Arc<ReplicaSet>| {
             set.metadata.controller().is_some_and(|controller| controller.uid == owner.uid)
         };

@@ -1,23 +1,23 @@
-//! A rollout of any bounds, in any order of what happens, with statuses that are told late.
+//! Simulated rollouts with random bounds, random event order and delayed statuses.
 
 use super::bounds::Bounds;
 use super::sizes::{Size, grown, shrunk};
 
-/// A replica set: what is wanted, what there is, and what it last said of that.
+/// A replica set: desired pods, actual pods, and the last reported status.
 #[derive(Debug, Clone, Copy)]
 struct Set {
     wanted: i64,
     ready: i64,
     starting: i64,
-    said_available: i64,
+    reported_available: i64,
 }
 
 impl Set {
     fn size(self) -> Size {
-        Size { wanted: self.wanted, available: self.said_available }
+        Size { wanted: self.wanted, available: self.reported_available }
     }
 
-    /// What its own controller does: what does not serve goes first.
+    /// Acts as the replica set controller: unavailable pods go first.
     fn settle(&mut self) {
         while self.ready + self.starting > self.wanted {
             if self.starting > 0 { self.starting -= 1 } else { self.ready -= 1 }
@@ -25,18 +25,18 @@ impl Set {
         self.starting = self.wanted - self.ready;
     }
 
-    fn tell(&mut self) {
-        self.said_available = self.ready;
+    fn report(&mut self) {
+        self.reported_available = self.ready;
     }
 }
 
-/// What may happen, and to which set.
+/// A step of the simulation, with the index of its replica set.
 #[derive(Debug, Clone, Copy)]
-enum Happens {
-    Rolls,
-    Settles(usize),
-    Tells(usize),
-    Starts(usize),
+enum Step {
+    Roll,
+    Settle(usize),
+    Report(usize),
+    Start(usize),
 }
 
 /// The last set is the new one.
@@ -47,7 +47,7 @@ struct Rollout {
 }
 
 impl Rollout {
-    /// What the deployment's controller does; whether anything changed.
+    /// Acts as the deployment controller, and returns whether anything changed.
     fn roll(&mut self) -> bool {
         let wanted = |sets: &[Set]| sets.iter().map(|set| set.wanted).collect::<Vec<_>>();
         let before = wanted(&self.sets);
@@ -66,15 +66,15 @@ impl Rollout {
         wanted(&self.sets) != before
     }
 
-    fn happens(&mut self, what: Happens) {
+    fn apply(&mut self, what: Step) {
         let count = self.sets.len();
         match what {
-            Happens::Rolls => {
+            Step::Roll => {
                 self.roll();
             }
-            Happens::Settles(which) => self.sets[which % count].settle(),
-            Happens::Tells(which) => self.sets[which % count].tell(),
-            Happens::Starts(which) => {
+            Step::Settle(which) => self.sets[which % count].settle(),
+            Step::Report(which) => self.sets[which % count].report(),
+            Step::Start(which) => {
                 let set = &mut self.sets[which % count];
                 if set.starting > 0 {
                     set.starting -= 1;
@@ -87,20 +87,20 @@ impl Rollout {
     fn check(&self, seed: u64) {
         let total: i64 = self.sets.iter().map(|set| set.wanted).sum();
         let ready: i64 = self.sets.iter().map(|set| set.ready).sum();
-        assert!(total <= self.bounds.most(), "seed {seed}: too many: {self:?}");
-        assert!(ready >= self.bounds.least(), "seed {seed}: too few serve: {self:?}");
+        assert!(total <= self.bounds.max(), "seed {seed}: too many: {self:?}");
+        assert!(ready >= self.bounds.min_available(), "seed {seed}: too few available: {self:?}");
     }
 
-    fn is_over(&self) -> bool {
+    fn is_complete(&self) -> bool {
         let (new, old) = self.sets.split_last().expect("there is a new set");
         new.wanted == self.bounds.desired && old.iter().all(|set| set.wanted == 0)
     }
 }
 
-/// Numbers that look like chance, and are the same for the same seed.
-struct Chance(u64);
+/// Seeded pseudo-random numbers (xorshift).
+struct Random(u64);
 
-impl Chance {
+impl Random {
     fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -112,49 +112,49 @@ impl Chance {
         self.below(end.unsigned_abs()) as i64
     }
 
-    fn happening(&mut self) -> Happens {
+    fn step(&mut self) -> Step {
         let which = self.below(3) as usize;
         match self.below(13) {
-            0..3 => Happens::Rolls,
-            3..6 => Happens::Settles(which),
-            6..9 => Happens::Tells(which),
-            _ => Happens::Starts(which),
+            0..3 => Step::Roll,
+            3..6 => Step::Settle(which),
+            6..9 => Step::Report(which),
+            _ => Step::Start(which),
         }
     }
 
-    /// A deployment that serves in full, of two old sets at most.
+    /// Returns a fully available deployment with up to two old sets.
     fn rollout(&mut self) -> Rollout {
         let (desired, surge) = (self.number(20), self.number(8));
         let unavailable = self.number(8).max(i64::from(surge == 0)).min(desired);
         let first = self.number(desired + 1);
-        let set = |ready| Set { wanted: ready, ready, starting: 0, said_available: ready };
+        let set = |ready| Set { wanted: ready, ready, starting: 0, reported_available: ready };
         let sets = vec![set(first), set(desired - first), set(0)];
         Rollout { bounds: Bounds { desired, surge, unavailable }, sets }
     }
 }
 
 #[test]
-fn a_rollout_keeps_its_bounds_and_comes_to_an_end() {
+fn a_rollout_stays_within_its_bounds_and_completes() {
     for seed in 1..=20_000 {
-        let mut chance = Chance(seed);
-        let mut rollout = chance.rollout();
+        let mut random = Random(seed);
+        let mut rollout = random.rollout();
         rollout.check(seed);
-        for _ in 0..chance.below(120) {
-            rollout.happens(chance.happening());
+        for _ in 0..random.below(120) {
+            rollout.apply(random.step());
             rollout.check(seed);
         }
-        // Once everything that has begun is done and told, there is a next step until there is none left.
+        // Once all pods are started and reported, every step makes progress until the rollout is complete.
         let steps = 4 * rollout.bounds.desired + 8;
         for _ in 0..steps {
             for set in &mut rollout.sets {
                 set.settle();
                 set.ready += std::mem::take(&mut set.starting);
-                set.tell();
+                set.report();
             }
             let has_moved = rollout.roll();
             rollout.check(seed);
-            assert!(has_moved || rollout.is_over(), "seed {seed}: stuck: {rollout:?}");
+            assert!(has_moved || rollout.is_complete(), "seed {seed}: stuck: {rollout:?}");
         }
-        assert!(rollout.is_over(), "seed {seed}: not over after {steps} steps: {rollout:?}");
+        assert!(rollout.is_complete(), "seed {seed}: not complete after {steps} steps: {rollout:?}");
     }
 }
