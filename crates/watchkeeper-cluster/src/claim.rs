@@ -86,9 +86,9 @@ impl Claim<'_> {
         match of.controller() {
             Some(controller) if controller.uid != self.owner.uid => Verdict::NotMine,
             Some(_) if is_selected => Verdict::Mine,
-            Some(_) if self.owner.is_going() => Verdict::NotMine,
+            Some(_) if self.owner.is_terminating() => Verdict::NotMine,
             Some(_) => Verdict::Release,
-            None if !is_selected || self.owner.is_going() || of.is_going() => Verdict::NotMine,
+            None if !is_selected || self.owner.is_terminating() || of.is_terminating() => Verdict::NotMine,
             None => Verdict::Adopt,
         }
     }

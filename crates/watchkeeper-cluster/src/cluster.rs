@@ -98,7 +98,7 @@ impl Builder {
             deployment::start(&mut plane);
             endpoints::start(&mut plane);
             protection::start(&mut plane);
-            nodes::watch_over(&mut plane, &self.pace);
+            nodes::start_controllers(&mut plane, &self.pace);
         }
         let fleet = Arc::new(Fleet::new(self.nodes));
         nodes::start(&mut plane, &fleet, &self.pace);

@@ -53,7 +53,7 @@ impl Reconcile for Keeper {
     async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
         let namespace = request.key().name();
         let is_there =
-            self.namespaces.get(namespace)?.is_some_and(|namespace| !namespace.metadata.is_going());
+            self.namespaces.get(namespace)?.is_some_and(|namespace| !namespace.metadata.is_terminating());
         if !is_there {
             return Ok(Action::Done);
         }

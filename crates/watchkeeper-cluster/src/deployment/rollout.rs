@@ -48,7 +48,7 @@ impl<'a> Rollout<'a> {
     }
 
     pub(super) async fn run(&mut self) -> Result<(), Halt> {
-        if self.deployment.metadata.is_going() {
+        if self.deployment.metadata.is_terminating() {
             self.find_new().await?;
             self.count();
             return Ok(());
@@ -175,7 +175,7 @@ impl<'a> Rollout<'a> {
     async fn clean_up_history(&mut self) -> Result<(), Halt> {
         let Some(limit) = self.deployment.history_limit() else { return Ok(()) };
         let mut old: Vec<&ReplicaSet> = self.old().into_iter().map(|which| &self.sets[which]).collect();
-        old.retain(|set| !set.metadata.is_going());
+        old.retain(|set| !set.metadata.is_terminating());
         let surplus = old.len().saturating_sub(usize::try_from(limit).unwrap_or_default());
         // The sort is stable: within one revision the older set goes first.
         old.sort_by_key(|set| revision(set).unwrap_or_default());

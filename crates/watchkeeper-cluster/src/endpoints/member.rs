@@ -45,7 +45,7 @@ impl Member {
                 uid: meta.uid.clone(),
             },
             is_serving: ready.is_some_and(|ready| ready.is_true()),
-            is_terminating: meta.is_going(),
+            is_terminating: meta.is_terminating(),
             ports: Some(found).filter(|found| !found.is_empty() || is_portless),
             ready_since: ready.and_then(|ready| ready.last_transition_time.clone()),
         })

@@ -55,7 +55,7 @@ impl Reconcile for Keeper {
         let listed = self.slices.namespace(namespace).list(&ours).items()?;
         let present: Vec<Slice> = listed
             .iter()
-            .filter(|slice| !slice.metadata.is_going())
+            .filter(|slice| !slice.metadata.is_terminating())
             .map(|slice| Slice::clone(slice))
             .collect();
         let Some(service) = service else {
@@ -65,7 +65,7 @@ impl Reconcile for Keeper {
             return Ok(Action::Done);
         };
         let Some(members) = self.members.of(&service) else { return Ok(Action::Done) };
-        if service.metadata.is_going() {
+        if service.metadata.is_terminating() {
             return Ok(Action::Done);
         }
         let plan = plan(&present, &members, service.spec.publish_not_ready_addresses);

@@ -83,13 +83,13 @@ impl Reconcile for Keeper {
         let service = self.members.services.get(key.as_str())?;
         let present = self.endpoints.get(key.as_str())?;
         let Some(service) = service else {
-            if let Some(present) = present.filter(|present| !present.metadata.is_going()) {
+            if let Some(present) = present.filter(|present| !present.metadata.is_terminating()) {
                 self.delete(&present).await?;
             }
             return Ok(Action::Done);
         };
         let Some(members) = self.members.of(&service) else { return Ok(Action::Done) };
-        if service.metadata.is_going() {
+        if service.metadata.is_terminating() {
             return Ok(Action::Done);
         }
         let all = subsets(&members, service.spec.publish_not_ready_addresses);

@@ -1,4 +1,5 @@
-//! Eviction: pods leave a node with a taint that they do not tolerate, or not for longer.
+//! Taint eviction: deletes pods from nodes with `NoExecute` taints that they do not tolerate, or no longer
+//! tolerate.
 
 use std::collections::HashMap;
 
@@ -31,15 +32,15 @@ struct Eviction {
     nodes: Reader<Node>,
     pods: Pods,
     recorder: Recorder,
-    /// Since when each node is known to have which taint.
+    /// When each taint of a node was first observed.
     since: Mutex<HashMap<String, Vec<(Taint, Instant)>>>,
 }
 
-/// How long a pod stays.
+/// How long a pod may stay on a tainted node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stay {
     Forever,
-    /// So many seconds after the taint has come.
+    /// This many seconds after the taint was added.
     For(u32),
 }
 
@@ -51,16 +52,16 @@ impl Reconcile for Eviction {
             return Ok(Action::Done);
         }
         let now = Instant::now();
-        // Pods that come to it later are seen then.
-        const LOOK: u32 = 5;
-        let mut next = now + self.pace.seconds(LOOK);
+        // Pods bound to the node later are found by this period.
+        const PERIOD: u32 = 5;
+        let mut next = now + self.pace.seconds(PERIOD);
         for pod in self.pods.on(name) {
             let until = |(taint, since): &(Taint, Instant)| match stay(&pod.spec.tolerations, taint) {
                 Stay::Forever => None,
                 Stay::For(seconds) => Some(*since + self.pace.seconds(seconds)),
             };
             match taints.iter().filter_map(until).min() {
-                Some(until) if until <= now && !pod.metadata.is_going() => {
+                Some(until) if until <= now && !pod.metadata.is_terminating() => {
                     let why = ("DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint");
                     let message = format!("Marking for deletion Pod {}", pod.metadata.key());
                     let about = pod.metadata.reference(PODS);
@@ -76,7 +77,7 @@ impl Reconcile for Eviction {
 }
 
 impl Eviction {
-    /// The taints of a node that drive pods away, and since when they are there.
+    /// Returns the `NoExecute` taints of a node, each with when it was first observed.
     fn taints(&self, name: &str) -> Result<Vec<(Taint, Instant)>, Failure> {
         let node = self.nodes.get(name)?;
         let taints = node.iter().flat_map(|node| &node.spec.taints).filter(|it| it.effect == "NoExecute");
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_stays_as_long_as_it_tolerates_a_taint() {
+    fn a_pod_stays_while_it_tolerates_the_taint() {
         let taint = Taint::new("lost", "NoExecute");
         let toleration = |key: &str, seconds: Option<i64>| Toleration {
             key: key.to_owned(),

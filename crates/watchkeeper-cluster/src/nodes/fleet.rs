@@ -1,4 +1,4 @@
-//! Fleet: the machines that are simulated.
+//! Fleet: the simulated machines.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -6,38 +6,38 @@ use std::net::Ipv4Addr;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// The addresses of all pods: 10.128.0.0/9.
+/// Pod network: 10.128.0.0/9.
 const PODS: u32 = u32::from_be_bytes([10, 128, 0, 0]);
 const PODS_BITS: u32 = 23;
-/// The addresses of all machines: 172.18.0.0/16, of which the first is that of whoever hosts them.
+/// First machine in 172.18.0.0/16; the address before it is the host's.
 const MACHINES: u32 = u32::from_be_bytes([172, 18, 0, 2]);
-/// No machine has more addresses for pods than 2^14.
-const MOST_BITS: u32 = 14;
+/// A machine has at most 2^14 pod addresses.
+const MAX_BITS: u32 = 14;
 
-/// All machines, and which of them are lost.
+/// All machines, and which of them have failed.
 pub(crate) struct Fleet {
     machines: Vec<Machine>,
     lost: Mutex<BTreeSet<String>>,
-    /// Told whenever a machine is back.
+    /// Notified when a machine recovers.
     pub(crate) returned: Notify,
 }
 
-/// A machine: the node of its name is its word on itself.
+/// A simulated machine, which registers the node of the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Machine {
     pub(crate) name: String,
     pub(crate) address: Ipv4Addr,
-    /// The first of the addresses of its pods.
+    /// First address of its pod network.
     network: u32,
-    /// How many bits those are told apart by.
+    /// Size of its pod network, in bits.
     bits: u32,
 }
 
 impl Fleet {
-    /// `node-1` and so on.
+    /// Creates machines `node-1` and so on.
     pub(crate) fn new(count: u32) -> Self {
         let bits =
-            PODS_BITS.saturating_sub(u32::BITS - count.saturating_sub(1).leading_zeros()).min(MOST_BITS);
+            PODS_BITS.saturating_sub(u32::BITS - count.saturating_sub(1).leading_zeros()).min(MAX_BITS);
         let machines = (0..count).map(|number| Machine::new(number, bits)).collect();
         Self { machines, lost: Mutex::default(), returned: Notify::new() }
     }
@@ -54,7 +54,7 @@ impl Fleet {
         self.lost.lock().contains(name)
     }
 
-    /// Whether there is such a machine. It does and says nothing from now on.
+    /// Makes a machine fail, and returns whether it exists.
     pub(crate) fn lose(&self, name: &str) -> bool {
         let is_known = self.machine(name).is_some();
         if is_known {
@@ -63,7 +63,7 @@ impl Fleet {
         is_known
     }
 
-    /// Whether there is such a machine. It goes on where it was.
+    /// Recovers a machine, and returns whether it exists.
     pub(crate) fn restore(&self, name: &str) -> bool {
         let is_known = self.machine(name).is_some();
         if self.lost.lock().remove(name) {
@@ -74,7 +74,7 @@ impl Fleet {
 }
 
 impl Machine {
-    /// The one of a number, where all have so many bits for their pods.
+    /// Creates the machine with this number, with `bits` bits of pod addresses.
     pub(crate) fn new(number: u32, bits: u32) -> Self {
         Self {
             name: format!("node-{}", number + 1),
@@ -84,22 +84,22 @@ impl Machine {
         }
     }
 
-    /// How many pods have an address of their own here: not the network's, nor the one for all.
+    /// Returns the number of pod addresses, without network and broadcast address.
     pub(crate) fn room(&self) -> u32 {
         (1 << self.bits) - 2
     }
 
-    /// The address of a number below [`room`](Self::room).
+    /// Returns the address with a number below [`room`](Self::room).
     pub(crate) fn pod_address(&self, number: u32) -> Ipv4Addr {
         (self.network + 1 + number).into()
     }
 
-    /// The number of an address, if it is one of these.
+    /// Returns the number of an address in its pod network.
     pub(crate) fn pod_number(&self, address: Ipv4Addr) -> Option<u32> {
         u32::from(address).checked_sub(self.network + 1).filter(|number| *number < self.room())
     }
 
-    /// `10.128.64.0/18`.
+    /// Returns the pod network in CIDR notation, such as `10.128.64.0/18`.
     pub(crate) fn pod_network(&self) -> String {
         format!("{}/{}", Ipv4Addr::from(self.network), u32::BITS - self.bits)
     }
@@ -110,15 +110,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn networks_of_machines_lie_side_by_side() {
+    fn pod_networks_are_adjacent() {
         let fleet = Fleet::new(3);
-        let said: Vec<String> = fleet
+        let networks: Vec<String> = fleet
             .machines()
             .iter()
             .map(|it| format!("{} {} {}", it.name, it.address, it.pod_network()))
             .collect();
         assert_eq!(
-            said,
+            networks,
             [
                 "node-1 172.18.0.2 10.128.0.0/18",
                 "node-2 172.18.0.3 10.128.64.0/18",
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn very_many_machines_have_less_room_each() {
+    fn more_machines_have_smaller_pod_networks() {
         let fleet = Fleet::new(5_000);
         let last = fleet.machines().last().unwrap();
         assert_eq!(last.pod_network(), "10.206.28.0/22");

@@ -1,7 +1,7 @@
-//! Nodes: machines that are simulated, and what becomes of nodes of which nothing is heard.
+//! Nodes: the simulated machines, and the controllers that look after nodes.
 //!
-//! From: how many there are to be, and which of them are lost.
-//! To:   nodes that say how they are, taints on those that do not, and no pods on those that are gone.
+//! Input: the number of machines, and which of them have failed.
+//! Output: nodes with heartbeats, taints on nodes without, and deletion of pods on removed nodes.
 
 mod eviction;
 mod fleet;
@@ -25,16 +25,16 @@ use watchkeeper_apiserver::http::VersionInfo;
 use crate::pace::Pace;
 use crate::plane::Plane;
 
-/// Where the nodes' leases are.
+/// Namespace of the nodes' leases.
 const LEASE_NAMESPACE: &str = "kube-node-lease";
 
-/// The machines.
+/// Starts the machines.
 pub(crate) fn start(plane: &mut Plane, fleet: &Arc<Fleet>, pace: &Pace) {
     heartbeat::start(plane, fleet.clone(), pace, VersionInfo::default().git_version);
 }
 
-/// Those who look after nodes, simulated or not.
-pub(crate) fn watch_over(plane: &mut Plane, pace: &Pace) {
+/// Starts the controllers of nodes, simulated or not.
+pub(crate) fn start_controllers(plane: &mut Plane, pace: &Pace) {
     lifecycle::start(plane, pace);
     eviction::start(plane, pace);
     pod_gc::start(plane, pace);

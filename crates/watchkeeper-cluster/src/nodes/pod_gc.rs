@@ -1,4 +1,4 @@
-//! Pod garbage: pods of nodes that are gone go, too.
+//! Pod garbage collection: deletes pods of nodes that no longer exist.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::pace::Pace;
 use crate::plane::Plane;
 use crate::resource::NODES;
 
-/// How often it is looked, and how long a node may be missing, in seconds.
+/// Period of the check, and how long a node may be missing, in simulated seconds.
 const PERIOD: u32 = 20;
 const MISSING: u32 = 40;
 
@@ -68,7 +68,7 @@ impl Sweep {
             let why = ("DeletionByPodGC", "PodGC: node no longer exists");
             if let Err(error) = self.pods.disrupt(&pod, phase, why, Some(0)).await {
                 let key = pod.metadata.key();
-                tracing::warn!(%key, %error, "a pod of a node that is gone was not deleted, and is tried again");
+                tracing::warn!(%key, %error, "failed to delete a pod of a removed node; retrying");
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::resource::{PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, VOLUME_ATTRI
 
 const FINALIZER: &str = "kubernetes.io/vac-protection";
 
-/// Where a claim names the class that it wants, has, and is being changed to.
+/// Fields in which a claim names the class it requests, has, or is being changed to.
 const IN_CLAIMS: [&str; 3] = [
     "spec.volumeAttributesClassName",
     "status.currentVolumeAttributesClassName",

@@ -3,8 +3,10 @@
 //! Input: objects that the server gave a protection finalizer when they were created, and the objects that use them.
 //! Output: the finalizer is removed from a deleted object once it is unused, and added where it is missing.
 //!
+//! Invariants:
 //! - `protection.P1`: the finalizer of a deleted object is removed only after it was found to be unused.
-//! - `protection.P2`: whatever can end a use (a pod, claim or volume that changes or is gone) queues the object again.
+//! - `protection.P2`: whatever can end a use (a pod, claim or volume that changes or is deleted) enqueues the
+//!   object again.
 //!
 //! The three controllers differ only in what counts as a use: see [`Users`].
 
@@ -49,7 +51,7 @@ impl<U: Users> Protection<U> {
         Self { finalizer_name, finalizer, objects, users }
     }
 
-    /// Whether an object was deleted and only waits for finalizers, ours among them.
+    /// Returns whether an object is being deleted and still has our finalizer.
     fn awaits_us(&self, object: &DynamicObject) -> bool {
         let finalizers = object.get(&["metadata", "finalizers"]).and_then(|list| list.as_array());
         let has_ours = finalizers.is_some_and(|list| list.iter().any(|name| name == self.finalizer_name));
@@ -61,9 +63,9 @@ impl<U: Users> Reconcile for Protection<U> {
     async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
         let Some(object) = self.objects.get(&request.key().to_string())? else { return Ok(Action::Done) };
         if self.awaits_us(&object) && self.users.in_use(&object).await? {
-            return Ok(Action::Done); // the end of the use leads here again (P2)
+            return Ok(Action::Done); // the end of the use triggers another call (`protection.P2`)
         }
-        // There is nothing to clean up: being unused is all that the finalizer waits for (P1).
+        // No cleanup is needed: the finalizer only waits for the object to be unused (`protection.P1`).
         self.finalizer.run(&request, object, |_| async { Ok(Action::Done) }).await
     }
 }

@@ -52,7 +52,7 @@ impl Reconcile for ReplicaSets {
         let (active, ended): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|pod| pod.is_active());
         let mut active = self.claim(&request, &set, &selector, active).await?;
 
-        let failure = if set.metadata.is_going() {
+        let failure = if set.metadata.is_terminating() {
             None
         } else {
             match self.manage(&request, &set, &mut active).await {

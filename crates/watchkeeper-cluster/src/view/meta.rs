@@ -36,7 +36,7 @@ impl Meta {
     }
 
     /// Returns whether deletion has been requested.
-    pub(crate) fn is_going(&self) -> bool {
+    pub(crate) fn is_terminating(&self) -> bool {
         self.deletion_timestamp.is_some()
     }
 

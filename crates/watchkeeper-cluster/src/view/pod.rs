@@ -54,12 +54,12 @@ impl Pod {
 
     /// Returns whether it counts as a replica.
     pub(crate) fn is_active(&self) -> bool {
-        !self.is_finished() && !self.metadata.is_going()
+        !self.is_finished() && !self.metadata.is_terminating()
     }
 
     /// Returns whether it is being deleted and still runs.
     pub(crate) fn is_terminating(&self) -> bool {
-        !self.is_finished() && self.metadata.is_going()
+        !self.is_finished() && self.metadata.is_terminating()
     }
 
     pub(crate) fn is_ready(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Told: what people hear of a container.
+//! Events of containers.
 
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ use watchkeeper_controller::events::{Occurrence, Reference};
 
 use super::container::Role;
 
-/// What people hear of a container.
+/// An event of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct ContainerEvent {
     pub(super) is_warning: bool,
     pub(super) reason: &'static str,
     pub(super) message: String,
-    /// Which container: `spec.containers{app}`.
+    /// The container, as `spec.containers{app}`.
     pub(super) field: String,
 }
 
-impl Told {
+impl ContainerEvent {
     pub(super) fn new(
         role: Role,
         container: &str,
@@ -28,17 +28,18 @@ impl Told {
         Self { is_warning, reason, message, field: format!("spec.{list}{{{container}}}") }
     }
 
-    /// As an event about a part of a pod.
+    /// Returns the event with a reference to the container.
     pub(super) fn about(self, pod: &Reference) -> (Reference, Occurrence) {
-        let occurrence = match self.is_warning {
-            true => Occurrence::warning(self.reason, self.message),
-            false => Occurrence::normal(self.reason, self.message),
+        let occurrence = if self.is_warning {
+            Occurrence::warning(self.reason, self.message)
+        } else {
+            Occurrence::normal(self.reason, self.message)
         };
         (pod.clone().field(&self.field), occurrence)
     }
 }
 
-/// `1.234s` or `12ms`, as Go prints it.
+/// Formats a duration as Go does, in milliseconds: `1.234s` or `12ms`.
 pub(super) fn milliseconds(time: Duration) -> String {
     match time.as_millis() {
         0 => "0s".to_owned(),
