@@ -63,11 +63,14 @@ impl Controller {
         }
     }
 
-    /// Ignores updates of primary objects that `matters` rejects; see [`predicate`](crate::predicate).
+    /// Ignores updates of primary objects that `predicate` rejects; see [`predicate`](crate::predicate).
     /// Creation, deletion and the start of a deletion always pass.
     #[must_use]
-    pub fn when(mut self, matters: impl Fn(&Object, &Object) -> bool + Send + Sync + 'static) -> Self {
-        self.triggers[0].predicate = Some(Box::new(matters));
+    pub fn with_predicate(
+        mut self,
+        predicate: impl Fn(&Object, &Object) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.triggers[0].predicate = Some(Box::new(predicate));
         self
     }
 

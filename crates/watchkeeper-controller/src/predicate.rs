@@ -8,7 +8,7 @@
 //! use watchkeeper_controller::predicate::{annotations_changed, generation_changed, or};
 //!
 //! # fn example(controller: watchkeeper_controller::Controller) -> watchkeeper_controller::Controller {
-//! controller.when(or(generation_changed, annotations_changed))
+//! controller.with_predicate(or(generation_changed, annotations_changed))
 //! # }
 //! ```
 

@@ -39,7 +39,9 @@ pub(crate) fn start(plane: &mut Plane) -> Departures {
     let (departures, departed) = Departures::new();
     let (first, max) = RETRY;
     let controller = Controller::new("namespace", &plane.informer(NAMESPACES))
-        .when(|old, new| old.head.deleted() != new.head.deleted() || old.head.uid() != new.head.uid())
+        .with_predicate(|old, new| {
+            old.head.deleted() != new.head.deleted() || old.head.uid() != new.head.uid()
+        })
         .told(departed)
         .limiter(Longest::of(Exponential::new(first, max)).and(TokenBucket::new(10.0, 100)))
         .concurrency(WORKERS);

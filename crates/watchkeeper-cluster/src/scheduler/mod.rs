@@ -57,7 +57,7 @@ pub(crate) fn start(plane: &mut Plane, pace: &Pace) {
         move |_: &Object| waiting.lock().iter().cloned().collect()
     };
     let controller = Controller::new("scheduler", &pods)
-        .when(move |_, new| is_unassigned(new, &kind))
+        .with_predicate(move |_, new| is_unassigned(new, &kind))
         .watches(&plane.informer(NODES), all_waiting)
         .concurrency(WORKERS);
     let changes = plane.reader(PODS).changes(SubscriptionOptions::default());

@@ -157,5 +157,8 @@ async fn no_predicate_hides_a_deletion_or_a_replacement() {
     let shops = shops(List::at(1).item(of("1", "1", None)), watch);
     let reject_all =
         predicate::not(predicate::or(|_: &Object, _: &Object| true, predicate::generation_changed));
-    assert_eq!(calls(Controller::new("shops", &shops).when(reject_all)).await, ["a@0", "a@2", "a@3"]);
+    assert_eq!(
+        calls(Controller::new("shops", &shops).with_predicate(reject_all)).await,
+        ["a@0", "a@2", "a@3"]
+    );
 }

@@ -115,12 +115,15 @@ async fn a_predicate_filters_updates_and_nothing_else() {
             .deleted(shop("a", 5, 1)),
     );
     let calls = Calls::new();
-    Controller::new("shops", &shops).when(predicate::generation_changed).run(calls.noting(), after(9)).await;
+    Controller::new("shops", &shops)
+        .with_predicate(predicate::generation_changed)
+        .run(calls.noting(), after(9))
+        .await;
     assert_eq!(calls.all(), ["a@0", "b@2", "a@3", "a@4"]);
     // Not even a predicate that rejects everything hides objects.
     assert_eq!(shops.store().snapshot().len(), 1);
     let calls = Calls::new();
-    Controller::new("shops", &shops).when(|_, _| false).run(calls.noting(), after(1)).await;
+    Controller::new("shops", &shops).with_predicate(|_, _| false).run(calls.noting(), after(1)).await;
     assert_eq!(calls.all(), ["b@0"]);
 }
 
