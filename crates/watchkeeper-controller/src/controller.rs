@@ -39,7 +39,7 @@ pub struct Controller {
     name: String,
     primary: Informer,
     triggers: Vec<Trigger>,
-    told: Vec<mpsc::Receiver<ObjectKey>>,
+    channels: Vec<mpsc::Receiver<ObjectKey>>,
     workers: usize,
     timeout: Option<Duration>,
     grace: Duration,
@@ -54,7 +54,7 @@ impl Controller {
             name: name.to_owned(),
             primary: primary.clone(),
             triggers: vec![Trigger::new(primary, mapping::self_key)],
-            told: Vec::new(),
+            channels: Vec::new(),
             workers: 1,
             timeout: None,
             grace: GRACE,
@@ -158,8 +158,8 @@ impl Controller {
     /// Keys are moved to the work queue as they arrive, so the channel fills up only while the controller is
     /// not running. Dropping all senders is fine.
     #[must_use]
-    pub fn told(mut self, keys: mpsc::Receiver<ObjectKey>) -> Self {
-        self.told.push(keys);
+    pub fn reconcile_on(mut self, keys: mpsc::Receiver<ObjectKey>) -> Self {
+        self.channels.push(keys);
         self
     }
 
@@ -247,7 +247,7 @@ impl Controller {
         for trigger in self.triggers {
             triggers.spawn(trigger.run(queue.clone()));
         }
-        for mut keys in self.told {
+        for mut keys in self.channels {
             let queue = queue.clone();
             triggers.spawn(async move {
                 while let Some(key) = keys.recv().await {

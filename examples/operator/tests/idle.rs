@@ -46,7 +46,7 @@ async fn operate(client: &Client, website: &ObjectKey, times: u64) {
     let (calls, mut called) = watch::channel(0);
     let (again, keys) = mpsc::channel(1);
     let websites = Websites::new(client, &factory, &recorder);
-    manager.add(Websites::controller(&factory).told(keys), Counted { websites, calls });
+    manager.add(Websites::controller(&factory).reconcile_on(keys), Counted { websites, calls });
     let (stop, stopped) = oneshot::channel();
     let running = tokio::spawn(manager.run_until(async { drop(stopped.await) }));
     for time in 1..=times {

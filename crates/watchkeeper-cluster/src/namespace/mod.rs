@@ -42,7 +42,7 @@ pub(crate) fn start(plane: &mut Plane) -> Departures {
         .with_predicate(|old, new| {
             old.head.deleted() != new.head.deleted() || old.head.uid() != new.head.uid()
         })
-        .told(departed)
+        .reconcile_on(departed)
         .limiter(Longest::of(Exponential::new(first, max)).and(TokenBucket::new(10.0, 100)))
         .concurrency(WORKERS);
     let client = plane.client().clone();

@@ -76,7 +76,7 @@ async fn keys_from_a_channel_are_reconciled() {
         tokio::time::sleep(SECOND * 2).await;
         sender.send(ObjectKey::namespaced("x", "late")).await.unwrap();
     });
-    Controller::new("shops", &shops).told(keys).run(calls.noting(), after(5)).await;
+    Controller::new("shops", &shops).reconcile_on(keys).run(calls.noting(), after(5)).await;
     sending.await.unwrap();
     let mut all = calls.all();
     all[..2].sort();
