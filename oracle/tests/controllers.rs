@@ -45,9 +45,9 @@ async fn finalizes(client: &Client) {
     manager.add(Controller::new("maps", &informer), move |request: Request| {
         let (finalizer, reader, told) = (finalizer.clone(), reader.clone(), told.clone());
         async move {
-            let Some(map) = reader.get(&request.key().to_string())? else { return Ok(Action::Done) };
+            let Some(map) = reader.get(&request.key().to_string())? else { return Ok(Action::await_change()) };
             if map["metadata"]["labels"]["ours"] != "yes" {
-                return Ok(Action::Done);
+                return Ok(Action::await_change());
             }
             let act = |what: Finalizing<Value>| async move {
                 let what = match what {
@@ -55,7 +55,7 @@ async fn finalizes(client: &Client) {
                     Finalizing::Cleanup(map) => format!("cleanup {:?}", finalizers(&map)),
                 };
                 told.send(what).await.unwrap();
-                Ok(Action::Done)
+                Ok(Action::await_change())
             };
             finalizer.run(&request, map, act).await
         }

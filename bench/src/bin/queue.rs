@@ -129,7 +129,7 @@ async fn follow(arguments: Arguments) -> Outcome<Report> {
                 if let Some(sent) = found.and_then(|found| sent(found.data.as_ref())) {
                     let _ = tell.send(age(sent)); // nobody hears it when the job is done
                 }
-                Ok(Action::Done)
+                Ok(Action::await_change())
             }
         }
     };

@@ -55,7 +55,7 @@ impl Reconcile for Keeper {
         let is_there =
             self.namespaces.get(namespace)?.is_some_and(|namespace| !namespace.metadata.is_terminating());
         if !is_there {
-            return Ok(Action::Done);
+            return Ok(Action::await_change());
         }
         let present = self.objects.namespace(namespace).get(self.wanted.name)?;
         let api = self.api.clone().namespace(namespace);
@@ -65,10 +65,10 @@ impl Reconcile for Keeper {
                 api.create(&object, &WriteOptions::default()).await
             }
             Some(present) => {
-                let Some(field) = self.wanted.content else { return Ok(Action::Done) };
+                let Some(field) = self.wanted.content else { return Ok(Action::await_change()) };
                 let wanted = &self.wanted.object[field];
                 if present.get(&[field]) == Some(wanted) {
-                    return Ok(Action::Done);
+                    return Ok(Action::await_change());
                 }
                 let mut object = DynamicObject::clone(&present);
                 object.set(&[field], wanted.clone());
@@ -81,7 +81,7 @@ impl Reconcile for Keeper {
             Err(error) if is_outdated(&error) => {}
             Err(error) => return Err(error.into()),
         }
-        Ok(Action::Done)
+        Ok(Action::await_change())
     }
 }
 

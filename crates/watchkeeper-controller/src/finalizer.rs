@@ -40,14 +40,14 @@ const TRIES: u32 = 10;
 ///
 /// // For each request:
 /// let Ok(Some(shop)) = informer.reader::<Value>(Keep::Encoded).get(&request.key().to_string()) else {
-///     return Ok(Action::Done);
+///     return Ok(Action::await_change());
 /// };
 /// finalizer.run(&request, shop, |shop| async move {
 ///     match shop {
 ///         Finalizing::Apply(shop) => println!("create the resources of {}", shop["metadata"]["name"]),
 ///         Finalizing::Cleanup(shop) => println!("delete the resources of {}", shop["metadata"]["name"]),
 ///     }
-///     Ok(Action::Done)
+///     Ok(Action::await_change())
 /// })
 /// .await
 /// # }
@@ -116,12 +116,12 @@ impl<T: Serialize + DeserializeOwned> Finalizer<T> {
         let cached = Metadata::of(&serde_json::to_value(&*object)?);
         match (cached.is_terminating, cached.has(&self.name)) {
             (false, true) => act(Finalizing::Apply(object)).await,
-            (true, false) => Ok(Action::Done), // `finalizer.Z3`
+            (true, false) => Ok(Action::await_change()), // `finalizer.Z3`
             (false, false) => match self.change(request, cached, true).await? {
                 Changed::Updated(object) | Changed::Unchanged(object) => {
                     act(Finalizing::Apply(Arc::new(serde_json::from_value(object)?))).await // `finalizer.Z1`
                 }
-                Changed::Gone => Ok(Action::Done), // the cache will catch up
+                Changed::Gone => Ok(Action::await_change()), // the cache will catch up
             },
             (true, true) => {
                 let action = act(Finalizing::Cleanup(object)).await?;

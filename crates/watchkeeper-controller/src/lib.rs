@@ -31,7 +31,7 @@
 //! let stop = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
 //! controller.run(|request: Request| async move {
 //!     println!("reconciling {}", request.key());
-//!     Ok::<_, Failure>(Action::Done)
+//!     Ok::<_, Failure>(Action::await_change())
 //! }, stop).await;
 //! # Ok(())
 //! # }

@@ -4,13 +4,22 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// A successful reconcile call, and when to call again.
+/// When to reconcile a key again after a successful call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// Reconcile again when something changes.
-    Done,
-    /// Reconcile again when something changes, and after this long at the latest.
-    After(Duration),
+pub struct Action {
+    pub(crate) requeue_after: Option<Duration>,
+}
+
+impl Action {
+    /// Reconciles again when something changes.
+    pub const fn await_change() -> Self {
+        Self { requeue_after: None }
+    }
+
+    /// Reconciles again when something changes, and after `delay` at the latest.
+    pub const fn requeue(delay: Duration) -> Self {
+        Self { requeue_after: Some(delay) }
+    }
 }
 
 /// A failed reconcile call. Every error converts into one that is retried with backoff; see

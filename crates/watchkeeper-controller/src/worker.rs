@@ -78,11 +78,11 @@ impl<R: Reconcile> Work<R> {
     fn settle(&self, item: Item<ObjectKey>, outcome: Outcome) -> &'static str {
         let (name, key) = (&self.name, item.key().clone());
         match outcome {
-            Outcome::Succeeded(Action::Done) => {
+            Outcome::Succeeded(Action { requeue_after: None }) => {
                 item.forget();
                 "success"
             }
-            Outcome::Succeeded(Action::After(delay)) => {
+            Outcome::Succeeded(Action { requeue_after: Some(delay) }) => {
                 item.again_after(delay);
                 "requeue_after"
             }

@@ -67,7 +67,7 @@ impl Reconcile for Websites {
             if self.registered(&request)?.is_some() {
                 self.unregister(&request).await?;
             }
-            return Ok(Action::Done);
+            return Ok(Action::await_change());
         };
         let act = async |website| match website {
             Finalizing::Apply(website) => self.bring_about(&request, website).await,
@@ -117,7 +117,7 @@ impl Websites {
             let written = websites.update_status(&said, &Default::default()).await?;
             wrote(request, &self.websites, &written);
         }
-        Ok(Action::Done)
+        Ok(Action::await_change())
     }
 
     fn tell(&self, website: &Website, what: Occurrence) -> Result<(), Failure> {
@@ -133,7 +133,7 @@ impl Websites {
         let registrations = Api::<ConfigMap>::namespaced(&self.client, REGISTRY);
         match registrations.delete(&registry::name_of(request.key()), &Default::default()).await {
             Err(error) if !error.is_not_found() => Err(error.into()),
-            _ => Ok(Action::Done),
+            _ => Ok(Action::await_change()),
         }
     }
 }

@@ -38,8 +38,10 @@ impl Deployments {
 
 impl Reconcile for Deployments {
     async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
-        let Some(before) = self.deployments.get(&request.key().to_string())? else { return Ok(Action::Done) };
-        let Some(selector) = before.selector() else { return Ok(Action::Done) };
+        let Some(before) = self.deployments.get(&request.key().to_string())? else {
+            return Ok(Action::await_change());
+        };
+        let Some(selector) = before.selector() else { return Ok(Action::await_change()) };
         let sets = self.claim(&request, &before, &selector).await?;
         let mut rollout = Rollout::new(self, &request, Deployment::clone(&before), sets);
         let outcome = rollout.run().await;
@@ -48,10 +50,9 @@ impl Reconcile for Deployments {
         match outcome {
             Err(Halt::Failed(failure)) => Err(failure),
             // The change of the other client triggers the next call.
-            Err(Halt::Conflict) => Ok(Action::Done),
-            Ok(()) => {
-                Ok(next_check(&after, &after.status, Timestamp::now()).map_or(Action::Done, Action::After))
-            }
+            Err(Halt::Conflict) => Ok(Action::await_change()),
+            Ok(()) => Ok(next_check(&after, &after.status, Timestamp::now())
+                .map_or_else(Action::await_change, Action::requeue)),
         }
     }
 }

@@ -48,7 +48,7 @@ struct Keeper {
 
 impl Reconcile for Keeper {
     async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
-        let Some(namespace) = request.key().namespace() else { return Ok(Action::Done) };
+        let Some(namespace) = request.key().namespace() else { return Ok(Action::await_change()) };
         let api = self.api.clone().namespace(namespace);
         let service = self.members.services.get(request.key().as_str())?;
         let ours = LabelSelector::from_labels([(SERVICE, request.key().name()), (MANAGED_BY, MANAGER)])?;
@@ -62,11 +62,11 @@ impl Reconcile for Keeper {
             for slice in &present {
                 delete(&api, slice).await?;
             }
-            return Ok(Action::Done);
+            return Ok(Action::await_change());
         };
-        let Some(members) = self.members.of(&service) else { return Ok(Action::Done) };
+        let Some(members) = self.members.of(&service) else { return Ok(Action::await_change()) };
         if service.metadata.is_terminating() {
-            return Ok(Action::Done);
+            return Ok(Action::await_change());
         }
         let plan = plan(&present, &members, service.spec.publish_not_ready_addresses);
         let common = Common {
@@ -90,7 +90,7 @@ impl Reconcile for Keeper {
         for slice in &plan.delete {
             delete(&api, slice).await?;
         }
-        Ok(Action::Done)
+        Ok(Action::await_change())
     }
 }
 

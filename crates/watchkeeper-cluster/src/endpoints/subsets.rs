@@ -86,11 +86,11 @@ impl Reconcile for Keeper {
             if let Some(present) = present.filter(|present| !present.metadata.is_terminating()) {
                 self.delete(&present).await?;
             }
-            return Ok(Action::Done);
+            return Ok(Action::await_change());
         };
-        let Some(members) = self.members.of(&service) else { return Ok(Action::Done) };
+        let Some(members) = self.members.of(&service) else { return Ok(Action::await_change()) };
         if service.metadata.is_terminating() {
-            return Ok(Action::Done);
+            return Ok(Action::await_change());
         }
         let all = subsets(&members, service.spec.publish_not_ready_addresses);
         let (subsets, is_truncated) = truncate(all);
@@ -104,7 +104,7 @@ impl Reconcile for Keeper {
         let options = WriteOptions::default();
         let written = match present {
             Some(present) if present.subsets == subsets && present.metadata.labels == labels => {
-                return Ok(Action::Done);
+                return Ok(Action::await_change());
             }
             Some(present) => {
                 let patch = json!({
@@ -137,7 +137,7 @@ impl Reconcile for Keeper {
             Err(error) if error.is_not_found() || super::is_forbidden(&error) => {}
             Err(error) => return Err(error.into()),
         }
-        Ok(Action::Done)
+        Ok(Action::await_change())
     }
 }
 

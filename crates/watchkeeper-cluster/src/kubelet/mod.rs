@@ -98,7 +98,7 @@ impl Reconcile for Kubelet {
         let known = self.lives.lock().remove(key);
         let Some((pod, machine)) = placed else {
             self.release(known);
-            return Ok(Action::Done);
+            return Ok(Action::await_change());
         };
         let known = match known {
             Some(life) if life.uid() == pod.metadata.uid => Some(life),
@@ -109,7 +109,7 @@ impl Reconcile for Kubelet {
         };
         if self.fleet.is_lost(&machine.name) {
             known.map(|life| self.lives.lock().insert(key.clone(), life));
-            return Ok(Action::Done); // until its node recovers
+            return Ok(Action::await_change()); // until its node recovers
         }
         let mut life = known.unwrap_or_else(|| self.start(&pod, machine));
         let outcome = self.advance(&request, &pod, machine, &mut life).await;
@@ -161,7 +161,7 @@ impl Kubelet {
         }
         let status = life.status(pod, machine.address, now.wall);
         if !status.is_covered_by(&pod.status) && !self.write(request, pod, &status).await? {
-            return Ok(Action::Done);
+            return Ok(Action::await_change());
         }
         if life.is_finished()
             && pod.metadata.is_terminating()
@@ -170,8 +170,8 @@ impl Kubelet {
             return self.delete(pod).await;
         }
         Ok(match life.next() {
-            Some(next) => Action::After(next.saturating_duration_since(Instant::now())),
-            None => Action::Done,
+            Some(next) => Action::requeue(next.saturating_duration_since(Instant::now())),
+            None => Action::await_change(),
         })
     }
 
@@ -199,8 +199,8 @@ impl Kubelet {
         };
         let api = self.api.clone().namespace(&pod.metadata.namespace);
         match api.delete(&pod.metadata.name, &options).await {
-            Ok(_) => Ok(Action::Done),
-            Err(error) if error.is_conflict() || error.is_not_found() => Ok(Action::Done),
+            Ok(_) => Ok(Action::await_change()),
+            Err(error) if error.is_conflict() || error.is_not_found() => Ok(Action::await_change()),
             Err(error) => Err(error.into()),
         }
     }

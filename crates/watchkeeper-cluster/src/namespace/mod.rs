@@ -69,16 +69,16 @@ impl Reconcile for Emptier {
     async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
         let name = request.key().name();
         if !self.cached.get(name)?.is_some_and(|namespace| namespace.metadata.is_terminating()) {
-            return Ok(Action::Done);
+            return Ok(Action::await_change());
         }
         self.departures.expect(name); // before listing, so that no deletion is missed
         match self.namespaces.empty(name).await? {
             Outcome::Over => {
                 self.departures.forget(name);
-                Ok(Action::Done)
+                Ok(Action::await_change())
             }
             Outcome::Waiting { estimate } => {
-                Ok(Action::After(Duration::from_secs(estimate.unsigned_abs() / 2 + 1)))
+                Ok(Action::requeue(Duration::from_secs(estimate.unsigned_abs() / 2 + 1)))
             }
         }
     }

@@ -49,7 +49,7 @@ impl Reconcile for Eviction {
         let name = request.key().name();
         let taints = self.taints(name)?;
         if taints.is_empty() {
-            return Ok(Action::Done);
+            return Ok(Action::await_change());
         }
         let now = Instant::now();
         // Pods bound to the node later are found by this period.
@@ -72,7 +72,7 @@ impl Reconcile for Eviction {
                 _ => {}
             }
         }
-        Ok(Action::After(next.saturating_duration_since(Instant::now())))
+        Ok(Action::requeue(next.saturating_duration_since(Instant::now())))
     }
 }
 

@@ -79,7 +79,7 @@ impl Reconcile for Lifecycle {
         let name = request.key().name();
         let Some(node) = self.nodes.get(name)? else {
             self.heartbeats.lock().remove(name);
-            return Ok(Action::Done);
+            return Ok(Action::await_change());
         };
         let silence = self.silence(&node)?;
         let mut conditions = node.status.conditions.clone();
@@ -98,7 +98,9 @@ impl Reconcile for Lifecycle {
                     let about = node.metadata.reference(NODES);
                     self.recorder.record(&about, Occurrence::normal("NodeNotReady", message));
                 }
-                Err(error) if error.is_conflict() || error.is_not_found() => return Ok(Action::Done),
+                Err(error) if error.is_conflict() || error.is_not_found() => {
+                    return Ok(Action::await_change());
+                }
                 Err(error) => return Err(error.into()),
             }
         }
@@ -116,13 +118,13 @@ impl Reconcile for Lifecycle {
             let written = self.api.patch(name, PatchKind::Merge, &patch, &WriteOptions::default()).await;
             match written {
                 Ok(node) => request.wrote(self.nodes.store(), node.resource_version()),
-                Err(error) if error.is_not_found() => return Ok(Action::Done),
+                Err(error) if error.is_not_found() => return Ok(Action::await_change()),
                 Err(error) => return Err(error.into()),
             }
         }
         Ok(match self.lost_after.checked_sub(silence).filter(|rest| !rest.is_zero()) {
-            Some(rest) => Action::After(rest),
-            None => Action::Done, // until its next heartbeat
+            Some(rest) => Action::requeue(rest),
+            None => Action::await_change(), // until its next heartbeat
         })
     }
 }

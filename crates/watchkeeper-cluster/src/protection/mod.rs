@@ -61,11 +61,13 @@ impl<U: Users> Protection<U> {
 
 impl<U: Users> Reconcile for Protection<U> {
     async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
-        let Some(object) = self.objects.get(&request.key().to_string())? else { return Ok(Action::Done) };
+        let Some(object) = self.objects.get(&request.key().to_string())? else {
+            return Ok(Action::await_change());
+        };
         if self.awaits_us(&object) && self.users.in_use(&object).await? {
-            return Ok(Action::Done); // the end of the use triggers another call (`protection.P2`)
+            return Ok(Action::await_change()); // the end of the use triggers another call (`protection.P2`)
         }
         // No cleanup is needed: the finalizer only waits for the object to be unused (`protection.P1`).
-        self.finalizer.run(&request, object, |_| async { Ok(Action::Done) }).await
+        self.finalizer.run(&request, object, |_| async { Ok(Action::await_change()) }).await
     }
 }

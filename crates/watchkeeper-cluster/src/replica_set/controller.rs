@@ -46,8 +46,8 @@ impl ReplicaSets {
 
 impl Reconcile for ReplicaSets {
     async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
-        let Some(set) = self.sets.get(&request.key().to_string())? else { return Ok(Action::Done) };
-        let Some(selector) = set.selector() else { return Ok(Action::Done) };
+        let Some(set) = self.sets.get(&request.key().to_string())? else { return Ok(Action::await_change()) };
+        let Some(selector) = set.selector() else { return Ok(Action::await_change()) };
         let candidates = self.candidates(&set, &selector)?;
         let (active, ended): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|pod| pod.is_active());
         let mut active = self.claim(&request, &set, &selector, active).await?;
@@ -58,7 +58,7 @@ impl Reconcile for ReplicaSets {
             match self.manage(&request, &set, &mut active).await {
                 Ok(false) => None,
                 // Observing these writes triggers the next call, whose status covers them.
-                Ok(true) => return Ok(Action::Done),
+                Ok(true) => return Ok(Action::await_change()),
                 Err(PodsError::Terminating(_)) => None,
                 Err(error) => Some(error),
             }
@@ -79,7 +79,7 @@ impl Reconcile for ReplicaSets {
         }
         match failure {
             Some(error) => Err(error.into()),
-            None => Ok(next_available(&set, &active, now).map_or(Action::Done, Action::After)),
+            None => Ok(next_available(&set, &active, now).map_or_else(Action::await_change, Action::requeue)),
         }
     }
 }

@@ -101,10 +101,10 @@ impl Reconcile for Scheduler {
         let pod = self.pods.get(key.as_str())?;
         let Some(pod) = pod.filter(|pod| pod.needs_scheduling(NAME)) else {
             self.waiting.lock().remove(key);
-            return Ok(Action::Done);
+            return Ok(Action::await_change());
         };
         if self.counted.clone().wait_for(|counted| *counted).await.is_err() {
-            return Ok(Action::Done); // shutting down
+            return Ok(Action::await_change()); // shutting down
         }
         self.waiting.lock().insert(key.clone());
         let (nodes, _) = self.nodes.list(&LabelSelector::default()).partial();
@@ -133,11 +133,11 @@ impl Scheduler {
         let Err(error) = bound else {
             let message = format!("Successfully assigned {namespace}/{name} to {node}");
             self.record(pod, Occurrence::normal("Scheduled", message).action("Binding"));
-            return Ok(Action::Done);
+            return Ok(Action::await_change());
         };
         self.ledger.forget(request.key());
         if error.is_conflict() || error.is_not_found() {
-            Ok(Action::Done) // already bound, being deleted, or gone
+            Ok(Action::await_change()) // already bound, being deleted, or gone
         } else {
             Err(error.into())
         }
@@ -184,9 +184,9 @@ impl Scheduler {
     fn retry_action(&self, unfit: &Unfit) -> Action {
         const SECONDS: u32 = 5;
         if unfit.lacks_resources() {
-            Action::After(self.second.saturating_mul(SECONDS))
+            Action::requeue(self.second.saturating_mul(SECONDS))
         } else {
-            Action::Done
+            Action::await_change()
         }
     }
 }

@@ -32,7 +32,7 @@
 //!         let shop = Reference::of(informer.kind().name(), &shop.head);
 //!         recorder.record(&shop, Occurrence::normal("Opened", "shop is open").action("Opening"));
 //!     }
-//!     async { Ok::<_, Failure>(Action::Done) }
+//!     async { Ok::<_, Failure>(Action::await_change()) }
 //! });
 //! manager.run().await?;
 //! # Ok(())

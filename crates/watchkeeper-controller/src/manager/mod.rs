@@ -75,7 +75,7 @@ const TOLERANCE: Duration = Duration::from_secs(20);
 ///     .elector(Elector::new(Lease::new(&client, "shop", "shops-controller"), "pod-1")?);
 /// manager.add(Controller::new("shops", &shops).owns(&deployments), |request: Request| async move {
 ///     println!("reconciling {}", request.key());
-///     Ok::<_, Failure>(Action::Done)
+///     Ok::<_, Failure>(Action::await_change())
 /// });
 /// manager.run().await?; // until SIGTERM or SIGINT
 /// # Ok(())

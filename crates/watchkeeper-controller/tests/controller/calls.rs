@@ -30,7 +30,7 @@ async fn calls_for_one_key_never_overlap_and_concurrency_is_bounded() {
             }
             tokio::time::sleep(SECOND / 4).await;
             inside.lock().remove(request.key());
-            Ok(Action::Done)
+            Ok(Action::await_change())
         }
     };
     Controller::new("shops", &shops).concurrency(3).run(reconcile, after(20)).await;
@@ -50,7 +50,7 @@ async fn a_change_during_a_call_causes_another_call() {
         async move {
             noted.note(&request);
             after(5).await;
-            Ok(Action::Done)
+            Ok(Action::await_change())
         }
     };
     Controller::new("shops", &shops).run(reconcile, after(20)).await;
@@ -64,7 +64,7 @@ async fn a_call_can_request_a_requeue() {
     let noted = calls.clone();
     let reconcile = move |request: Request| {
         noted.note(&request);
-        std::future::ready(Ok(Action::After(SECOND * 4)))
+        std::future::ready(Ok(Action::requeue(SECOND * 4)))
     };
     Controller::new("shops", &shops).run(reconcile, after(10)).await;
     assert_eq!(calls.all(), ["a@0", "a@4", "a@8"]);
@@ -88,7 +88,7 @@ async fn a_key_is_not_reconciled_before_the_cache_has_observed_its_writes() {
         if request.key().name() == "a" && store.snapshot().version() == &1.into() {
             request.wrote(&store, 9);
         }
-        std::future::ready(Ok(Action::Done))
+        std::future::ready(Ok(Action::await_change()))
     };
     Controller::new("shops", &shops).concurrency(2).run(reconcile, after(20)).await;
     // `a` has been queued since second 1; observing the write is a change too.

@@ -21,7 +21,7 @@ async fn running_calls_finish_and_no_others_start() {
             noted.note(&request);
             after(10).await;
             counted.fetch_add(1, Ordering::SeqCst);
-            Ok(Action::Done)
+            Ok(Action::await_change())
         }
     };
     let begun = Instant::now();

@@ -26,7 +26,7 @@ async fn a_failure_is_retried_with_backoff_until_it_succeeds() {
         assert_eq!(request.failures(), [0, 1, 2, 3, 0, 1][call - 1]);
         std::future::ready(match call {
             1..=3 | 5 => Err(std::io::Error::other("not now").into()),
-            _ => Ok(Action::Done),
+            _ => Ok(Action::await_change()),
         })
     };
     Controller::new("shops", &shops).limiter(limiter()).run(reconcile, after(30)).await;
@@ -61,7 +61,7 @@ async fn a_call_that_panics_or_hangs_is_retried_and_other_keys_continue() {
             match time {
                 0 => std::panic::resume_unwind(Box::new("injected panic")),
                 1 => std::future::pending().await,
-                _ => Ok(Action::Done),
+                _ => Ok(Action::await_change()),
             }
         }
     };

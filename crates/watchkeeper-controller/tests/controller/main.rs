@@ -73,7 +73,7 @@ impl Calls {
         let calls = self.clone();
         move |request| {
             calls.note(&request);
-            std::future::ready(Ok(Action::Done))
+            std::future::ready(Ok(Action::await_change()))
         }
     }
 }

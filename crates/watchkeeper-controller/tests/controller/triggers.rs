@@ -149,7 +149,7 @@ async fn changes_are_reconciled_before_the_rest_of_the_initial_list() {
             async move {
                 calls.note(&request);
                 after(1).await;
-                Ok(watchkeeper_controller::Action::Done)
+                Ok(watchkeeper_controller::Action::await_change())
             }
         }
     };

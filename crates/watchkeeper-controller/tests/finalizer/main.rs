@@ -75,7 +75,7 @@ impl World {
                 };
                 let outcome = finalizer.run(&request, cached, act).await;
                 sender.lock().take().unwrap().send(outcome.is_ok()).unwrap();
-                Ok(Action::Done)
+                Ok(Action::await_change())
             }
         };
         let stop = Arc::new(Mutex::new(None));

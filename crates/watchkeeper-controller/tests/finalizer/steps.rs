@@ -10,7 +10,7 @@ use watchkeeper_testkit::{Fault, Verb};
 
 use crate::{OURS, World};
 
-const SUCCESS: Result<Action, &str> = Ok(Action::Done);
+const SUCCESS: Result<Action, &str> = Ok(Action::await_change());
 
 fn done(what: &[&str]) -> (Vec<String>, bool) {
     (what.iter().map(ToString::to_string).collect(), true)

@@ -27,7 +27,9 @@ async fn several_controllers_keep_their_finalizers_on_one_object() {
         manager.add(Controller::new(&name, &informer), move |request: Request| {
             let (finalizer, reader, all_applied) = (finalizer.clone(), reader.clone(), all_applied.clone());
             async move {
-                let Some(map) = reader.get(&request.key().to_string())? else { return Ok(Action::Done) };
+                let Some(map) = reader.get(&request.key().to_string())? else {
+                    return Ok(Action::await_change());
+                };
                 let is_ours = map["metadata"]["name"] == "shared";
                 let act = |what: Finalizing<Value>| async move {
                     if let Finalizing::Apply(map) = what
@@ -35,9 +37,9 @@ async fn several_controllers_keep_their_finalizers_on_one_object() {
                     {
                         all_applied.notify_one();
                     }
-                    Ok(Action::Done)
+                    Ok(Action::await_change())
                 };
-                if is_ours { finalizer.run(&request, map, act).await } else { Ok(Action::Done) }
+                if is_ours { finalizer.run(&request, map, act).await } else { Ok(Action::await_change()) }
             }
         });
     }
@@ -109,7 +111,7 @@ async fn a_finalizer_survives_concurrent_additions_and_removals_of_others() {
     }
     let mut applied = 0;
     while applied == 0 {
-        applied = world.run(&map, Ok(Action::Done)).await.0.len(); // repeated while the list keeps changing
+        applied = world.run(&map, Ok(Action::await_change())).await.0.len(); // repeated while the list keeps changing
     }
     while let Some(other) = others.join_next().await {
         other.unwrap();

@@ -85,7 +85,7 @@ async fn live(cluster: Arc<TestCluster>, world: World, ledger: Ledger, number: u
             let (ledger, process) = (ledger.clone(), process.clone());
             async move {
                 if ledger.state.lock().done.contains(request.key()) {
-                    return Ok(Action::Done);
+                    return Ok(Action::await_change());
                 }
                 let working = ledger.begin(&process);
                 sleep(Duration::from_millis(working.number * 389 % 5000)).await;
@@ -95,7 +95,7 @@ async fn live(cluster: Arc<TestCluster>, world: World, ledger: Ledger, number: u
                 let mut state = ledger.state.lock();
                 state.done.insert(request.key().clone());
                 state.history.push(format!("{process}: {}", request.key().name()));
-                Ok(Action::Done)
+                Ok(Action::await_change())
             }
         });
         let time = Duration::from_millis(500 + (number * 1511 + life * 2711) % 9000);

@@ -26,7 +26,7 @@ async fn shutdown_order_is_calls_lease_tasks_informers_port() {
                 story.record("called");
                 after(6).await;
                 story.record("finished");
-                Ok(Action::Done)
+                Ok(Action::await_change())
             }
         });
     }

@@ -44,7 +44,7 @@ async fn the_lease_is_held_until_the_last_call_has_finished() {
         async move {
             after(28).await; // longer than the lease duration
             log.record("finished");
-            Ok(Action::Done)
+            Ok(Action::await_change())
         }
     });
     let mut second = Manager::new(&others).elector(board.elector("second"));

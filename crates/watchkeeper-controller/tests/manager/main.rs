@@ -60,7 +60,7 @@ impl Story {
         let story = self.clone();
         move |_| {
             story.record(name);
-            std::future::ready(Ok(Action::Done))
+            std::future::ready(Ok(Action::await_change()))
         }
     }
 }

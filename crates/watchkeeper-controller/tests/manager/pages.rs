@@ -99,7 +99,7 @@ async fn it_is_ready_while_another_leads_and_serves_metrics_while_it_leads() {
         async move {
             calls.notify_one();
             std::future::pending::<()>().await;
-            Ok(Action::Done)
+            Ok(Action::await_change())
         }
     });
     let asking = async {

@@ -98,7 +98,7 @@ fn reconcile(
             let draw = |below| random.below(below);
             let _busy = things.begin(request.key(), token);
             let Some(object) = informer.store().snapshot().get(request.key()).cloned() else {
-                return Ok(Action::Done);
+                return Ok(Action::await_change());
             };
             sleep(Duration::from_millis(draw(500))).await;
             if draw(10) == 0 {
@@ -108,7 +108,7 @@ fn reconcile(
             sleep(Duration::from_millis(draw(500))).await;
             match draw(10) {
                 0 => Err(Failure::retry("failed after the write")),
-                _ => Ok(Action::Done),
+                _ => Ok(Action::await_change()),
             }
         })
     }
