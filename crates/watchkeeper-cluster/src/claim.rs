@@ -11,7 +11,7 @@ use serde_json::json;
 use watchkeeper_cache::Store;
 use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::{PatchKind, RequestError};
-use watchkeeper_controller::{Failure, Request};
+use watchkeeper_controller::{Error, Request};
 use watchkeeper_core::LabelSelector;
 
 use crate::resource::Resource;
@@ -56,7 +56,7 @@ impl Claim<'_> {
         request: &Request,
         all: Vec<Arc<T>>,
         meta: impl Fn(&T) -> &Meta,
-    ) -> Result<Vec<Arc<T>>, Failure> {
+    ) -> Result<Vec<Arc<T>>, Error> {
         let (mut mine, mut failed, mut may_adopt) = (Vec::new(), None, false);
         for one in all {
             let of = meta(&one);
@@ -93,7 +93,7 @@ impl Claim<'_> {
         }
     }
 
-    async fn check_owner(&self) -> Result<(), Failure> {
+    async fn check_owner(&self) -> Result<(), Error> {
         let now = self.owners.get(&self.owner.name).await?;
         let uid = now.text(&["metadata", "uid"]);
         if uid != self.owner.uid {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use watchkeeper_cache::Reader;
 use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::RequestError;
-use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 use watchkeeper_core::ObjectKey;
 
 use crate::plane::Plane;
@@ -50,7 +50,7 @@ struct Keeper {
 }
 
 impl Reconcile for Keeper {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let namespace = request.key().name();
         let is_there =
             self.namespaces.get(namespace)?.is_some_and(|namespace| !namespace.metadata.is_terminating());

@@ -6,7 +6,7 @@
 use watchkeeper_cache::{Reader, Store};
 use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::RequestError;
-use watchkeeper_controller::{Failure, Request};
+use watchkeeper_controller::{Error, Request};
 
 use crate::plane::Plane;
 use crate::resource::Resource;
@@ -39,7 +39,7 @@ impl Whole {
         request: &Request,
         of: &Meta,
         change: impl FnOnce(&mut DynamicObject),
-    ) -> Result<Option<DynamicObject>, Failure> {
+    ) -> Result<Option<DynamicObject>, Error> {
         let Some(object) = self.changed(of, change)? else { return Ok(None) };
         let written = self.api(&of.namespace).update(&object, &WriteOptions::default()).await;
         self.observe(request, written)
@@ -51,7 +51,7 @@ impl Whole {
         request: &Request,
         of: &Meta,
         change: impl FnOnce(&mut DynamicObject),
-    ) -> Result<Option<DynamicObject>, Failure> {
+    ) -> Result<Option<DynamicObject>, Error> {
         let Some(object) = self.changed(of, change)? else { return Ok(None) };
         let written = self.api(&of.namespace).update_status(&object, &WriteOptions::default()).await;
         self.observe(request, written)
@@ -62,7 +62,7 @@ impl Whole {
         &self,
         of: &Meta,
         change: impl FnOnce(&mut DynamicObject),
-    ) -> Result<Option<DynamicObject>, Failure> {
+    ) -> Result<Option<DynamicObject>, Error> {
         let Some(object) = self.objects.get(&of.key().to_string())? else { return Ok(None) };
         if object.resource_version() != of.resource_version {
             return Ok(None);
@@ -79,7 +79,7 @@ impl Whole {
         &self,
         request: &Request,
         written: Result<DynamicObject, RequestError>,
-    ) -> Result<Option<DynamicObject>, Failure> {
+    ) -> Result<Option<DynamicObject>, Error> {
         match written {
             Ok(object) => {
                 request.wrote(self.store(), object.resource_version());

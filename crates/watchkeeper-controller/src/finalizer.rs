@@ -18,7 +18,7 @@ use watchkeeper_cache::Store;
 use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_client::rest::{PatchKind, RequestError};
 
-use crate::{Action, Failure, Request};
+use crate::{Action, Error, Request};
 
 /// Maximum attempts to update a list of finalizers that others keep changing.
 const TRIES: u32 = 10;
@@ -29,7 +29,7 @@ const TRIES: u32 = 10;
 /// # async fn example(
 /// #     client: watchkeeper_client::Client, informer: watchkeeper_cache::Informer,
 /// #     request: watchkeeper_controller::Request,
-/// # ) -> Result<watchkeeper_controller::Action, watchkeeper_controller::Failure> {
+/// # ) -> Result<watchkeeper_controller::Action, watchkeeper_controller::Error> {
 /// use serde_json::Value;
 /// use watchkeeper_cache::Keep;
 /// use watchkeeper_client::resource::ResourceClient;
@@ -108,9 +108,9 @@ impl<T: Serialize + DeserializeOwned> Finalizer<T> {
         request: &Request,
         object: Arc<T>,
         act: impl FnOnce(Finalizing<T>) -> F,
-    ) -> Result<Action, Failure>
+    ) -> Result<Action, Error>
     where
-        F: Future<Output = Result<Action, Failure>>,
+        F: Future<Output = Result<Action, Error>>,
     {
         let act = |step| Box::pin(act(step)); // the caller's future may be large
         let cached = Metadata::of(&serde_json::to_value(&*object)?);

@@ -10,7 +10,7 @@
 //! - `controller.C3`: the function does not run before all informers have their first list, nor with a cache
 //!   older than what it has [written](Request::wrote) for the same key.
 //! - `controller.C4`: a call that fails, panics or times out is retried with exponential backoff; one that
-//!   fails with a [terminal](Failure::terminal) error is not retried until something changes.
+//!   fails with a [terminal](TerminalError) error is not retried until something changes.
 //!
 //! A [`Manager`] starts, supervises and stops several controllers, optionally behind [leader
 //! election](leader). A [`Finalizer`] cleans up before an object is deleted, and a
@@ -19,7 +19,7 @@
 //! ```no_run
 //! # async fn example(server: impl watchkeeper_core::Sources + 'static) -> Result<(), Box<dyn std::error::Error>> {
 //! use watchkeeper_cache::InformerFactory;
-//! use watchkeeper_controller::{Action, Controller, Failure, Request};
+//! use watchkeeper_controller::{Action, Controller, Error, Request};
 //! use watchkeeper_core::Collection;
 //!
 //! let factory = InformerFactory::new(server);
@@ -31,7 +31,7 @@
 //! let stop = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
 //! controller.run(|request: Request| async move {
 //!     println!("reconciling {}", request.key());
-//!     Ok::<_, Failure>(Action::await_change())
+//!     Ok::<_, Error>(Action::await_change())
 //! }, stop).await;
 //! # Ok(())
 //! # }
@@ -55,5 +55,5 @@ mod written;
 pub use controller::Controller;
 pub use finalizer::{Finalizer, Finalizing};
 pub use manager::{Manager, ManagerError};
-pub use outcome::{Action, Failure};
+pub use outcome::{Action, Error, TerminalError};
 pub use request::{Reconcile, Request};

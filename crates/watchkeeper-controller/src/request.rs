@@ -6,21 +6,21 @@ use watchkeeper_cache::Store;
 use watchkeeper_core::{ObjectKey, ResourceVersion};
 
 use crate::written::Written;
-use crate::{Action, Failure};
+use crate::{Action, Error};
 
 /// Reconciles one key at a time: a function of a [`Request`], or a type of your own.
 pub trait Reconcile: Send + Sync + 'static {
     /// Brings the actual state closer to the desired state. The future is dropped when it exceeds the
     /// controller's timeout, or the grace period at shutdown.
-    fn reconcile(&self, request: Request) -> impl Future<Output = Result<Action, Failure>> + Send;
+    fn reconcile(&self, request: Request) -> impl Future<Output = Result<Action, Error>> + Send;
 }
 
 impl<F, R> Reconcile for F
 where
     F: Fn(Request) -> R + Send + Sync + 'static,
-    R: Future<Output = Result<Action, Failure>> + Send,
+    R: Future<Output = Result<Action, Error>> + Send,
 {
-    fn reconcile(&self, request: Request) -> impl Future<Output = Result<Action, Failure>> + Send {
+    fn reconcile(&self, request: Request) -> impl Future<Output = Result<Action, Error>> + Send {
         self(request)
     }
 }

@@ -10,8 +10,9 @@ use watchkeeper_core::ObjectKey;
 use watchkeeper_workqueue::{Item, WorkQueue};
 
 use crate::metrics::Metrics;
+use crate::outcome::Chain;
 use crate::written::Written;
-use crate::{Action, Failure, Reconcile, Request};
+use crate::{Action, Error, Reconcile, Request};
 
 /// State shared by all workers of a controller.
 pub(crate) struct Work<R> {
@@ -26,7 +27,7 @@ pub(crate) struct Work<R> {
 /// The outcome of one key.
 enum Outcome {
     Succeeded(Action),
-    Failed(Failure),
+    Failed(Error),
     Panicked,
     TimedOut(Duration),
     /// The function was not called: the cache has not observed an earlier write.
@@ -69,7 +70,7 @@ impl<R: Reconcile> Work<R> {
         };
         match outcome {
             Ok(Ok(action)) => Outcome::Succeeded(action),
-            Ok(Err(failure)) => Outcome::Failed(failure),
+            Ok(Err(error)) => Outcome::Failed(error),
             Err(_panic) => Outcome::Panicked, // the panic hook has printed the message
         }
     }
@@ -86,13 +87,13 @@ impl<R: Reconcile> Work<R> {
                 item.again_after(delay);
                 "requeue_after"
             }
-            Outcome::Failed(failure) if failure.is_terminal() => {
-                tracing::error!(controller = name, %key, error = %failure, "reconcile failed with a terminal error; not retrying");
+            Outcome::Failed(error) if Chain(&*error).is_terminal() => {
+                tracing::error!(controller = name, %key, error = %Chain(&*error), "reconcile failed with a terminal error; not retrying");
                 item.forget();
                 "terminal_error"
             }
-            Outcome::Failed(failure) => {
-                tracing::warn!(controller = name, %key, error = %failure, "reconcile failed; retrying with backoff");
+            Outcome::Failed(error) => {
+                tracing::warn!(controller = name, %key, error = %Chain(&*error), "reconcile failed; retrying with backoff");
                 item.retry();
                 "error"
             }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use watchkeeper_client::resource::ApplyOptions;
-use watchkeeper_controller::Failure;
+use watchkeeper_controller::Error;
 use watchkeeper_kinds::Api;
 use watchkeeper_kinds::apply::ApplyConfiguration;
 
@@ -16,7 +16,7 @@ pub(crate) async fn ensure<A>(
     server: &Api<A::Kind>,
     there: Option<&A::Kind>,
     wanted: &A,
-) -> Result<Option<A::Kind>, Failure>
+) -> Result<Option<A::Kind>, Error>
 where
     A: ApplyConfiguration<Kind: Serialize + DeserializeOwned> + DeserializeOwned + PartialEq,
 {

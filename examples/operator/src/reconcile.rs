@@ -11,7 +11,7 @@ use std::sync::Arc;
 use kube_core::ResourceExt;
 use watchkeeper_cache::Reader;
 use watchkeeper_controller::events::{Occurrence, Recorder, Reference};
-use watchkeeper_controller::{Action, Controller, Failure, Finalizer, Finalizing, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Finalizer, Finalizing, Reconcile, Request};
 use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
 use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
 use watchkeeper_kinds::{Api, Client, TypedFactory};
@@ -61,7 +61,7 @@ impl Websites {
 }
 
 impl Reconcile for Websites {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let Some(website) = self.websites.get(&request.key().to_string())? else {
             // It is gone. A write for it may have come late: a former leader's, or one by a cache that was behind.
             if self.registered(&request)?.is_some() {
@@ -79,7 +79,7 @@ impl Reconcile for Websites {
 
 impl Websites {
     /// Makes what is there what is wanted, and says so.
-    async fn bring_about(&self, request: &Request, website: Arc<Website>) -> Result<Action, Failure> {
+    async fn bring_about(&self, request: &Request, website: Arc<Website>) -> Result<Action, Error> {
         let registrations = Api::namespaced(&self.client, REGISTRY);
         let wanted = registration(request.key(), &website);
         let registered = self.registered(request)?;
@@ -91,7 +91,7 @@ impl Websites {
         if there.as_ref().is_some_and(|there| !is_of(there, &website)) {
             let taken = "the deployment of this name is somebody else's";
             self.tell(&website, Occurrence::warning("Taken", taken))?;
-            return Err(Failure::retry(taken));
+            return Err(taken.into());
         }
         let deployments = Api::namespaced(&self.client, request.key().namespace().unwrap_or_default());
         let written = ensure(&deployments, there.as_deref(), &deployment(&website)?).await?;
@@ -108,7 +108,7 @@ impl Websites {
         request: &Request,
         website: Arc<Website>,
         deployment: Option<&Deployment>,
-    ) -> Result<Action, Failure> {
+    ) -> Result<Action, Error> {
         let status = Some(status(&website, deployment));
         if website.status != status {
             let websites = Api::namespaced(&self.client, request.key().namespace().unwrap_or_default());
@@ -120,16 +120,16 @@ impl Websites {
         Ok(Action::await_change())
     }
 
-    fn tell(&self, website: &Website, what: Occurrence) -> Result<(), Failure> {
+    fn tell(&self, website: &Website, what: Occurrence) -> Result<(), Error> {
         self.recorder.record(&Reference::of_object(website)?, what.action("Reconcile"));
         Ok(())
     }
 
-    fn registered(&self, request: &Request) -> Result<Option<Arc<ConfigMap>>, Failure> {
+    fn registered(&self, request: &Request) -> Result<Option<Arc<ConfigMap>>, Error> {
         Ok(self.registrations.get(&format!("{REGISTRY}/{}", registry::name_of(request.key())))?)
     }
 
-    async fn unregister(&self, request: &Request) -> Result<Action, Failure> {
+    async fn unregister(&self, request: &Request) -> Result<Action, Error> {
         let registrations = Api::<ConfigMap>::namespaced(&self.client, REGISTRY);
         match registrations.delete(&registry::name_of(request.key()), &Default::default()).await {
             Err(error) if !error.is_not_found() => Err(error.into()),

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::{Client, Config};
 use watchkeeper_controller::events::Recorder;
-use watchkeeper_controller::{Action, Failure, Manager, Reconcile, Request};
+use watchkeeper_controller::{Action, Error, Manager, Reconcile, Request};
 use watchkeeper_core::ObjectKey;
 use watchkeeper_kinds::{Api, TypedFactory};
 use watchkeeper_testkit::{Requests, TestCluster, Verb};
@@ -26,7 +26,7 @@ struct Counted {
 }
 
 impl Reconcile for Counted {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let outcome = self.websites.reconcile(request).await;
         assert!(outcome.is_ok(), "{outcome:?}");
         self.calls.send_modify(|calls| *calls += 1);

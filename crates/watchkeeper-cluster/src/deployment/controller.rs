@@ -1,7 +1,7 @@
 //! The deployment controller.
 
 use watchkeeper_cache::Reader;
-use watchkeeper_controller::{Action, Failure, Reconcile, Request};
+use watchkeeper_controller::{Action, Error, Reconcile, Request};
 use watchkeeper_core::{LabelSelector, Timestamp};
 
 use super::revision::REVISION;
@@ -37,7 +37,7 @@ impl Deployments {
 }
 
 impl Reconcile for Deployments {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let Some(before) = self.deployments.get(&request.key().to_string())? else {
             return Ok(Action::await_change());
         };
@@ -63,7 +63,7 @@ impl Deployments {
         request: &Request,
         deployment: &Deployment,
         selector: &LabelSelector,
-    ) -> Result<Vec<ReplicaSet>, Failure> {
+    ) -> Result<Vec<ReplicaSet>, Error> {
         let namespace = &deployment.metadata.namespace;
         let all = self.sets.namespace(namespace);
         let mut candidates = all.list(selector).items()?;
@@ -84,7 +84,7 @@ impl Deployments {
     }
 
     /// Writes status and revision if they have changed (`deployment.D2`).
-    async fn write(&self, request: &Request, before: &Deployment, after: &Deployment) -> Result<(), Failure> {
+    async fn write(&self, request: &Request, before: &Deployment, after: &Deployment) -> Result<(), Error> {
         let revision = after.metadata.annotations.get(REVISION);
         if before.status == after.status && before.metadata.annotations.get(REVISION) == revision {
             return Ok(());

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use watchkeeper_client::dynamic::{DynamicObject, WriteOptions};
 use watchkeeper_client::rest::RequestError;
-use watchkeeper_controller::Failure;
+use watchkeeper_controller::TerminalError;
 use watchkeeper_core::{CauseType, Timestamp};
 
 use super::conditions::{self, PROGRESSING, condition};
@@ -101,7 +101,7 @@ impl Rollout<'_> {
     fn create_failed(&mut self, name: &str, error: RequestError) -> Halt {
         let terminating = CauseType::from("NamespaceTerminating");
         if error.status().is_some_and(|status| status.cause(&terminating).is_some()) {
-            return Halt::Failed(Failure::terminal(error));
+            return Halt::Failed(TerminalError::new(error).into());
         }
         let message = format!("Failed to create new replica set {name:?}: {error}");
         self.on.telling.warning(&self.deployment.metadata, "ReplicaSetCreateError", message.clone());

@@ -1,6 +1,6 @@
 //! Rollout: one reconciliation of a deployment and its replica sets.
 
-use watchkeeper_controller::{Failure, Request};
+use watchkeeper_controller::{Error, Request};
 
 use super::bounds::Bounds;
 use super::conditions::{self, PAUSED, PROGRESSING, TIMED_OUT, condition};
@@ -16,10 +16,10 @@ use crate::view::{Deployment, ReplicaSet};
 pub(super) enum Halt {
     /// Another client wrote first; the cached state is outdated.
     Conflict,
-    Failed(Failure),
+    Failed(Error),
 }
 
-impl<E: Into<Failure>> From<E> for Halt {
+impl<E: Into<Error>> From<E> for Halt {
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 use watchkeeper_cache::Reader;
 use watchkeeper_client::dynamic::{DeleteOptions, DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
-use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 use watchkeeper_core::{LabelSelector, Object, ObjectKey};
 
 use super::slice_plan::{Endpoint, Slice, plan};
@@ -47,7 +47,7 @@ struct Keeper {
 }
 
 impl Reconcile for Keeper {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let Some(namespace) = request.key().namespace() else { return Ok(Action::await_change()) };
         let api = self.api.clone().namespace(namespace);
         let service = self.members.services.get(request.key().as_str())?;
@@ -99,7 +99,7 @@ impl Keeper {
         &self,
         request: &Request,
         written: Result<DynamicObject, watchkeeper_client::rest::RequestError>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         match written {
             Ok(slice) => request.wrote(self.slices.store(), slice.resource_version()),
             // The namespace is being deleted, or the slice is gone.
@@ -110,7 +110,7 @@ impl Keeper {
     }
 }
 
-async fn delete(api: &DynamicApi, slice: &Slice) -> Result<(), Failure> {
+async fn delete(api: &DynamicApi, slice: &Slice) -> Result<(), Error> {
     let options = DeleteOptions { uid: Some(slice.metadata.uid.clone()), ..DeleteOptions::default() };
     match api.delete(&slice.metadata.name, &options).await {
         Err(error) if !error.is_not_found() && !error.is_conflict() => Err(error.into()),

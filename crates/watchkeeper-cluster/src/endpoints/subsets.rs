@@ -7,7 +7,7 @@ use serde_json::json;
 use watchkeeper_cache::Reader;
 use watchkeeper_client::dynamic::{DeleteOptions, DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
-use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 use watchkeeper_core::Object;
 
 use super::member::Member;
@@ -78,7 +78,7 @@ struct Keeper {
 }
 
 impl Reconcile for Keeper {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let key = request.key();
         let service = self.members.services.get(key.as_str())?;
         let present = self.endpoints.get(key.as_str())?;
@@ -142,7 +142,7 @@ impl Reconcile for Keeper {
 }
 
 impl Keeper {
-    async fn delete(&self, present: &Endpoints) -> Result<(), Failure> {
+    async fn delete(&self, present: &Endpoints) -> Result<(), Error> {
         let api = self.api.clone().namespace(&present.metadata.namespace);
         let options = DeleteOptions { uid: Some(present.metadata.uid.clone()), ..DeleteOptions::default() };
         match api.delete(&present.metadata.name, &options).await {

@@ -32,7 +32,7 @@ use watchkeeper_cache::store::ByField;
 use watchkeeper_client::dynamic::{DeleteOptions, DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_controller::events::{EventApi, Recorder};
-use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 use watchkeeper_core::{Object, ObjectKey, Timestamp};
 
 use crate::nodes::{Fleet, Machine};
@@ -88,7 +88,7 @@ struct Kubelet {
 }
 
 impl Reconcile for Kubelet {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let key = request.key();
         let pod = self.pods.get(key.as_str())?;
         let placed = pod.and_then(|pod| {
@@ -148,7 +148,7 @@ impl Kubelet {
         pod: &Pod,
         machine: &Machine,
         life: &mut Life,
-    ) -> Result<Action, Failure> {
+    ) -> Result<Action, Error> {
         let now = Moment { at: Instant::now(), wall: Timestamp::now() };
         life.advance(pod, &self.pace, now);
         let events = life.take_events();
@@ -176,7 +176,7 @@ impl Kubelet {
     }
 
     /// Writes the status, and returns false if the pod was deleted or replaced.
-    async fn write(&self, request: &Request, pod: &Pod, status: &PodStatus) -> Result<bool, Failure> {
+    async fn write(&self, request: &Request, pod: &Pod, status: &PodStatus) -> Result<bool, Error> {
         let patch = json!({"metadata": {"uid": pod.metadata.uid}, "status": status});
         let api = self.api.clone().namespace(&pod.metadata.namespace);
         let options = WriteOptions::default();
@@ -191,7 +191,7 @@ impl Kubelet {
     }
 
     /// Removes a pod whose containers have stopped.
-    async fn delete(&self, pod: &Pod) -> Result<Action, Failure> {
+    async fn delete(&self, pod: &Pod) -> Result<Action, Error> {
         let options = DeleteOptions {
             grace_period_seconds: Some(0),
             uid: Some(pod.metadata.uid.clone()),

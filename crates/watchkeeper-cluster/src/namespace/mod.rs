@@ -20,7 +20,7 @@ use serde::Deserialize;
 use watchkeeper_cache::Reader;
 use watchkeeper_client::DiscoveryClient;
 use watchkeeper_client::rest::Content;
-use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 use watchkeeper_workqueue::limit::{Exponential, Longest, TokenBucket};
 
 use crate::plane::Plane;
@@ -66,7 +66,7 @@ struct Emptier {
 }
 
 impl Reconcile for Emptier {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let name = request.key().name();
         if !self.cached.get(name)?.is_some_and(|namespace| namespace.metadata.is_terminating()) {
             return Ok(Action::await_change());

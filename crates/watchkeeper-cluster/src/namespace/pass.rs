@@ -10,7 +10,7 @@ use watchkeeper_client::discovery::{Discovered, Discovery as _};
 use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::RequestError;
 use watchkeeper_client::{Client, DiscoveryClient};
-use watchkeeper_controller::Failure;
+use watchkeeper_controller::Error;
 use watchkeeper_core::Timestamp;
 
 use super::conditions::{Conditions, Totals};
@@ -47,8 +47,8 @@ struct Found {
 
 impl Namespaces {
     /// Makes one pass.
-    pub(super) async fn empty(&self, name: &str) -> Result<Outcome, Failure> {
-        let Some(mut namespace) = self.api.get_opt(name).await? else { return Ok(Outcome::Over) };
+    pub(super) async fn empty(&self, name: &str) -> Result<Outcome, Error> {
+        let Some(mut namespace) = self.api.find(name).await? else { return Ok(Outcome::Over) };
         let Ok(deleted) = namespace.text(&["metadata", "deletionTimestamp"]).parse::<Timestamp>() else {
             return Ok(Outcome::Over); // not being deleted
         };
@@ -68,7 +68,7 @@ impl Namespaces {
         found.delete(contents.collect(), Timestamp::now().seconds.saturating_sub(deleted.seconds)).await;
         let namespace = self.write_conditions(namespace, &found).await;
         if !found.errors.is_empty() {
-            return Err(Failure::retry(found.errors.join(", ")));
+            return Err(found.errors.join(", ").into());
         }
         if found.estimate > 0 {
             return Ok(Outcome::Waiting { estimate: found.estimate });
@@ -114,7 +114,7 @@ impl Namespaces {
     }
 
     /// Removes our finalizer.
-    async fn finalize(&self, mut namespace: DynamicObject) -> Result<(), Failure> {
+    async fn finalize(&self, mut namespace: DynamicObject) -> Result<(), Error> {
         let uid = namespace.text(&["metadata", "uid"]).to_owned();
         loop {
             let others: BTreeSet<&str> =

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_controller::events::{EventApi, Occurrence, Recorder};
-use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 
 use super::pods::Pods;
 use super::{Node, Taint, Toleration};
@@ -45,7 +45,7 @@ enum Stay {
 }
 
 impl Reconcile for Eviction {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let name = request.key().name();
         let taints = self.taints(name)?;
         if taints.is_empty() {
@@ -78,7 +78,7 @@ impl Reconcile for Eviction {
 
 impl Eviction {
     /// Returns the `NoExecute` taints of a node, each with when it was first observed.
-    fn taints(&self, name: &str) -> Result<Vec<(Taint, Instant)>, Failure> {
+    fn taints(&self, name: &str) -> Result<Vec<(Taint, Instant)>, Error> {
         let node = self.nodes.get(name)?;
         let taints = node.iter().flat_map(|node| &node.spec.taints).filter(|it| it.effect == "NoExecute");
         let mut since = self.since.lock();

@@ -11,7 +11,7 @@ use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::{DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_controller::events::{EventApi, Occurrence, Recorder};
-use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 use watchkeeper_core::{Object, ObjectKey, Timestamp};
 
 use super::pods::Pods;
@@ -75,7 +75,7 @@ struct Lifecycle {
 type Heartbeat = (Option<String>, Option<String>);
 
 impl Reconcile for Lifecycle {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let name = request.key().name();
         let Some(node) = self.nodes.get(name)? else {
             self.heartbeats.lock().remove(name);
@@ -131,7 +131,7 @@ impl Reconcile for Lifecycle {
 
 impl Lifecycle {
     /// Marks the pods of an unreachable node as not ready.
-    async fn mark_pods_not_ready(&self, node: &str) -> Result<(), Failure> {
+    async fn mark_pods_not_ready(&self, node: &str) -> Result<(), Error> {
         for pod in self.pods.on(node) {
             let is_ready = pod.status.conditions.iter().any(|it| it.kind == "Ready" && it.is_true());
             if is_ready {
@@ -146,7 +146,7 @@ impl Lifecycle {
     }
 
     /// Returns the time since the last heartbeat of a node.
-    fn silence(&self, node: &Node) -> Result<Duration, Failure> {
+    fn silence(&self, node: &Node) -> Result<Duration, Error> {
         let name = &node.metadata.name;
         let lease = self.leases.namespace(LEASE_NAMESPACE).get(name)?;
         let renewed = lease.and_then(|lease| lease.spec.renew_time.clone());

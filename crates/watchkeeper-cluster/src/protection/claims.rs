@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use watchkeeper_cache::Reader;
 use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, ListOptions};
-use watchkeeper_controller::{Controller, Failure};
+use watchkeeper_controller::{Controller, Error};
 use watchkeeper_core::{LabelSelector, Object, ObjectKey};
 use watchkeeper_wire::decode;
 
@@ -51,7 +51,7 @@ struct Pods {
 impl Users for Pods {
     /// The cache may not have observed a new pod yet, so a claim counts as unused only if the server lists no
     /// pod that mounts it.
-    async fn in_use(&self, claim: &DynamicObject) -> Result<bool, Failure> {
+    async fn in_use(&self, claim: &DynamicObject) -> Result<bool, Error> {
         let cached = self.cached.namespace(claim.namespace()).list(&LabelSelector::default()).items()?;
         if cached.iter().any(|pod| pod.mounts(claim)) {
             return Ok(true);

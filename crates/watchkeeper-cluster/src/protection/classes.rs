@@ -1,7 +1,7 @@
 //! Classes: a VolumeAttributesClass is in use while a volume or a claim names it.
 
 use watchkeeper_client::dynamic::DynamicObject;
-use watchkeeper_controller::{Controller, Failure};
+use watchkeeper_controller::{Controller, Error};
 
 use super::references::References;
 use super::{Protection, Users};
@@ -36,7 +36,7 @@ struct Referents {
 }
 
 impl Users for Referents {
-    async fn in_use(&self, class: &DynamicObject) -> Result<bool, Failure> {
+    async fn in_use(&self, class: &DynamicObject) -> Result<bool, Error> {
         Ok(self.volumes.any_to(class.name()) || self.claims.any_to(class.name()))
     }
 }

@@ -19,7 +19,7 @@ use std::future::Future;
 
 use watchkeeper_cache::Reader;
 use watchkeeper_client::dynamic::DynamicObject;
-use watchkeeper_controller::{Action, Failure, Finalizer, Reconcile, Request};
+use watchkeeper_controller::{Action, Error, Finalizer, Reconcile, Request};
 
 use crate::plane::Plane;
 use crate::resource::Resource;
@@ -33,7 +33,7 @@ pub(crate) fn start(plane: &mut Plane) {
 /// Decides whether an object is in use.
 trait Users: Send + Sync + 'static {
     /// Returns whether anything still uses a deleted object.
-    fn in_use(&self, object: &DynamicObject) -> impl Future<Output = Result<bool, Failure>> + Send;
+    fn in_use(&self, object: &DynamicObject) -> impl Future<Output = Result<bool, Error>> + Send;
 }
 
 /// Keeps the finalizer on objects of one resource until nothing uses them.
@@ -60,7 +60,7 @@ impl<U: Users> Protection<U> {
 }
 
 impl<U: Users> Reconcile for Protection<U> {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let Some(object) = self.objects.get(&request.key().to_string())? else {
             return Ok(Action::await_change());
         };

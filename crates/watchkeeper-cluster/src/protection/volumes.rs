@@ -2,7 +2,7 @@
 
 use watchkeeper_cache::Reader;
 use watchkeeper_client::dynamic::DynamicObject;
-use watchkeeper_controller::{Controller, Failure};
+use watchkeeper_controller::{Controller, Error};
 
 use super::references::References;
 use super::{Protection, Users};
@@ -28,7 +28,7 @@ struct Claims {
 impl Users for Claims {
     /// In a real cluster the volume binder changes the phase from `Bound` to `Released` when the claim is gone.
     /// There is no binder here, so a volume whose claim is gone counts as released.
-    async fn in_use(&self, volume: &DynamicObject) -> Result<bool, Failure> {
+    async fn in_use(&self, volume: &DynamicObject) -> Result<bool, Error> {
         let is_bound = volume.text(&["status", "phase"]) == "Bound";
         let claim = |field| volume.text(&["spec", "claimRef", field]);
         if !is_bound || claim("name").is_empty() || claim("namespace").is_empty() {

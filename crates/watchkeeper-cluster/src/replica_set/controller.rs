@@ -7,7 +7,7 @@ use std::sync::Arc;
 use watchkeeper_cache::reader::ListUndecodable;
 use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::DynamicApi;
-use watchkeeper_controller::{Action, Failure, Reconcile, Request};
+use watchkeeper_controller::{Action, Error, Reconcile, Request};
 use watchkeeper_core::{LabelSelector, Timestamp};
 
 use super::pods::{Pods, PodsError};
@@ -45,7 +45,7 @@ impl ReplicaSets {
 }
 
 impl Reconcile for ReplicaSets {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let Some(set) = self.sets.get(&request.key().to_string())? else { return Ok(Action::await_change()) };
         let Some(selector) = set.selector() else { return Ok(Action::await_change()) };
         let candidates = self.candidates(&set, &selector)?;
@@ -105,7 +105,7 @@ impl ReplicaSets {
         set: &ReplicaSet,
         selector: &LabelSelector,
         pods: Vec<Arc<Pod>>,
-    ) -> Result<Vec<Arc<Pod>>, Failure> {
+    ) -> Result<Vec<Arc<Pod>>, Error> {
         let claim = Claim {
             owner: &set.metadata,
             resource: REPLICA_SETS,

@@ -30,7 +30,7 @@ use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::{DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_controller::events::{EventApi, Occurrence, Recorder};
-use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 use watchkeeper_core::{LabelSelector, Object, ObjectKey, Timestamp};
 use watchkeeper_wire::{FieldPath, Kind, read_field};
 
@@ -96,7 +96,7 @@ struct Scheduler {
 }
 
 impl Reconcile for Scheduler {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let key = request.key();
         let pod = self.pods.get(key.as_str())?;
         let Some(pod) = pod.filter(|pod| pod.needs_scheduling(NAME)) else {
@@ -119,7 +119,7 @@ impl Reconcile for Scheduler {
 }
 
 impl Scheduler {
-    async fn bind(&self, request: &Request, pod: &Pod, node: &str) -> Result<Action, Failure> {
+    async fn bind(&self, request: &Request, pod: &Pod, node: &str) -> Result<Action, Error> {
         let (namespace, name) = (&pod.metadata.namespace, &pod.metadata.name);
         let binding = json!({
             "apiVersion": "v1",
@@ -145,12 +145,7 @@ impl Scheduler {
 
     /// Records why a pod fits on no node. It is retried when a node changes, and periodically if another pod
     /// may have been deleted.
-    async fn mark_unschedulable(
-        &self,
-        request: &Request,
-        pod: &Pod,
-        unfit: &Unfit,
-    ) -> Result<Action, Failure> {
+    async fn mark_unschedulable(&self, request: &Request, pod: &Pod, unfit: &Unfit) -> Result<Action, Error> {
         let message = unfit.to_string();
         if pod.has_reason(&message) {
             return Ok(self.retry_action(unfit));

@@ -21,7 +21,7 @@
 //! #     shops: watchkeeper_cache::Informer,
 //! # ) -> Result<(), Box<dyn std::error::Error>> {
 //! use watchkeeper_controller::events::{Occurrence, Recorder, Reference};
-//! use watchkeeper_controller::{Action, Controller, Failure, Manager, Request};
+//! use watchkeeper_controller::{Action, Controller, Error, Manager, Request};
 //!
 //! let (recorder, writer) = Recorder::for_server(&client, "shops-controller").await;
 //! let mut manager = Manager::new(&factory);
@@ -32,7 +32,7 @@
 //!         let shop = Reference::of(informer.kind().name(), &shop.head);
 //!         recorder.record(&shop, Occurrence::normal("Opened", "shop is open").action("Opening"));
 //!     }
-//!     async { Ok::<_, Failure>(Action::await_change()) }
+//!     async { Ok::<_, Error>(Action::await_change()) }
 //! });
 //! manager.run().await?;
 //! # Ok(())

@@ -60,7 +60,7 @@ const TOLERANCE: Duration = Duration::from_secs(20);
 /// # async fn example(client: watchkeeper_client::Client) -> Result<(), Box<dyn std::error::Error>> {
 /// use watchkeeper_cache::InformerFactory;
 /// use watchkeeper_controller::leader::{Elector, Lease};
-/// use watchkeeper_controller::{Action, Controller, Failure, Manager, Request};
+/// use watchkeeper_controller::{Action, Controller, Error, Manager, Request};
 /// use watchkeeper_core::Collection;
 /// use watchkeeper_metrics::Registry;
 ///
@@ -75,7 +75,7 @@ const TOLERANCE: Duration = Duration::from_secs(20);
 ///     .elector(Elector::new(Lease::new(&client, "shop", "shops-controller"), "pod-1")?);
 /// manager.add(Controller::new("shops", &shops).owns(&deployments), |request: Request| async move {
 ///     println!("reconciling {}", request.key());
-///     Ok::<_, Failure>(Action::await_change())
+///     Ok::<_, Error>(Action::await_change())
 /// });
 /// manager.run().await?; // until SIGTERM or SIGINT
 /// # Ok(())

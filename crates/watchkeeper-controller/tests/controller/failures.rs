@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use watchkeeper_controller::{Action, Controller, Failure, Request};
+use watchkeeper_controller::{Action, Controller, Request, TerminalError};
 use watchkeeper_metrics::Registry;
 use watchkeeper_testkit::script::{List, Watch};
 use watchkeeper_workqueue::limit::Exponential;
@@ -41,7 +41,7 @@ async fn a_terminal_error_waits_for_a_change() {
     let noted = calls.clone();
     let reconcile = move |request: Request| {
         noted.note(&request);
-        std::future::ready(Err(Failure::terminal("invalid spec")))
+        std::future::ready(Err(TerminalError::new("invalid spec").into()))
     };
     Controller::new("shops", &shops).run(reconcile, after(30)).await;
     assert_eq!(calls.all(), ["a@0", "a@20"]);

@@ -13,7 +13,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use watchkeeper_cache::Informer;
-use watchkeeper_controller::{Action, Failure, Request};
+use watchkeeper_controller::{Action, Error, Request};
 use watchkeeper_core::{Encoded, HeadBuilder, Object, Owner};
 use watchkeeper_testkit::script::{List, Script, Watch};
 use watchkeeper_wire::Kind;
@@ -69,7 +69,7 @@ impl Calls {
     }
 
     /// Returns a reconcile function that notes its calls and succeeds.
-    fn noting(&self) -> impl Fn(Request) -> std::future::Ready<Result<Action, Failure>> + use<> {
+    fn noting(&self) -> impl Fn(Request) -> std::future::Ready<Result<Action, Error>> + use<> {
         let calls = self.clone();
         move |request| {
             calls.note(&request);

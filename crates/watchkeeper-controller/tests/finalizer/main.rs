@@ -12,7 +12,7 @@ use watchkeeper_cache::Informer;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_client::{Client, Config};
-use watchkeeper_controller::{Action, Controller, Failure, Finalizer, Finalizing, Request};
+use watchkeeper_controller::{Action, Controller, Finalizer, Finalizing, Request, TerminalError};
 use watchkeeper_testkit::TestCluster;
 use watchkeeper_testkit::script::{List, Script, Watch, object};
 use watchkeeper_wire::Kind;
@@ -71,7 +71,7 @@ impl World {
                         Finalizing::Apply(map) => format!("apply with {:?}", finalizers(&map)),
                         Finalizing::Cleanup(_) => "cleanup".to_owned(),
                     });
-                    outcome.map_err(Failure::terminal)
+                    outcome.map_err(|error| TerminalError::new(error).into())
                 };
                 let outcome = finalizer.run(&request, cached, act).await;
                 sender.lock().take().unwrap().send(outcome.is_ok()).unwrap();

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use watchkeeper_cache::InformerFactory;
 use watchkeeper_controller::leader::Elector;
-use watchkeeper_controller::{Action, Controller, Failure, Manager, Request};
+use watchkeeper_controller::{Action, Controller, Error, Manager, Request};
 use watchkeeper_core::{Collection, ObjectKey};
 use watchkeeper_testkit::TestCluster;
 
@@ -90,7 +90,7 @@ async fn live(cluster: Arc<TestCluster>, world: World, ledger: Ledger, number: u
                 let working = ledger.begin(&process);
                 sleep(Duration::from_millis(working.number * 389 % 5000)).await;
                 if working.number.is_multiple_of(3) {
-                    return Err(Failure::retry("not this time"));
+                    return Err("not this time".into());
                 }
                 let mut state = ledger.state.lock();
                 state.done.insert(request.key().clone());

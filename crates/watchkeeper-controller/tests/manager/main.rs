@@ -14,7 +14,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 use watchkeeper_cache::InformerFactory;
-use watchkeeper_controller::{Action, Controller, Failure, Request};
+use watchkeeper_controller::{Action, Controller, Error, Request};
 use watchkeeper_core::{Collection, ListWatch};
 use watchkeeper_testkit::script::{Script, Watch, object};
 
@@ -56,7 +56,7 @@ impl Story {
     }
 
     /// Returns a reconcile function that records its calls.
-    fn recording(&self, name: &'static str) -> impl Fn(Request) -> Ready<Result<Action, Failure>> + use<> {
+    fn recording(&self, name: &'static str) -> impl Fn(Request) -> Ready<Result<Action, Error>> + use<> {
         let story = self.clone();
         move |_| {
             story.record(name);

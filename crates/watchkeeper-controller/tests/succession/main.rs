@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use watchkeeper_cache::Informer;
 use watchkeeper_controller::leader::{Elector, Leadership};
-use watchkeeper_controller::{Action, Controller, Failure, Request};
+use watchkeeper_controller::{Action, Controller, Error, Request};
 use watchkeeper_wire::Kind;
 
 use lease::World;
@@ -91,7 +91,7 @@ fn reconcile(
     informer: Informer,
     random: Random,
     token: u32,
-) -> impl Fn(Request) -> futures_util::future::BoxFuture<'static, Result<Action, Failure>> + Send + Sync {
+) -> impl Fn(Request) -> futures_util::future::BoxFuture<'static, Result<Action, Error>> + Send + Sync {
     move |request| {
         let (things, informer, random) = (things.clone(), informer.clone(), random.clone());
         Box::pin(async move {
@@ -102,12 +102,12 @@ fn reconcile(
             };
             sleep(Duration::from_millis(draw(500))).await;
             if draw(10) == 0 {
-                return Err(Failure::retry("failed before the write"));
+                return Err("failed before the write".into());
             }
             things.write(request.key(), object.head.generation(), token)?;
             sleep(Duration::from_millis(draw(500))).await;
             match draw(10) {
-                0 => Err(Failure::retry("failed after the write")),
+                0 => Err("failed after the write".into()),
                 _ => Ok(Action::await_change()),
             }
         })

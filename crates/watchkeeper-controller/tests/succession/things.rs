@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::sleep;
 use watchkeeper_cache::source::{Page, from_closures};
-use watchkeeper_controller::Failure;
+use watchkeeper_controller::Error;
 use watchkeeper_core::{
     Encoded, HeadBuilder, ListEnd, ListWatch, Object, ObjectKey, Status, WatchError, WatchEvent, WatchFrom,
     WatchRequest, WatchStream,
@@ -88,15 +88,15 @@ impl Things {
 
     /// Writes the actual generation of an object. Fails if the object is gone, or a later leader has written
     /// before.
-    pub(crate) fn write(&self, key: &ObjectKey, generation: i64, token: u32) -> Result<(), Failure> {
+    pub(crate) fn write(&self, key: &ObjectKey, generation: i64, token: u32) -> Result<(), Error> {
         let mut state = self.state.lock();
         if token < state.fence {
             state.refused += 1;
-            return Err(Failure::retry("not the leader"));
+            return Err("not the leader".into());
         }
         state.fence = token;
         if !state.wanted.contains_key(key) {
-            return Err(Failure::retry("not found"));
+            return Err("not found".into());
         }
         state.done.insert(key.clone(), generation);
         drop(state);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use operator_example::Websites;
 use tokio::sync::watch;
-use watchkeeper_controller::{Action, Failure, Reconcile, Request};
+use watchkeeper_controller::{Action, Error, Reconcile, Request};
 use watchkeeper_core::ObjectKey;
 
 /// What all processes write down. Clones are the same journal.
@@ -31,7 +31,7 @@ struct Busy {
 }
 
 impl Reconcile for Journaled {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let _busy = self.journal.begin(request.key(), &self.who);
         self.websites.reconcile(request).await
     }
