@@ -11,7 +11,7 @@ use watchkeeper_cache::{InformerFactory, Keep};
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_client::{Client, Config};
-use watchkeeper_controller::events::{EventApi, Occurrence, Recorder, Reference, ServerSink};
+use watchkeeper_controller::events::{EventApi, Event, Recorder, Reference, ServerSink};
 use watchkeeper_controller::leader::{Elector, Lease};
 use watchkeeper_controller::{Action, Controller, Finalizer, Finalizing, Manager, Request};
 use watchkeeper_core::Collection;
@@ -105,10 +105,10 @@ async fn records(client: &Client, about: &Reference) {
         let component = format!("{api:?}").to_lowercase();
         let (recorder, writer) = Recorder::new(ServerSink::new(client, api), api, &component);
         for number in 0..12 {
-            recorder.record(about, Occurrence::warning("Many", number.to_string()).action("Trying"));
+            recorder.record(about, Event::warning("Many", number.to_string()).action("Trying"));
         }
         for _ in 0..3 {
-            recorder.record(about, Occurrence::normal("Again", "m").action("Trying").related(about));
+            recorder.record(about, Event::normal("Again", "m").action("Trying").related(about));
         }
         let stop = CancellationToken::new();
         stop.cancel();

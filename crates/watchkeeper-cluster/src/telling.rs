@@ -1,6 +1,6 @@
 //! Records what a controller does to an object as events.
 
-use watchkeeper_controller::events::{EventApi, Occurrence, Recorder, Reference};
+use watchkeeper_controller::events::{Event, EventApi, Recorder, Reference};
 
 use crate::plane::Plane;
 use crate::resource::Resource;
@@ -21,12 +21,12 @@ impl Telling {
 
     /// Records an event of type `Normal`.
     pub(crate) fn normal(&self, about: &Meta, reason: &str, message: String) {
-        self.recorder.record(&self.reference(about), Occurrence::normal(reason, message));
+        self.recorder.record(&self.reference(about), Event::normal(reason, message));
     }
 
     /// Records an event of type `Warning`.
     pub(crate) fn warning(&self, about: &Meta, reason: &str, message: String) {
-        self.recorder.record(&self.reference(about), Occurrence::warning(reason, message));
+        self.recorder.record(&self.reference(about), Event::warning(reason, message));
     }
 
     fn reference(&self, about: &Meta) -> Reference {

@@ -2,7 +2,7 @@
 
 use kube_core::{Resource as _, ResourceExt as _};
 use serde_json::json;
-use watchkeeper_controller::events::Occurrence;
+use watchkeeper_controller::events::Event;
 use watchkeeper_kinds::apply::apps::v1::DeploymentApply;
 use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
 
@@ -48,15 +48,15 @@ pub(crate) fn readiness(deployment: &Deployment, wanted: i32) -> (i32, bool) {
 }
 
 /// What was done to a deployment, in words.
-pub(crate) fn difference(before: Option<&Deployment>, now: &Deployment) -> Occurrence {
+pub(crate) fn difference(before: Option<&Deployment>, now: &Deployment) -> Event {
     let replicas = |it: &Deployment| it.spec.replicas.unwrap_or_default();
     let (name, wanted) = (now.name_any(), replicas(now));
     match before.map(replicas) {
-        None => Occurrence::normal("Created", format!("created deployment {name} with {wanted} copies")),
+        None => Event::normal("Created", format!("created deployment {name} with {wanted} copies")),
         Some(had) if had != wanted => {
-            Occurrence::normal("Scaled", format!("scaled deployment {name} from {had} to {wanted} copies"))
+            Event::normal("Scaled", format!("scaled deployment {name} from {had} to {wanted} copies"))
         }
-        Some(_) => Occurrence::normal("Updated", format!("updated deployment {name}")),
+        Some(_) => Event::normal("Updated", format!("updated deployment {name}")),
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use kube_core::ResourceExt;
 use watchkeeper_cache::Reader;
-use watchkeeper_controller::events::{Occurrence, Recorder, Reference};
+use watchkeeper_controller::events::{Event, Recorder, Reference};
 use watchkeeper_controller::{Action, Controller, Error, Finalizer, Finalizing, Reconcile, Request};
 use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
 use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
@@ -90,7 +90,7 @@ impl Websites {
         let there = self.deployments.get(&request.key().to_string())?;
         if there.as_ref().is_some_and(|there| !is_of(there, &website)) {
             let taken = "the deployment of this name is somebody else's";
-            self.tell(&website, Occurrence::warning("Taken", taken))?;
+            self.tell(&website, Event::warning("Taken", taken))?;
             return Err(taken.into());
         }
         let deployments = Api::namespaced(&self.client, request.key().namespace().unwrap_or_default());
@@ -120,7 +120,7 @@ impl Websites {
         Ok(Action::await_change())
     }
 
-    fn tell(&self, website: &Website, what: Occurrence) -> Result<(), Error> {
+    fn tell(&self, website: &Website, what: Event) -> Result<(), Error> {
         self.recorder.record(&Reference::of_object(website)?, what.action("Reconcile"));
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use watchkeeper_controller::events::{Occurrence, Reference};
+use watchkeeper_controller::events::{Event, Reference};
 
 use super::container::Role;
 
@@ -29,13 +29,13 @@ impl ContainerEvent {
     }
 
     /// Returns the event with a reference to the container.
-    pub(super) fn about(self, pod: &Reference) -> (Reference, Occurrence) {
-        let occurrence = if self.is_warning {
-            Occurrence::warning(self.reason, self.message)
+    pub(super) fn about(self, pod: &Reference) -> (Reference, Event) {
+        let event = if self.is_warning {
+            Event::warning(self.reason, self.message)
         } else {
-            Occurrence::normal(self.reason, self.message)
+            Event::normal(self.reason, self.message)
         };
-        (pod.clone().field(&self.field), occurrence)
+        (pod.clone().field(&self.field), event)
     }
 }
 

@@ -155,8 +155,8 @@ impl Kubelet {
         if !events.is_empty() {
             let recorder = self.recorder.clone().host(&machine.name);
             let about = pod.metadata.reference(PODS);
-            for (part, occurrence) in events.into_iter().map(|event| event.about(&about)) {
-                recorder.record(&part, occurrence);
+            for (part, event) in events.into_iter().map(|event| event.about(&about)) {
+                recorder.record(&part, event);
             }
         }
         let status = life.status(pod, machine.address, now.wall);

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use watchkeeper_cache::{Keep, Reader};
-use watchkeeper_controller::events::{EventApi, Occurrence, Recorder};
+use watchkeeper_controller::events::{Event, EventApi, Recorder};
 use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 
 use super::pods::Pods;
@@ -65,7 +65,7 @@ impl Reconcile for Eviction {
                     let why = ("DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint");
                     let message = format!("Marking for deletion Pod {}", pod.metadata.key());
                     let about = pod.metadata.reference(PODS);
-                    self.recorder.record(&about, Occurrence::normal("TaintManagerEviction", message));
+                    self.recorder.record(&about, Event::normal("TaintManagerEviction", message));
                     self.pods.disrupt(&pod, None, why, None).await?;
                 }
                 Some(until) if until > now => next = next.min(until),

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::{DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
-use watchkeeper_controller::events::{EventApi, Occurrence, Recorder};
+use watchkeeper_controller::events::{Event, EventApi, Recorder};
 use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 use watchkeeper_core::{Object, ObjectKey, Timestamp};
 
@@ -96,7 +96,7 @@ impl Reconcile for Lifecycle {
                     request.wrote(self.nodes.store(), written.resource_version());
                     let message = format!("Node {name} status is now: NodeNotReady");
                     let about = node.metadata.reference(NODES);
-                    self.recorder.record(&about, Occurrence::normal("NodeNotReady", message));
+                    self.recorder.record(&about, Event::normal("NodeNotReady", message));
                 }
                 Err(error) if error.is_conflict() || error.is_not_found() => {
                     return Ok(Action::await_change());
@@ -139,7 +139,7 @@ impl Lifecycle {
                 let condition = json!({"type": "Ready", "status": "False", "lastTransitionTime": since});
                 self.pods.patch_status(&pod, json!({"conditions": [condition]})).await?;
                 let about = pod.metadata.reference(PODS);
-                self.recorder.record(&about, Occurrence::warning("NodeNotReady", "Node is not ready"));
+                self.recorder.record(&about, Event::warning("NodeNotReady", "Node is not ready"));
             }
         }
         Ok(())

@@ -29,7 +29,7 @@ use watchkeeper_cache::handler::SubscriptionOptions;
 use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::{DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
-use watchkeeper_controller::events::{EventApi, Occurrence, Recorder};
+use watchkeeper_controller::events::{Event, EventApi, Recorder};
 use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 use watchkeeper_core::{LabelSelector, Object, ObjectKey, Timestamp};
 use watchkeeper_wire::{FieldPath, Kind, read_field};
@@ -132,7 +132,7 @@ impl Scheduler {
             api.create_subresource::<Value>(name, "binding", &binding, &WriteOptions::default()).await;
         let Err(error) = bound else {
             let message = format!("Successfully assigned {namespace}/{name} to {node}");
-            self.record(pod, Occurrence::normal("Scheduled", message).action("Binding"));
+            self.record(pod, Event::normal("Scheduled", message).action("Binding"));
             return Ok(Action::await_change());
         };
         self.ledger.forget(request.key());
@@ -163,7 +163,7 @@ impl Scheduler {
         let options = WriteOptions::default();
         match api.patch_status(&pod.metadata.name, PatchKind::Strategic, &patch, &options).await {
             Ok(written) => {
-                self.record(pod, Occurrence::warning("FailedScheduling", message).action("Scheduling"));
+                self.record(pod, Event::warning("FailedScheduling", message).action("Scheduling"));
                 request.wrote(self.pods.store(), written.resource_version());
             }
             Err(error) if error.is_conflict() || error.is_not_found() => {}
@@ -172,8 +172,8 @@ impl Scheduler {
         Ok(self.retry_action(unfit))
     }
 
-    fn record(&self, pod: &Pod, occurrence: Occurrence) {
-        self.recorder.record(&pod.metadata.reference(PODS), occurrence);
+    fn record(&self, pod: &Pod, event: Event) {
+        self.recorder.record(&pod.metadata.reference(PODS), event);
     }
 
     fn retry_action(&self, unfit: &Unfit) -> Action {

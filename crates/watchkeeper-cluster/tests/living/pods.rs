@@ -65,7 +65,7 @@ async fn events_record_how_a_pod_is_started() {
     let failing = json!({"nodeSelector": {"no": "where"}});
     living.create(&PODS, "default", pod("nowhere", failing, &Script::default())).await;
     living.create(&PODS, "default", pod("web", json!({}), &Script::default())).await;
-    for (pod, reason, severity, message) in [
+    for (pod, reason, event_type, message) in [
         ("nowhere", "FailedScheduling", "Warning", "nodes are available"),
         ("web", "Scheduled", "Normal", "Successfully assigned default/web to node-"),
         ("web", "Pulling", "Normal", "Pulling image \"nginx:1.27\""),
@@ -76,7 +76,7 @@ async fn events_record_how_a_pod_is_started() {
         let matches = |event: &Value| {
             event["involvedObject"]["name"] == pod
                 && event["reason"] == reason
-                && event["type"] == severity
+                && event["type"] == event_type
                 && event["message"].as_str().is_some_and(|text| text.contains(message))
         };
         living.until_all(&EVENTS, |events| events.iter().any(|(_, event)| matches(event))).await;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use watchkeeper_core::Timestamp;
 
-use super::occurrence::{Recorded, Severity, event_name};
+use super::event::{EventType, Recorded, event_name};
 use super::reference::Reference;
 
 /// A `v1` event.
@@ -14,7 +14,7 @@ pub(super) struct CoreEvent {
     pub(super) name: String,
     pub(super) annotations: BTreeMap<String, String>,
     pub(super) involved: Reference,
-    pub(super) severity: Severity,
+    pub(super) event_type: EventType,
     pub(super) reason: String,
     pub(super) message: String,
     pub(super) component: String,
@@ -28,14 +28,14 @@ pub(super) struct CoreEvent {
 
 impl CoreEvent {
     pub(super) fn new(recorded: &Recorded) -> Self {
-        let (occurrence, at) = (&recorded.occurrence, recorded.at.timestamp());
+        let (event, at) = (&recorded.event, recorded.at.timestamp());
         Self {
             name: event_name(&recorded.regarding.name, recorded.at),
-            annotations: occurrence.annotations.clone(),
+            annotations: event.annotations.clone(),
             involved: recorded.regarding.clone(),
-            severity: occurrence.severity,
-            reason: occurrence.reason.clone(),
-            message: occurrence.message.clone(),
+            event_type: event.event_type,
+            reason: event.reason.clone(),
+            message: event.message.clone(),
             component: recorded.source.component.clone(),
             host: recorded.source.host.clone(),
             sets_reporter: true,
@@ -71,7 +71,7 @@ impl CoreEvent {
             "firstTimestamp": self.first.to_string(),
             "lastTimestamp": self.last.to_string(),
             "count": self.count,
-            "type": self.severity.as_str(),
+            "type": self.event_type.as_str(),
             "reportingComponent": reporter,
             "reportingInstance": instance,
         })

@@ -15,7 +15,7 @@ use watchkeeper_workqueue::limit::Bucket;
 
 use super::clock::Moment;
 use super::core_event::CoreEvent;
-use super::occurrence::event_name;
+use super::event::event_name;
 use super::recent::Recent;
 
 /// Capacity of each of the three caches.
@@ -156,7 +156,7 @@ fn group_fields(event: &CoreEvent) -> [&str; 8] {
         &involved.name,
         &involved.uid,
         &involved.api_version,
-        event.severity.as_str(),
+        event.event_type.as_str(),
     ]
 }
 

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::events::clock::Clock;
-use crate::events::occurrence::{Occurrence, Recorded, Source};
+use crate::events::event::{Event, Recorded, Source};
 use crate::events::reference::Reference;
 
 /// A correlator with a clock that the test advances.
@@ -18,13 +18,13 @@ struct World {
 struct TestEvent {
     object: &'static str,
     field: &'static str,
-    severity: &'static str,
+    event_type: &'static str,
     reason: &'static str,
     message: String,
 }
 
 fn event(message: &str) -> TestEvent {
-    TestEvent { object: "a", field: "", severity: "Normal", reason: "Because", message: message.to_owned() }
+    TestEvent { object: "a", field: "", event_type: "Normal", reason: "Because", message: message.to_owned() }
 }
 
 impl World {
@@ -46,13 +46,13 @@ impl World {
             field_path: what.field.into(),
             ..Reference::default()
         };
-        let occurrence = match what.severity {
-            "Normal" => Occurrence::normal(what.reason, &*what.message),
-            _ => Occurrence::warning(what.reason, &*what.message),
+        let event = match what.event_type {
+            "Normal" => Event::normal(what.reason, &*what.message),
+            _ => Event::warning(what.reason, &*what.message),
         };
         let source =
             Arc::new(Source { component: "kubelet".into(), host: "h".into(), instance: String::new() });
-        let recorded = Recorded { regarding, occurrence, source, at: self.clock.now() };
+        let recorded = Recorded { regarding, event, source, at: self.clock.now() };
         let event = CoreEvent::new(&recorded);
         let now = self.begun + self.passed;
         let Correlated { key, event } = self.correlator.correlate(event, now, self.clock.now())?;
@@ -89,7 +89,7 @@ fn events_that_differ_in_field_type_reason_or_object_are_counted_apart() {
     let others = [
         event("m"),
         TestEvent { field: "spec.containers{web}", ..event("m") },
-        TestEvent { severity: "Warning", ..event("m") },
+        TestEvent { event_type: "Warning", ..event("m") },
         TestEvent { reason: "Other", ..event("m") },
         TestEvent { object: "b", ..event("m") },
         event("m"),
@@ -136,8 +136,8 @@ fn one_object_gets_a_burst_of_25_and_then_one_event_per_five_minutes() {
     // Rate-limited occurrences were still counted.
     assert_eq!(world.counts([event("m"), event("m")]), [Some(31), None]);
     let others = [
-        TestEvent { severity: "Warning", ..event("m") }, // has its own bucket
-        TestEvent { reason: "Other", ..event("m") },     // shares the bucket
+        TestEvent { event_type: "Warning", ..event("m") }, // has its own bucket
+        TestEvent { reason: "Other", ..event("m") },       // shares the bucket
         TestEvent { object: "b", ..event("m") },
     ];
     assert_eq!(world.counts(others), [Some(1), None, Some(1)]);
@@ -167,7 +167,7 @@ fn the_name_and_count_returned_by_the_server_win() {
     let source = Arc::new(Source { component: "c".into(), host: String::new(), instance: String::new() });
     let recorded = |at| Recorded {
         regarding: Reference::default(),
-        occurrence: Occurrence::normal("R", "m"),
+        event: Event::normal("R", "m"),
         source: source.clone(),
         at,
     };
@@ -200,8 +200,8 @@ fn the_caches_are_bounded() {
 fn json_has_the_fields_of_v1() {
     let source = Arc::new(Source { component: "c".into(), host: "h".into(), instance: String::new() });
     let regarding = Reference { kind: "Node".into(), name: "n1".into(), ..Reference::default() };
-    let occurrence = Occurrence::warning("R", "m").annotation("k", "v");
-    let recorded = Recorded { regarding, occurrence, source, at: Moment(1_700_000_000_123_456_789) };
+    let event = Event::warning("R", "m").annotation("k", "v");
+    let recorded = Recorded { regarding, event, source, at: Moment(1_700_000_000_123_456_789) };
     let mut event = CoreEvent::new(&recorded);
     let json = event.to_json();
     assert_eq!(json["metadata"]["namespace"], "default", "a node is cluster-scoped");

@@ -8,7 +8,7 @@
 //! - `events.V1`: recording never blocks. The queue holds 1000 events; more are dropped, counted and logged.
 //! - `events.V2`: repeated events become one object with a count. In `v1`, ten messages of one reason within
 //!   ten minutes are combined, and each object gets a burst of 25 events, then one per five minutes. In
-//!   `events.k8s.io/v1`, the second occurrence starts a series, which is written every 30 minutes and after
+//!   `events.k8s.io/v1`, the second event starts a series, which is written every 30 minutes and after
 //!   six minutes without an occurrence.
 //! - `events.V3`: an event that the server rejects is not retried; one that does not reach the server is
 //!   attempted twelve times, ten seconds apart.
@@ -20,7 +20,7 @@
 //! #     client: watchkeeper_client::Client, factory: watchkeeper_cache::InformerFactory,
 //! #     shops: watchkeeper_cache::Informer,
 //! # ) -> Result<(), Box<dyn std::error::Error>> {
-//! use watchkeeper_controller::events::{Occurrence, Recorder, Reference};
+//! use watchkeeper_controller::events::{Event, Recorder, Reference};
 //! use watchkeeper_controller::{Action, Controller, Error, Manager, Request};
 //!
 //! let (recorder, writer) = Recorder::for_server(&client, "shops-controller").await;
@@ -30,7 +30,7 @@
 //! manager.add(Controller::new("shops", &shops), move |request: Request| {
 //!     if let Some(shop) = informer.store().snapshot().get(request.key()) {
 //!         let shop = Reference::of(informer.kind().name(), &shop.head);
-//!         recorder.record(&shop, Occurrence::normal("Opened", "shop is open").action("Opening"));
+//!         recorder.record(&shop, Event::normal("Opened", "shop is open").action("Opening"));
 //!     }
 //!     async { Ok::<_, Error>(Action::await_change()) }
 //! });
@@ -42,8 +42,8 @@
 mod clock;
 mod core_event;
 mod correlator;
+mod event;
 mod metrics;
-mod occurrence;
 mod recent;
 mod recorder;
 mod reference;
@@ -51,7 +51,7 @@ mod series;
 mod sink;
 mod writer;
 
-pub use occurrence::{Occurrence, Severity};
+pub use event::{Event, EventType};
 pub use recorder::{EventApi, Recorder};
 pub use reference::{NotReferable, Reference};
 pub use sink::{EventSink, ServerSink, WriteError};

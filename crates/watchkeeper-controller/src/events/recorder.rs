@@ -10,8 +10,8 @@ use watchkeeper_client::rest::Content;
 use watchkeeper_core::GroupVersion;
 
 use super::clock::Clock;
+use super::event::{Event, Recorded, Source};
 use super::metrics::{Counts, Result};
-use super::occurrence::{Occurrence, Recorded, Source};
 use super::reference::Reference;
 use super::sink::{EventSink, ServerSink};
 use super::writer::EventWriter;
@@ -88,20 +88,20 @@ impl Recorder {
 
     /// Queues an event about an object, and returns at once. The event is dropped if the queue is full
     /// (`events.V1`).
-    pub fn record(&self, regarding: &Reference, occurrence: Occurrence) {
-        let Occurrence { severity, reason, message, .. } = &occurrence;
+    pub fn record(&self, regarding: &Reference, event: Event) {
+        let Event { event_type, reason, message, .. } = &event;
         let (namespace, name) = (&regarding.namespace, &regarding.name);
         tracing::debug!(
             kind = regarding.kind,
             namespace,
             name,
-            ?severity,
+            ?event_type,
             reason,
             message,
             "recording event"
         );
         let (regarding, source) = (regarding.clone(), self.source.clone());
-        let recorded = Recorded { regarding, occurrence, source, at: self.clock.now() };
+        let recorded = Recorded { regarding, event, source, at: self.clock.now() };
         for queue in &self.queues {
             let why = match queue.sender.try_send(recorded.clone()) {
                 Ok(()) => continue,
@@ -109,7 +109,7 @@ impl Recorder {
                 Err(TrySendError::Closed(_)) => "writer has stopped",
             };
             queue.counts.note(Result::Dropped);
-            tracing::warn!(event = ?recorded.occurrence, name = recorded.regarding.name, "event dropped: {why}");
+            tracing::warn!(event = ?recorded.event, name = recorded.regarding.name, "event dropped: {why}");
         }
     }
 }

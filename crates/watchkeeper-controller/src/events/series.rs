@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use watchkeeper_core::Timestamp;
 
 use super::clock::Moment;
-use super::occurrence::{Occurrence, Recorded, Severity, Source, event_name};
+use super::event::{Event, EventType, Recorded, Source, event_name};
 use super::recent::Recent;
 use super::reference::Reference;
 
@@ -21,7 +21,7 @@ pub(super) const REFRESH: Duration = Duration::from_secs(30 * 60);
 /// The fields in filter events of one series agree.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct SeriesKey {
-    severity: Severity,
+    event_type: EventType,
     action: String,
     reason: String,
     component: String,
@@ -34,7 +34,7 @@ pub(super) struct SeriesKey {
 #[derive(Debug, Clone)]
 pub(super) struct SeriesEvent {
     pub(super) name: String,
-    occurrence: Occurrence,
+    event: Event,
     regarding: Reference,
     source: std::sync::Arc<Source>,
     at: Timestamp,
@@ -154,7 +154,7 @@ impl SeriesEvent {
     fn new(recorded: &Recorded) -> Self {
         Self {
             name: event_name(&recorded.regarding.name, recorded.at),
-            occurrence: recorded.occurrence.clone(),
+            event: recorded.event.clone(),
             regarding: recorded.regarding.clone(),
             source: recorded.source.clone(),
             at: recorded.at.timestamp(),
@@ -164,19 +164,19 @@ impl SeriesEvent {
 
     fn key(&self) -> SeriesKey {
         SeriesKey {
-            severity: self.occurrence.severity,
+            event_type: self.event.event_type,
             action: self.action().to_owned(),
-            reason: self.occurrence.reason.clone(),
+            reason: self.event.reason.clone(),
             component: self.source.component.clone(),
             instance: self.source.instance.clone(),
             regarding: self.regarding.clone(),
-            related: self.occurrence.related.clone(),
+            related: self.event.related.clone(),
         }
     }
 
     /// Returns the action, or the reason if there is none: the server requires one.
     fn action(&self) -> &str {
-        let Occurrence { action, reason, .. } = &self.occurrence;
+        let Event { action, reason, .. } = &self.event;
         if action.is_empty() { reason } else { action }
     }
 
@@ -193,15 +193,15 @@ impl SeriesEvent {
             "reportingController": self.source.component,
             "reportingInstance": self.source.instance,
             "action": self.action(),
-            "reason": self.occurrence.reason,
+            "reason": self.event.reason,
             "regarding": self.regarding.to_json(),
-            "note": self.occurrence.message,
-            "type": self.occurrence.severity.as_str(),
+            "note": self.event.message,
+            "type": self.event.event_type.as_str(),
         });
-        if !self.occurrence.annotations.is_empty() {
-            event["metadata"]["annotations"] = json!(self.occurrence.annotations);
+        if !self.event.annotations.is_empty() {
+            event["metadata"]["annotations"] = json!(self.event.annotations);
         }
-        if let Some(related) = &self.occurrence.related {
+        if let Some(related) = &self.event.related {
             event["related"] = related.to_json();
         }
         if let Some(series) = self.patch() {
@@ -210,7 +210,7 @@ impl SeriesEvent {
         event
     }
 
-    /// Returns the patch that updates the series, if there was more than one occurrence.
+    /// Returns the patch that updates the series, if there was more than one event.
     pub(super) fn patch(&self) -> Option<Value> {
         let (count, last) = self.series?;
         Some(json!({"series": {"count": count, "lastObservedTime": last.display_micro().to_string()}}))

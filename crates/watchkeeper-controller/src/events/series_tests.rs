@@ -22,9 +22,9 @@ impl World {
         self.begun + self.passed
     }
 
-    fn record(&mut self, object: &str, occurrence: Occurrence) -> Vec<Write> {
+    fn record(&mut self, object: &str, event: Event) -> Vec<Write> {
         let regarding = Reference { kind: "Pod".into(), name: object.into(), ..Reference::default() };
-        let recorded = Recorded { regarding, occurrence, source: self.source.clone(), at: self.clock.now() };
+        let recorded = Recorded { regarding, event, source: self.source.clone(), at: self.clock.now() };
         let (now, at) = (self.now(), self.clock.now());
         self.series.observe(&recorded, now, at)
     }
@@ -34,8 +34,8 @@ fn counts(writes: &[Write]) -> Vec<(Purpose, u32)> {
     writes.iter().map(|write| (write.why, write.event.series.map_or(1, |(count, _)| count))).collect()
 }
 
-fn scheduled() -> Occurrence {
-    Occurrence::normal("Scheduled", "to n1").action("Binding")
+fn scheduled() -> Event {
+    Event::normal("Scheduled", "to n1").action("Binding")
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn the_first_is_written_the_second_starts_a_series_and_the_rest_are_counted() {
     assert_eq!(counts(&first), [(Purpose::New, 1)]);
     assert_eq!(first[0].event.patch(), None);
     // A different note does not make it a different event.
-    let second = world.record("a", Occurrence::normal("Scheduled", "to n2").action("Binding"));
+    let second = world.record("a", Event::normal("Scheduled", "to n2").action("Binding"));
     assert_eq!(counts(&second), [(Purpose::New, 2)]);
     assert_eq!(second[0].event.name, first[0].event.name);
     assert_eq!(second[0].event.patch().unwrap()["series"]["count"], 2);
@@ -64,11 +64,11 @@ fn events_that_differ_in_anything_but_the_note_are_different() {
         ("b", scheduled()),
         ("a", scheduled().action("Preempting")),
         ("a", scheduled().related(&other)),
-        ("a", Occurrence::normal("Failed", "to n1").action("Binding")),
-        ("a", Occurrence::warning("Scheduled", "to n1").action("Binding")),
+        ("a", Event::normal("Failed", "to n1").action("Binding")),
+        ("a", Event::warning("Scheduled", "to n1").action("Binding")),
     ];
-    for (object, occurrence) in others {
-        assert_eq!(counts(&world.record(object, occurrence.clone())), [(Purpose::New, 1)], "{occurrence:?}");
+    for (object, event) in others {
+        assert_eq!(counts(&world.record(object, event.clone())), [(Purpose::New, 1)], "{event:?}");
     }
     world.source = Arc::new(Source { instance: "c-other".into(), ..Source::clone(&world.source) });
     assert_eq!(counts(&world.record("a", scheduled())), [(Purpose::New, 1)]);
@@ -134,8 +134,8 @@ fn the_number_of_active_series_is_bounded() {
 fn json_has_the_fields_of_events_k8s_io() {
     let mut world = World::new();
     let node = Reference { kind: "Node".into(), name: "n1".into(), ..Reference::default() };
-    let occurrence = Occurrence::warning("Failed", "no room").related(&node).annotation("k", "v");
-    let write = world.record("a", occurrence).remove(0);
+    let event = Event::warning("Failed", "no room").related(&node).annotation("k", "v");
+    let write = world.record("a", event).remove(0);
     let json = write.event.to_json();
     assert_eq!(json["metadata"]["namespace"], "default");
     assert_eq!(json["metadata"]["annotations"]["k"], "v");

@@ -10,7 +10,7 @@ use watchkeeper_core::Check;
 use watchkeeper_metrics::{Counter, Gauge, RegisterError, Registry};
 
 use super::record::Held;
-use crate::events::{Occurrence, Recorder, Reference};
+use crate::events::{Event, Recorder, Reference};
 
 /// The observers of an election.
 #[derive(Default)]
@@ -96,7 +96,7 @@ impl Reports {
         }
         if let (Some(recorder), Some(lease)) = (&self.recorder, lease) {
             let what = if leads { "became leader" } else { "stopped leading" };
-            recorder.record(lease, Occurrence::normal("LeaderElection", format!("{identity} {what}")));
+            recorder.record(lease, Event::normal("LeaderElection", format!("{identity} {what}")));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use watchkeeper_controller::events::{EventApi, Occurrence, Recorder, Reference};
+use watchkeeper_controller::events::{Event, EventApi, Recorder, Reference};
 
 use crate::sheet::{Sheet, Trouble};
 use crate::{World, reference};
@@ -91,10 +91,10 @@ async fn a_recorder_with_two_writers_keeps_them_independent() {
     let other = Sheet::default();
     let (second, writer) = Recorder::new(other.clone(), EventApi::Core, "others");
     let _writing = tokio::spawn(writer.run(world.stop.clone()));
-    second.record(&reference("a"), Occurrence::normal("Because", "m"));
+    second.record(&reference("a"), Event::normal("Because", "m"));
     let both = world.recorder.clone().and(&second);
-    both.record(&reference("a"), Occurrence::normal("Because", "m"));
-    both.record(&reference("a"), Occurrence::normal("Because", "m"));
+    both.record(&reference("a"), Event::normal("Because", "m"));
+    both.record(&reference("a"), Event::normal("Because", "m"));
     world.settle().await;
     assert_eq!(world.sheet.requests(), ["create a 1", "patch a 2"]);
     assert_eq!(
@@ -108,7 +108,7 @@ async fn a_recorder_with_two_writers_keeps_them_independent() {
 async fn an_event_has_the_namespace_of_its_object_and_its_source() {
     let world = World::start(EventApi::Core);
     let node = Reference { kind: "Node".to_owned(), name: "n1".to_owned(), ..Reference::default() };
-    world.recorder.clone().host("machine").record(&node, Occurrence::warning("Full", "no room"));
+    world.recorder.clone().host("machine").record(&node, Event::warning("Full", "no room"));
     world.settle().await;
     let [event] = &world.sheet.events()[..] else { panic!("one event") };
     assert_eq!(event["metadata"]["namespace"], "default");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use watchkeeper_controller::events::{EventApi, Occurrence, Recorder};
+use watchkeeper_controller::events::{Event, EventApi, Recorder};
 use watchkeeper_metrics::Registry;
 
 use crate::sheet::{Sheet, Trouble};
@@ -21,7 +21,7 @@ async fn queued_events_are_flushed_and_later_ones_dropped() {
             (world.recorder.clone(), world.registry.clone(), world.sheet.clone());
         assert_eq!(world.stop().await, Duration::ZERO);
         assert_eq!(sheet.events().len(), 100);
-        recorder.record(&reference("late"), Occurrence::normal("Because", "m"));
+        recorder.record(&reference("late"), Event::normal("Because", "m"));
         assert_eq!((count(&registry, "written"), count(&registry, "dropped")), (100, 1));
     }
 }
@@ -63,7 +63,7 @@ async fn the_final_flush_is_bounded() {
     let (recorder, writer) = Recorder::new(sheet, EventApi::Core, "shops");
     let writer = writer.metrics(&registry).unwrap().flush_within(Duration::from_secs(2));
     for object in ["a", "b", "c"] {
-        recorder.record(&reference(object), Occurrence::normal("Because", "m"));
+        recorder.record(&reference(object), Event::normal("Because", "m"));
     }
     stop.cancel();
     let begun = Instant::now();

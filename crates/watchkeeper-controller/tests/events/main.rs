@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use watchkeeper_controller::events::{EventApi, Occurrence, Recorder, Reference};
+use watchkeeper_controller::events::{Event, EventApi, Recorder, Reference};
 use watchkeeper_metrics::Registry;
 
 use crate::sheet::Sheet;
@@ -37,8 +37,8 @@ impl World {
     }
 
     fn record(&self, object: &str, message: &str) {
-        let occurrence = Occurrence::normal("Because", message).action("Acting");
-        self.recorder.record(&reference(object), occurrence);
+        let event = Event::normal("Because", message).action("Acting");
+        self.recorder.record(&reference(object), event);
     }
 
     /// Waits until the writer is idle.

@@ -32,7 +32,7 @@ async fn a_series_is_started_refreshed_and_finished() {
     assert!(world.sheet.requests().is_empty());
     world.record("a", "m");
     world.settle().await;
-    assert_eq!(world.sheet.requests(), ["create a 1"], "the next occurrence starts anew");
+    assert_eq!(world.sheet.requests(), ["create a 1"], "the next event starts anew");
 }
 
 #[tokio::test(start_paused = true)]

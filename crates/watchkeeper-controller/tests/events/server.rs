@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_client::{Client, Config};
-use watchkeeper_controller::events::{EventApi, Occurrence, Recorder, Reference, ServerSink};
+use watchkeeper_controller::events::{Event, EventApi, Recorder, Reference, ServerSink};
 use watchkeeper_core::Status;
 use watchkeeper_testkit::{Fault, TestCluster, Verb};
 use watchkeeper_wire::Kind;
@@ -55,10 +55,10 @@ async fn v1_events_are_created_and_counted() {
     let sink = ServerSink::new(&world.client, EventApi::Core);
     let (recorder, writer) = Recorder::new(sink, EventApi::Core, "shops");
     for _ in 0..3 {
-        recorder.record(&world.about, Occurrence::normal("Again", "m"));
+        recorder.record(&world.about, Event::normal("Again", "m"));
     }
     for number in 0..12 {
-        recorder.record(&world.about, Occurrence::warning("Many", number.to_string()));
+        recorder.record(&world.about, Event::warning("Many", number.to_string()));
     }
     let stop = CancellationToken::new();
     stop.cancel();
@@ -82,10 +82,10 @@ async fn events_k8s_io_series_are_readable_as_v1() {
     let (recorder, writer) = Recorder::for_server(&world.client, "shops").await;
     let other = Reference { name: "other".to_owned(), ..world.about.clone() };
     for number in 0..5 {
-        let occurrence = Occurrence::normal("Again", number.to_string()).action("Doing");
-        recorder.record(&world.about, occurrence.related(&other));
+        let event = Event::normal("Again", number.to_string()).action("Doing");
+        recorder.record(&world.about, event.related(&other));
     }
-    recorder.record(&world.about, Occurrence::warning("Once", "m"));
+    recorder.record(&world.about, Event::warning("Once", "m"));
     let stop = CancellationToken::new();
     stop.cancel();
     writer.run(stop).await;
@@ -109,11 +109,11 @@ async fn events_that_the_server_rejects_are_not_retried() {
     let writer = writer.metrics(&registry).unwrap();
     // A namespace that does not exist.
     let lost = Reference { namespace: "nowhere".to_owned(), ..world.about.clone() };
-    recorder.record(&lost, Occurrence::normal("Lost", "m"));
-    recorder.record(&world.about, Occurrence::normal("Kept", "m"));
+    recorder.record(&lost, Event::normal("Lost", "m"));
+    recorder.record(&world.about, Event::normal("Kept", "m"));
     let cut = Fault::on(Verb::Create).resource("events").namespace(world.cluster.namespace());
     let cut = world.cluster.faults().add(cut.answer(Status::forbidden(None, "", "no")).times(1));
-    recorder.record(&world.about, Occurrence::normal("Later", "m"));
+    recorder.record(&world.about, Event::normal("Later", "m"));
     let stop = CancellationToken::new();
     stop.cancel();
     writer.run(stop).await;

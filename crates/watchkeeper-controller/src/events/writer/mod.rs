@@ -14,8 +14,8 @@ use watchkeeper_metrics::{RegisterError, Registry};
 
 use super::clock::Clock;
 use super::correlator::SpamKey;
+use super::event::{EventType, Recorded};
 use super::metrics::{Counts, Result};
-use super::occurrence::{Recorded, Severity};
 use super::recorder::EventApi;
 use super::reference::Reference;
 use super::sink::{EventSink, WriteError};
@@ -79,9 +79,9 @@ impl<S: EventSink> EventWriter<S> {
     #[must_use]
     pub fn spared_by(
         mut self,
-        key: impl Fn(&Reference, Severity, &str) -> String + Send + Sync + 'static,
+        key: impl Fn(&Reference, EventType, &str) -> String + Send + Sync + 'static,
     ) -> Self {
-        self.spam_key = Some(Box::new(move |event| key(&event.involved, event.severity, &event.reason)));
+        self.spam_key = Some(Box::new(move |event| key(&event.involved, event.event_type, &event.reason)));
         self
     }
 

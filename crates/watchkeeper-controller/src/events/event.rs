@@ -1,4 +1,4 @@
-//! Occurrence: the content of an event.
+//! Event: the content of an event.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use crate::random;
 
 /// The type of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Severity {
+pub enum EventType {
     /// Informational.
     Normal,
     /// Something may need attention.
     Warning,
 }
 
-impl Severity {
+impl EventType {
     /// Returns the value of the event's `type` field.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -28,8 +28,8 @@ impl Severity {
 
 /// An event to [record](super::Recorder::record) about an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Occurrence {
-    pub(super) severity: Severity,
+pub struct Event {
+    pub(super) event_type: EventType,
     pub(super) reason: String,
     pub(super) message: String,
     pub(super) action: String,
@@ -37,21 +37,21 @@ pub struct Occurrence {
     pub(super) annotations: BTreeMap<String, String>,
 }
 
-impl Occurrence {
+impl Event {
     /// Creates an event of type `Normal`. `reason` is a CamelCase word for machines, `message` a sentence for
     /// people.
     pub fn normal(reason: &str, message: impl Into<String>) -> Self {
-        Self::new(Severity::Normal, reason, message.into())
+        Self::new(EventType::Normal, reason, message.into())
     }
 
     /// Creates an event of type `Warning`.
     pub fn warning(reason: &str, message: impl Into<String>) -> Self {
-        Self::new(Severity::Warning, reason, message.into())
+        Self::new(EventType::Warning, reason, message.into())
     }
 
-    fn new(severity: Severity, reason: &str, message: String) -> Self {
+    fn new(event_type: EventType, reason: &str, message: String) -> Self {
         let (reason, annotations) = (reason.to_owned(), BTreeMap::new());
-        Self { severity, reason, message, action: String::new(), related: None, annotations }
+        Self { event_type, reason, message, action: String::new(), related: None, annotations }
     }
 
     /// Sets the action taken. Defaults to the reason. `v1` has no such field.
@@ -80,7 +80,7 @@ impl Occurrence {
 #[derive(Debug, Clone)]
 pub(super) struct Recorded {
     pub(super) regarding: Reference,
-    pub(super) occurrence: Occurrence,
+    pub(super) event: Event,
     pub(super) source: Arc<Source>,
     pub(super) at: Moment,
 }
