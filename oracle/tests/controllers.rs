@@ -11,7 +11,7 @@ use watchkeeper_cache::{InformerFactory, Keep};
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_client::{Client, Config};
-use watchkeeper_controller::events::{EventApi, Event, Recorder, Reference, ServerSink};
+use watchkeeper_controller::events::{EventApi, Event, EventRecorder, Reference, ServerSink};
 use watchkeeper_controller::leader::{Elector, Lease};
 use watchkeeper_controller::{Action, Controller, Finalizer, Finalizing, Manager, Request};
 use watchkeeper_core::Collection;
@@ -103,7 +103,7 @@ async fn finalizes(client: &Client) {
 async fn records(client: &Client, about: &Reference) {
     for api in [EventApi::Core, EventApi::Events] {
         let component = format!("{api:?}").to_lowercase();
-        let (recorder, writer) = Recorder::new(ServerSink::new(client, api), api, &component);
+        let (recorder, writer) = EventRecorder::new(ServerSink::new(client, api), api, &component);
         for number in 0..12 {
             recorder.record(about, Event::warning("Many", number.to_string()).action("Trying"));
         }
@@ -138,7 +138,7 @@ async fn the_real_server_takes_finalizers_leases_and_events() {
     let client = client(&cluster);
     finalizes(&client).await;
 
-    let (recorder, writer) = Recorder::for_server(&client, "elections").await;
+    let (recorder, writer) = EventRecorder::for_server(&client, "elections").await;
     assert_eq!(writer.api(), EventApi::Events);
     let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
     for name in ["one", "two"] {

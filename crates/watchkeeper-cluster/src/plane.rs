@@ -11,7 +11,7 @@ use watchkeeper_cache::{Informer, InformerFactory, Keep, Reader};
 use watchkeeper_client::Client;
 use watchkeeper_client::dynamic::DynamicApi;
 use watchkeeper_client::rest::NoWarnings;
-use watchkeeper_controller::events::{EventApi, Recorder, ServerSink};
+use watchkeeper_controller::events::{EventApi, EventRecorder, ServerSink};
 use watchkeeper_controller::{Controller, Reconcile};
 
 use crate::resource::Resource;
@@ -74,8 +74,8 @@ impl Plane {
     }
 
     /// Creates an event recorder for a component, and runs its writer until the cluster stops.
-    pub(crate) fn recorder(&mut self, component: &str, api: EventApi) -> Recorder {
-        let (recorder, writer) = Recorder::new(ServerSink::new(&self.client, api), api, component);
+    pub(crate) fn recorder(&mut self, component: &str, api: EventApi) -> EventRecorder {
+        let (recorder, writer) = EventRecorder::new(ServerSink::new(&self.client, api), api, component);
         self.spawn(|stop| writer.flush_within(FLUSH).run(stop));
         recorder
     }

@@ -1,6 +1,6 @@
 //! Records what a controller does to an object as events.
 
-use watchkeeper_controller::events::{Event, EventApi, Recorder, Reference};
+use watchkeeper_controller::events::{Event, EventApi, EventRecorder, Reference};
 
 use crate::plane::Plane;
 use crate::resource::Resource;
@@ -9,7 +9,7 @@ use crate::view::Meta;
 /// A recorder for objects of one resource.
 #[derive(Debug, Clone)]
 pub(crate) struct Telling {
-    recorder: Recorder,
+    recorder: EventRecorder,
     of: Resource,
 }
 

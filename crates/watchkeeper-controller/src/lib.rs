@@ -14,7 +14,7 @@
 //!
 //! A [`Manager`] starts, supervises and stops several controllers, optionally behind [leader
 //! election](leader). A [`Finalizer`] cleans up before an object is deleted, and a
-//! [`Recorder`](events::Recorder) publishes events.
+//! [`EventRecorder`](events::EventRecorder) publishes events.
 //!
 //! ```no_run
 //! # async fn example(server: impl watchkeeper_core::Sources + 'static) -> Result<(), Box<dyn std::error::Error>> {

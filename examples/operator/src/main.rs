@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use clap::Parser;
 use operator_example::{MANAGER, Websites, informers, install};
 use watchkeeper_controller::Manager;
-use watchkeeper_controller::events::Recorder;
+use watchkeeper_controller::events::EventRecorder;
 use watchkeeper_controller::leader::{Elector, Lease};
 use watchkeeper_core::BoxError;
 use watchkeeper_kinds::{Client, TypedFactory};
@@ -47,7 +47,7 @@ async fn main() -> Result<(), BoxError> {
         let identity = arguments.identity.unwrap_or_else(unlike_any_other);
         manager = manager.elector(Elector::new(Lease::new(&client, namespace, MANAGER), &identity)?);
     }
-    let (recorder, writer) = Recorder::for_server(&client, MANAGER).await;
+    let (recorder, writer) = EventRecorder::for_server(&client, MANAGER).await;
     manager.spawn("events", |stop| async move {
         writer.run(stop).await;
         Ok(())

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use kube_core::ResourceExt;
 use watchkeeper_cache::Reader;
-use watchkeeper_controller::events::{Event, Recorder, Reference};
+use watchkeeper_controller::events::{Event, EventRecorder, Reference};
 use watchkeeper_controller::{Action, Controller, Error, Finalizer, Finalizing, Reconcile, Request};
 use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
 use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
@@ -30,7 +30,7 @@ pub const FINALIZER: &str = "watchkeeper.example/registration";
 pub struct Websites {
     client: Client,
     finalizer: Finalizer<Website>,
-    recorder: Recorder,
+    recorder: EventRecorder,
     websites: Reader<Website>,
     deployments: Reader<Deployment>,
     registrations: Reader<ConfigMap>,
@@ -39,7 +39,7 @@ pub struct Websites {
 impl Websites {
     /// Creates the reconciler. The factory must come from [`informers`](crate::informers()); the recorder receives an
     /// event for each change.
-    pub fn new(client: &Client, factory: &TypedFactory, recorder: &Recorder) -> Self {
+    pub fn new(client: &Client, factory: &TypedFactory, recorder: &EventRecorder) -> Self {
         let websites = factory.of::<Website>().lister();
         Self {
             client: client.clone(),

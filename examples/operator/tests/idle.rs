@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::{Client, Config};
-use watchkeeper_controller::events::Recorder;
+use watchkeeper_controller::events::EventRecorder;
 use watchkeeper_controller::{Action, Error, Manager, Reconcile, Request};
 use watchkeeper_core::ObjectKey;
 use watchkeeper_kinds::{Api, TypedFactory};
@@ -38,7 +38,7 @@ impl Reconcile for Counted {
 async fn operate(client: &Client, website: &ObjectKey, times: u64) {
     let factory = TypedFactory::from(informers(client).build());
     let mut manager = Manager::new(&factory);
-    let (recorder, writer) = Recorder::for_server(client, MANAGER).await;
+    let (recorder, writer) = EventRecorder::for_server(client, MANAGER).await;
     manager.spawn("events", |stop| async move {
         writer.run(stop).await;
         Ok(())

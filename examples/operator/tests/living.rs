@@ -15,7 +15,7 @@ use watchkeeper_client::rest::PatchKind;
 use watchkeeper_client::{Client, Config};
 use watchkeeper_cluster::{Cluster, Pace};
 use watchkeeper_controller::Manager;
-use watchkeeper_controller::events::Recorder;
+use watchkeeper_controller::events::EventRecorder;
 use watchkeeper_core::ObjectKey;
 use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
 use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
@@ -67,7 +67,7 @@ async fn a_website_is_made_scaled_and_taken_back() {
 async fn operate(client: &Client) -> (oneshot::Sender<()>, tokio::task::JoinHandle<()>) {
     let factory = TypedFactory::from(informers(client).build());
     let mut manager = Manager::new(&factory);
-    let (recorder, writer) = Recorder::for_server(client, MANAGER).await;
+    let (recorder, writer) = EventRecorder::for_server(client, MANAGER).await;
     manager.spawn("events", |stop| async move {
         writer.run(stop).await;
         Ok(())

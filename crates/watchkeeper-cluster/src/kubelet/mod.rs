@@ -31,7 +31,7 @@ use watchkeeper_cache::Reader;
 use watchkeeper_cache::store::ByField;
 use watchkeeper_client::dynamic::{DeleteOptions, DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
-use watchkeeper_controller::events::{EventApi, Recorder};
+use watchkeeper_controller::events::{EventApi, EventRecorder};
 use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 use watchkeeper_core::{Object, ObjectKey, Timestamp};
 
@@ -84,7 +84,7 @@ struct Kubelet {
     /// The pods on simulated nodes that have not finished. A pod being reconciled is not in the map.
     lives: Mutex<HashMap<ObjectKey, Life>>,
     addresses: Addresses,
-    recorder: Recorder,
+    recorder: EventRecorder,
 }
 
 impl Reconcile for Kubelet {

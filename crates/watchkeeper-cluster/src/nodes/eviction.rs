@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use watchkeeper_cache::{Keep, Reader};
-use watchkeeper_controller::events::{Event, EventApi, Recorder};
+use watchkeeper_controller::events::{Event, EventApi, EventRecorder};
 use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 
 use super::pods::Pods;
@@ -31,7 +31,7 @@ struct Eviction {
     pace: Pace,
     nodes: Reader<Node>,
     pods: Pods,
-    recorder: Recorder,
+    recorder: EventRecorder,
     /// When each taint of a node was first observed.
     since: Mutex<HashMap<String, Vec<(Taint, Instant)>>>,
 }

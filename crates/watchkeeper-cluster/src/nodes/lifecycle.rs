@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::{DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
-use watchkeeper_controller::events::{Event, EventApi, Recorder};
+use watchkeeper_controller::events::{Event, EventApi, EventRecorder};
 use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 use watchkeeper_core::{Object, ObjectKey, Timestamp};
 
@@ -66,7 +66,7 @@ struct Lifecycle {
     leases: Reader<Lease>,
     api: DynamicApi,
     pods: Pods,
-    recorder: Recorder,
+    recorder: EventRecorder,
     /// Last heartbeat of each node, and when it was observed by our own clock.
     heartbeats: Mutex<HashMap<String, (Heartbeat, Instant)>>,
 }

@@ -29,7 +29,7 @@ use watchkeeper_cache::handler::SubscriptionOptions;
 use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::{DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
-use watchkeeper_controller::events::{Event, EventApi, Recorder};
+use watchkeeper_controller::events::{Event, EventApi, EventRecorder};
 use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 use watchkeeper_core::{LabelSelector, Object, ObjectKey, Timestamp};
 use watchkeeper_wire::{FieldPath, Kind, read_field};
@@ -92,7 +92,7 @@ struct Scheduler {
     ledger: Arc<Ledger>,
     /// Becomes true when all initial pods are in the ledger.
     counted: watch::Receiver<bool>,
-    recorder: Recorder,
+    recorder: EventRecorder,
 }
 
 impl Reconcile for Scheduler {

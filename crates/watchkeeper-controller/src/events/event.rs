@@ -26,7 +26,7 @@ impl EventType {
     }
 }
 
-/// An event to [record](super::Recorder::record) about an object.
+/// An event to [record](super::EventRecorder::record) about an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     pub(super) event_type: EventType,

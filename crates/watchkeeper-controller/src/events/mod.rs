@@ -1,6 +1,6 @@
 //! Events: publish what happens to an object as Kubernetes `Event`s.
 //!
-//! Input: [recorders](Recorder), which can be cloned freely and never block.
+//! Input: [recorders](EventRecorder), which can be cloned freely and never block.
 //! Output: `Event` objects of `v1` or `events.k8s.io/v1`, written by an [`EventWriter`] that runs beside the
 //! controllers.
 //!
@@ -20,10 +20,10 @@
 //! #     client: watchkeeper_client::Client, factory: watchkeeper_cache::InformerFactory,
 //! #     shops: watchkeeper_cache::Informer,
 //! # ) -> Result<(), Box<dyn std::error::Error>> {
-//! use watchkeeper_controller::events::{Event, Recorder, Reference};
+//! use watchkeeper_controller::events::{Event, EventRecorder, Reference};
 //! use watchkeeper_controller::{Action, Controller, Error, Manager, Request};
 //!
-//! let (recorder, writer) = Recorder::for_server(&client, "shops-controller").await;
+//! let (recorder, writer) = EventRecorder::for_server(&client, "shops-controller").await;
 //! let mut manager = Manager::new(&factory);
 //! manager.spawn("events", |stop| async move { Ok(writer.run(stop).await) });
 //! let informer = shops.clone();
@@ -52,7 +52,7 @@ mod sink;
 mod writer;
 
 pub use event::{Event, EventType};
-pub use recorder::{EventApi, Recorder};
+pub use recorder::{EventApi, EventRecorder};
 pub use reference::{NotReferable, Reference};
 pub use sink::{EventSink, ServerSink, WriteError};
 pub use writer::EventWriter;

@@ -1,4 +1,4 @@
-//! Recorder: queues events for a writer.
+//! EventRecorder: queues events for a writer.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub enum EventApi {
 
 /// Records events about objects on behalf of a component. Clones share the queue.
 #[derive(Debug, Clone)]
-pub struct Recorder {
+pub struct EventRecorder {
     source: Arc<Source>,
     clock: Clock,
     queues: Vec<Queue>,
@@ -43,7 +43,7 @@ struct Queue {
     counts: Counts,
 }
 
-impl Recorder {
+impl EventRecorder {
     /// Creates a recorder that uses `events.k8s.io/v1` if the server has it, and `v1` otherwise. Nothing is
     /// written until the writer is [run](EventWriter::run).
     pub async fn for_server(client: &Client, component: &str) -> (Self, EventWriter<ServerSink>) {

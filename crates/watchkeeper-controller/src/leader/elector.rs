@@ -12,7 +12,7 @@ use super::leadership::{Leadership, State};
 use super::record::{Held, LeaseError, LeaseStore, Record};
 use super::reports::Reports;
 use super::timing::Timing;
-use crate::events::Recorder;
+use crate::events::EventRecorder;
 use crate::random::Chance;
 
 /// A candidate for leadership, client-go's `LeaderElector`.
@@ -123,7 +123,7 @@ impl<S: LeaseStore> Elector<S> {
     /// Records events with reason `LeaderElection` on the lease when this process starts and stops leading.
     /// Requires a store with a [reference](LeaseStore::reference).
     #[must_use]
-    pub fn events(mut self, recorder: &Recorder) -> Self {
+    pub fn events(mut self, recorder: &EventRecorder) -> Self {
         self.reports.events(recorder);
         self
     }

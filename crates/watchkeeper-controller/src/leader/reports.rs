@@ -10,7 +10,7 @@ use watchkeeper_core::Check;
 use watchkeeper_metrics::{Counter, Gauge, RegisterError, Registry};
 
 use super::record::Held;
-use crate::events::{Event, Recorder, Reference};
+use crate::events::{Event, EventRecorder, Reference};
 
 /// The observers of an election.
 #[derive(Default)]
@@ -21,7 +21,7 @@ pub(super) struct Reports {
     holder: Option<String>,
     on_change: Option<Box<OnChange>>,
     metrics: Option<Metrics>,
-    recorder: Option<Recorder>,
+    recorder: Option<EventRecorder>,
 }
 
 pub(super) type OnChange = dyn FnMut(&str) + Send + Sync;
@@ -53,7 +53,7 @@ impl Reports {
         self.on_change = Some(callback);
     }
 
-    pub(super) fn events(&mut self, recorder: &Recorder) {
+    pub(super) fn events(&mut self, recorder: &EventRecorder) {
         self.recorder = Some(recorder.clone());
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use watchkeeper_controller::events::{Event, EventApi, Recorder, Reference};
+use watchkeeper_controller::events::{Event, EventApi, EventRecorder, Reference};
 
 use crate::sheet::{Sheet, Trouble};
 use crate::{World, reference};
@@ -89,7 +89,7 @@ async fn recording_never_blocks_and_dropped_events_are_counted() {
 async fn a_recorder_with_two_writers_keeps_them_independent() {
     let world = World::start(EventApi::Core);
     let other = Sheet::default();
-    let (second, writer) = Recorder::new(other.clone(), EventApi::Core, "others");
+    let (second, writer) = EventRecorder::new(other.clone(), EventApi::Core, "others");
     let _writing = tokio::spawn(writer.run(world.stop.clone()));
     second.record(&reference("a"), Event::normal("Because", "m"));
     let both = world.recorder.clone().and(&second);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use watchkeeper_controller::events::{Event, EventApi, Recorder};
+use watchkeeper_controller::events::{Event, EventApi, EventRecorder};
 use watchkeeper_metrics::Registry;
 
 use crate::sheet::{Sheet, Trouble};
@@ -60,7 +60,7 @@ async fn nothing_is_retried_at_shutdown() {
 async fn the_final_flush_is_bounded() {
     let (sheet, registry, stop) = (Sheet::default(), Registry::new(), CancellationToken::new());
     sheet.silent_for("a");
-    let (recorder, writer) = Recorder::new(sheet, EventApi::Core, "shops");
+    let (recorder, writer) = EventRecorder::new(sheet, EventApi::Core, "shops");
     let writer = writer.metrics(&registry).unwrap().flush_within(Duration::from_secs(2));
     for object in ["a", "b", "c"] {
         recorder.record(&reference(object), Event::normal("Because", "m"));
@@ -72,7 +72,7 @@ async fn the_final_flush_is_bounded() {
     assert_eq!(count(&registry, "given_up"), 2, "the queued ones");
 
     // Without a recorder there is nothing to wait for.
-    let (recorder, writer) = Recorder::new(Sheet::default(), EventApi::Events, "shops");
+    let (recorder, writer) = EventRecorder::new(Sheet::default(), EventApi::Events, "shops");
     drop(recorder);
     writer.run(CancellationToken::new()).await;
 }

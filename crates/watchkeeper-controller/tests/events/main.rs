@@ -12,14 +12,14 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use watchkeeper_controller::events::{Event, EventApi, Recorder, Reference};
+use watchkeeper_controller::events::{Event, EventApi, EventRecorder, Reference};
 use watchkeeper_metrics::Registry;
 
 use crate::sheet::Sheet;
 
 /// A recorder with a running writer and its sink.
 struct World {
-    recorder: Recorder,
+    recorder: EventRecorder,
     sheet: Sheet,
     registry: Registry,
     stop: CancellationToken,
@@ -30,7 +30,7 @@ struct World {
 impl World {
     fn start(api: EventApi) -> Self {
         let (sheet, registry, stop) = (Sheet::default(), Registry::new(), CancellationToken::new());
-        let (recorder, writer) = Recorder::new(sheet.clone(), api, "shops");
+        let (recorder, writer) = EventRecorder::new(sheet.clone(), api, "shops");
         let writer = writer.metrics(&registry).unwrap();
         let writing = tokio::spawn(writer.run(stop.clone()));
         Self { recorder, sheet, registry, stop, writing, begun: Instant::now() }

@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_client::{Client, Config};
-use watchkeeper_controller::events::{Event, EventApi, Recorder, Reference, ServerSink};
+use watchkeeper_controller::events::{Event, EventApi, EventRecorder, Reference, ServerSink};
 use watchkeeper_core::Status;
 use watchkeeper_testkit::{Fault, TestCluster, Verb};
 use watchkeeper_wire::Kind;
@@ -44,7 +44,7 @@ impl World {
 #[tokio::test]
 async fn events_k8s_io_is_preferred_if_the_server_has_it() {
     let world = World::start().await;
-    let (_, writer) = Recorder::for_server(&world.client, "shops").await;
+    let (_, writer) = EventRecorder::for_server(&world.client, "shops").await;
     assert_eq!(writer.api(), EventApi::Events);
     world.cluster.stop().await;
 }
@@ -53,7 +53,7 @@ async fn events_k8s_io_is_preferred_if_the_server_has_it() {
 async fn v1_events_are_created_and_counted() {
     let world = World::start().await;
     let sink = ServerSink::new(&world.client, EventApi::Core);
-    let (recorder, writer) = Recorder::new(sink, EventApi::Core, "shops");
+    let (recorder, writer) = EventRecorder::new(sink, EventApi::Core, "shops");
     for _ in 0..3 {
         recorder.record(&world.about, Event::normal("Again", "m"));
     }
@@ -79,7 +79,7 @@ async fn v1_events_are_created_and_counted() {
 #[tokio::test]
 async fn events_k8s_io_series_are_readable_as_v1() {
     let world = World::start().await;
-    let (recorder, writer) = Recorder::for_server(&world.client, "shops").await;
+    let (recorder, writer) = EventRecorder::for_server(&world.client, "shops").await;
     let other = Reference { name: "other".to_owned(), ..world.about.clone() };
     for number in 0..5 {
         let event = Event::normal("Again", number.to_string()).action("Doing");
@@ -105,7 +105,7 @@ async fn events_that_the_server_rejects_are_not_retried() {
     let world = World::start().await;
     let sink = ServerSink::new(&world.client, EventApi::Core);
     let registry = watchkeeper_metrics::Registry::new();
-    let (recorder, writer) = Recorder::new(sink, EventApi::Core, "shops");
+    let (recorder, writer) = EventRecorder::new(sink, EventApi::Core, "shops");
     let writer = writer.metrics(&registry).unwrap();
     // A namespace that does not exist.
     let lost = Reference { namespace: "nowhere".to_owned(), ..world.about.clone() };

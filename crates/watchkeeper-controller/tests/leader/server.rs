@@ -6,7 +6,7 @@ use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_client::{Client, Config};
-use watchkeeper_controller::events::{EventApi, Recorder, ServerSink};
+use watchkeeper_controller::events::{EventApi, EventRecorder, ServerSink};
 use watchkeeper_controller::leader::{Elector, Leadership, Lease};
 use watchkeeper_testkit::TestCluster;
 use watchkeeper_wire::Kind;
@@ -23,7 +23,7 @@ async fn leadership_events_are_recorded_on_the_lease_and_labels_are_added() {
     let (cluster, client) = start().await;
     let namespace = cluster.namespace();
     let sink = ServerSink::new(&client, EventApi::Core);
-    let (recorder, writer) = Recorder::new(sink, EventApi::Core, "shops");
+    let (recorder, writer) = EventRecorder::new(sink, EventApi::Core, "shops");
     let leases: ResourceClient<serde_json::Value> =
         client.resource("leases", &Kind::new("coordination.k8s.io", "v1", "Lease"));
     let leases = leases.namespace(namespace);

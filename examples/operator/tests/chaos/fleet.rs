@@ -10,7 +10,7 @@ use watchkeeper_cache::reflector::Backoff;
 use watchkeeper_cache::wait::until;
 use watchkeeper_client::Config;
 use watchkeeper_controller::Manager;
-use watchkeeper_controller::events::{EventApi, Recorder, ServerSink};
+use watchkeeper_controller::events::{EventApi, EventRecorder, ServerSink};
 use watchkeeper_controller::leader::{Elector, Lease};
 use watchkeeper_kinds::k8s_openapi::api::coordination::v1;
 use watchkeeper_kinds::{Client, TypedFactory, TypedInformer};
@@ -144,7 +144,7 @@ fn manager(config: &Config, who: &str, journal: &Journal) -> Manager {
     let elector = Elector::new(Lease::new(&client, NAMESPACE, MANAGER), who).unwrap();
     let mut manager = Manager::new(&factory).elector(elector.times(lease, renew, retry).unwrap());
     let sink = ServerSink::new(&client, EventApi::Events);
-    let (recorder, writer) = Recorder::new(sink, EventApi::Events, MANAGER);
+    let (recorder, writer) = EventRecorder::new(sink, EventApi::Events, MANAGER);
     manager.spawn("events", |stop| async move {
         writer.run(stop).await;
         Ok(())
