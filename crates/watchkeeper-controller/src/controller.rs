@@ -82,18 +82,12 @@ impl Controller {
     }
 
     /// Reconciles the controlling owner (the owner reference with `controller: true`) of each object of
-    /// `informer` that changes.
+    /// `informer` that changes. For all owners, use [`watches`](Self::watches) with
+    /// [`mapping::all_owners`].
     #[must_use]
     pub fn owns(self, informer: &Informer) -> Self {
         let kind = self.primary.kind().name().clone();
         self.watches(informer, move |object| mapping::controlling_owner(&kind, object))
-    }
-
-    /// Reconciles every owner of each object of `informer` that changes, controlling or not.
-    #[must_use]
-    pub fn owns_with_others(self, informer: &Informer) -> Self {
-        let kind = self.primary.kind().name().clone();
-        self.watches(informer, move |object| mapping::all_owners(&kind, object))
     }
 
     /// Reconciles the primary object named by a label of each object of `informer` that changes. It is looked
@@ -189,13 +183,6 @@ impl Controller {
     #[must_use]
     pub fn limiter(mut self, limiter: impl RateLimiter<ObjectKey> + 'static) -> Self {
         self.queue = self.queue.limiter(limiter);
-        self
-    }
-
-    /// Serves namespaces in turn, so that one with many objects does not delay the others.
-    #[must_use]
-    pub fn fair(mut self) -> Self {
-        self.queue = self.queue.fair_by(|key| key.namespace().map(str::to_owned));
         self
     }
 

@@ -42,7 +42,7 @@ pub mod events;
 mod finalizer;
 pub mod leader;
 pub mod manager;
-mod mapping;
+pub mod mapping;
 mod metrics;
 mod outcome;
 pub mod predicate;

@@ -1,4 +1,4 @@
-//! Mapping: from an object to the keys of the primary objects it affects.
+//! Mappings from an object to the keys of the primary objects it affects, for [`Controller::watches`](crate::Controller::watches).
 
 use watchkeeper_cache::Store;
 use watchkeeper_core::{GroupVersionKind, Object, ObjectKey, Owner};
@@ -14,14 +14,22 @@ pub(crate) fn controlling_owner(kind: &GroupVersionKind, object: &Object) -> Vec
     owner.map(|owner| key_in_same_namespace(object, owner.name)).into_iter().collect()
 }
 
-/// Returns the keys of all owners of this kind.
-pub(crate) fn all_owners(kind: &GroupVersionKind, object: &Object) -> Vec<ObjectKey> {
-    object
-        .head
-        .owners()
-        .filter(|owner| is_of_kind(kind, owner))
-        .map(|owner| key_in_same_namespace(object, owner.name))
-        .collect()
+/// Returns a mapping to the keys of all owners of this kind, controlling or not.
+///
+/// ```no_run
+/// # fn example(shops: watchkeeper_cache::Informer, parts: watchkeeper_cache::Informer) {
+/// use watchkeeper_controller::{Controller, mapping};
+///
+/// let controller =
+///     Controller::new("shops", &shops).watches(&parts, mapping::all_owners(shops.kind().name()));
+/// # }
+/// ```
+pub fn all_owners(kind: &GroupVersionKind) -> impl Fn(&Object) -> Vec<ObjectKey> + Send + Sync + 'static {
+    let kind = kind.clone();
+    move |object| {
+        let owners = object.head.owners().filter(|owner| is_of_kind(&kind, owner));
+        owners.map(|owner| key_in_same_namespace(object, owner.name)).collect()
+    }
 }
 
 /// Returns the key of the primary object that a label names.

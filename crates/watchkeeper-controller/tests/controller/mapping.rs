@@ -1,6 +1,7 @@
 //! Mapping from other objects to primary keys, and predicates.
 
 use watchkeeper_cache::Informer;
+use watchkeeper_controller::mapping::all_owners;
 use watchkeeper_controller::{Controller, predicate};
 use watchkeeper_core::{Encoded, HeadBuilder, Object, Owner};
 use watchkeeper_testkit::script::{List, Watch};
@@ -49,7 +50,7 @@ async fn the_old_and_the_new_value_of_a_label_are_both_reconciled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn owns_maps_to_the_controlling_owner_or_to_all_owners_of_the_kind() {
+async fn owns_reconciles_the_controlling_owner_and_all_owners_every_owner_of_the_kind() {
     let a = Owner { api_version: "example.com/v2", kind: "Shop", name: "a", uid: "a", controller: true };
     let shops = || shops(List::at(1).item(shop("a", 1, 1)), Watch::new());
     let stranger = Owner { kind: "Stall", controller: false, ..a };
@@ -59,7 +60,8 @@ async fn owns_maps_to_the_controlling_owner_or_to_all_owners_of_the_kind() {
         informer("Part", List::at(1), watch)
     };
     assert_eq!(calls(Controller::new("shops", &shops()).owns(&parts())).await, ["a@0", "a@2"]);
-    let all = Controller::new("shops", &shops()).owns_with_others(&parts());
+    let shops = shops();
+    let all = Controller::new("shops", &shops).watches(&parts(), all_owners(shops.kind().name()));
     assert_eq!(calls(all).await, ["a@0", "a@1", "a@2"]);
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
 use watchkeeper_controller::events::{Event, EventApi, EventRecorder, Reference};
 
 use crate::sheet::{Sheet, Trouble};
@@ -40,6 +41,19 @@ async fn many_messages_are_combined_and_then_rate_limited() {
     assert_eq!(combined["message"], "(combined from similar events): 24");
     assert_eq!(combined["count"], 16);
     assert_eq!((world.count("written"), world.count("spared")), (25, 5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_spam_key_decides_which_events_share_a_rate_limit() {
+    let (sheet, stop) = (Sheet::default(), CancellationToken::new());
+    let (recorder, writer) = EventRecorder::new(sheet.clone(), EventApi::Core, "shops");
+    for number in 0..30 {
+        let shop = reference(&format!("shop-{number}"));
+        recorder.record(&shop, Event::normal("Because", "m"));
+    }
+    stop.cancel();
+    writer.spam_key(|_, _, reason| reason.to_owned()).run(stop).await;
+    assert_eq!(sheet.events().len(), 25, "all objects share one limit");
 }
 
 #[tokio::test(start_paused = true)]

@@ -74,10 +74,10 @@ impl<S: EventSink> EventWriter<S> {
         self
     }
 
-    /// Sets which `v1` events share a rate limit. Defaults to events of the same type about the same object
-    /// (`events.V2`).
+    /// Sets which `v1` events share a rate limit: those for which `key` returns the same string. Defaults to
+    /// events of the same type about the same object (`events.V2`).
     #[must_use]
-    pub fn spared_by(
+    pub fn spam_key(
         mut self,
         key: impl Fn(&Reference, EventType, &str) -> String + Send + Sync + 'static,
     ) -> Self {
