@@ -7,17 +7,17 @@ pub(crate) fn bits() -> u64 {
 }
 
 /// Returns a number in `0.0..1.0`.
-pub(crate) fn chance() -> f64 {
+pub(crate) fn jitter() -> f64 {
     (bits() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// A deterministic generator (splitmix64) seeded with a name (FNV-1a).
 #[derive(Debug, Clone)]
-pub(crate) struct Chance {
+pub(crate) struct Jitter {
     state: u64,
 }
 
-impl Chance {
+impl Jitter {
     pub(crate) fn of(name: &str) -> Self {
         let mix = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         Self { state: name.bytes().fold(0xcbf2_9ce4_8422_2325, mix) }
@@ -62,14 +62,14 @@ mod tests {
             assert_eq!(&uuid[14..15], "4", "{uuid}");
             assert!("89ab".contains(&uuid[19..20]), "{uuid}");
         }
-        assert!((0.0..1.0).contains(&chance()));
+        assert!((0.0..1.0).contains(&jitter()));
     }
 
     #[test]
     fn equal_names_give_equal_numbers_and_different_names_different_ones() {
         let drawn = |name: &str| {
-            let mut chance = Chance::of(name);
-            (0..1000).map(|_| chance.draw()).collect::<Vec<_>>()
+            let mut jitter = Jitter::of(name);
+            (0..1000).map(|_| jitter.draw()).collect::<Vec<_>>()
         };
         assert_eq!(drawn("pod-1"), drawn("pod-1"));
         assert!(drawn("pod-1").iter().zip(&drawn("pod-2")).all(|(one, other)| one != other));

@@ -13,7 +13,7 @@ use super::record::{Held, LeaseError, LeaseStore, Record};
 use super::reports::Reports;
 use super::timing::Timing;
 use crate::events::EventRecorder;
-use crate::random::Chance;
+use crate::random::Jitter;
 
 /// A candidate for leadership, client-go's `LeaderElector`.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct Elector<S> {
     observed: Option<(Held, Instant)>,
     reports: Reports,
     /// Jitter of the retry delay.
-    chance: Chance,
+    jitter: Jitter,
 }
 
 /// Why an elector is invalid.
@@ -70,7 +70,7 @@ impl<S: LeaseStore> Elector<S> {
             ending: Duration::ZERO,
             observed: None,
             reports: Reports::default(),
-            chance: Chance::of(identity),
+            jitter: Jitter::of(identity),
         })
     }
 
@@ -195,7 +195,7 @@ impl<S: LeaseStore> Elector<S> {
                 Err(_) => {}
             }
             // Jitter keeps candidates from retrying at the same time.
-            let wait = self.timing.retry.mul_f64(1.0 + 1.2 * self.chance.draw());
+            let wait = self.timing.retry.mul_f64(1.0 + 1.2 * self.jitter.draw());
             sleep_until(Instant::now() + wait).await;
         }
     }

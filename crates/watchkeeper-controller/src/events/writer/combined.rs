@@ -8,7 +8,7 @@ use crate::events::core_event::CoreEvent;
 use crate::events::correlator::{Correlated, Correlator};
 use crate::events::metrics::Result;
 use crate::events::sink::EventSink;
-use crate::random::chance;
+use crate::random::jitter;
 
 impl<S: EventSink> EventWriter<S> {
     /// Later events wait while one is retried; once the queue is full, recorders drop events.
@@ -30,7 +30,7 @@ impl<S: EventSink> EventWriter<S> {
                 patch: Some(&patch).filter(|_| event.count > 1),
             };
             // The first delay is random, so that clients that lost the server do not all return at once.
-            let wait = |tries| if tries == 1 { WAIT.mul_f64(chance()) } else { WAIT };
+            let wait = |tries| if tries == 1 { WAIT.mul_f64(jitter()) } else { WAIT };
             let result = match write_with_retries(&*self.sink, &job, stop, wait).await {
                 WriteOutcome::Written(written) => {
                     let name = written["metadata"]["name"].as_str().unwrap_or(&event.name);

@@ -13,7 +13,7 @@ use super::{EventWriter, Job, WAIT, WriteOutcome, write, write_with_retries};
 use crate::events::metrics::{Counts, Result};
 use crate::events::series::{FINISH, Purpose, REFRESH, Series, Write};
 use crate::events::sink::EventSink;
-use crate::random::chance;
+use crate::random::jitter;
 
 /// Number of workers.
 const WORKERS: usize = 8;
@@ -84,7 +84,7 @@ impl<S: EventSink> Worker<S> {
             };
             let outcome = match next.why {
                 Purpose::New => {
-                    let wait = |_| WAIT.mul_f64(1.0 + 0.25 * chance());
+                    let wait = |_| WAIT.mul_f64(1.0 + 0.25 * jitter());
                     write_with_retries(&*self.sink, &job, &self.stop, wait).await
                 }
                 Purpose::Refresh | Purpose::Finish => write(&*self.sink, &job).await,
