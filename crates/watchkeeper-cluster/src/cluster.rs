@@ -9,9 +9,9 @@ use watchkeeper_client::config::{Authorities, Authorization};
 use watchkeeper_client::transport::BuildError;
 use watchkeeper_client::{Client, Config};
 
+use crate::context::ControllerContext;
 use crate::nodes::Fleet;
 use crate::pace::Pace;
-use crate::plane::Plane;
 use crate::{
     accounts, deployment, endpoints, garbage, kubelet, namespace, nodes, protection, replica_set, root_ca,
     scheduler,
@@ -78,34 +78,34 @@ impl Builder {
     /// See [`StartError`].
     pub async fn start(self, server: &ApiServer) -> Result<Cluster, StartError> {
         let client = Client::new(&config(server)?)?;
-        let plane = Plane::new(client, InformerFactory::new(server.sources()));
-        Ok(self.run(plane, server.ca_pem()))
+        let context = ControllerContext::new(client, InformerFactory::new(server.sources()));
+        Ok(self.run(context, server.ca_pem()))
     }
 
     /// Starts all controllers for a remote server. Does not publish its CA bundle, which is that server's
     /// job.
     pub fn attach(self, client: &Client) -> Cluster {
-        self.run(Plane::new(client.clone(), InformerFactory::new(client.clone())), None)
+        self.run(ControllerContext::new(client.clone(), InformerFactory::new(client.clone())), None)
     }
 
-    fn run(self, mut plane: Plane, authority: Option<&str>) -> Cluster {
+    fn run(self, mut context: ControllerContext, authority: Option<&str>) -> Cluster {
         if !self.nodes_only {
-            accounts::start(&mut plane);
-            root_ca::start(&mut plane, authority);
-            let departures = namespace::start(&mut plane);
-            garbage::start(&mut plane, departures);
-            replica_set::start(&mut plane);
-            deployment::start(&mut plane);
-            endpoints::start(&mut plane);
-            protection::start(&mut plane);
-            nodes::start_controllers(&mut plane, &self.pace);
+            accounts::start(&mut context);
+            root_ca::start(&mut context, authority);
+            let departures = namespace::start(&mut context);
+            garbage::start(&mut context, departures);
+            replica_set::start(&mut context);
+            deployment::start(&mut context);
+            endpoints::start(&mut context);
+            protection::start(&mut context);
+            nodes::start_controllers(&mut context, &self.pace);
         }
         let fleet = Arc::new(Fleet::new(self.nodes));
-        nodes::start(&mut plane, &fleet, &self.pace);
-        scheduler::start(&mut plane, &self.pace);
-        kubelet::start(&mut plane, &fleet, &self.pace);
-        plane.start();
-        Cluster { plane, fleet }
+        nodes::start(&mut context, &fleet, &self.pace);
+        scheduler::start(&mut context, &self.pace);
+        kubelet::start(&mut context, &fleet, &self.pace);
+        context.start();
+        Cluster { context, fleet }
     }
 }
 
@@ -126,7 +126,7 @@ pub fn config(server: &ApiServer) -> Result<Config, StartError> {
 
 /// Running controllers.
 pub struct Cluster {
-    plane: Plane,
+    context: ControllerContext,
     fleet: Arc<Fleet>,
 }
 
@@ -155,6 +155,6 @@ impl Cluster {
     /// Stops all controllers, and returns once running calls have finished. Dropping the cluster instead
     /// aborts them.
     pub async fn stop(self) {
-        self.plane.stop().await;
+        self.context.stop().await;
     }
 }

@@ -8,7 +8,7 @@ use watchkeeper_client::rest::RequestError;
 use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 use watchkeeper_core::ObjectKey;
 
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::{NAMESPACES, Resource};
 use crate::view::Meta;
 
@@ -27,18 +27,18 @@ struct Namespace {
 }
 
 impl InEveryNamespace {
-    pub(crate) fn start(self, controller: &str, plane: &mut Plane) {
+    pub(crate) fn start(self, controller: &str, context: &mut ControllerContext) {
         let name = self.name;
         let namespace_of = move |object: &watchkeeper_core::Object| {
             let key = object.head.key();
             let namespace = key.namespace().filter(|_| key.name() == name);
             namespace.map(ObjectKey::cluster).into_iter().collect()
         };
-        let controller = Controller::new(controller, &plane.informer(NAMESPACES))
-            .watches(&plane.informer(self.resource), namespace_of);
-        let namespaces = plane.reader(NAMESPACES);
-        let (objects, api) = (plane.reader(self.resource), plane.api(self.resource));
-        plane.run(controller, Keeper { wanted: self, namespaces, objects, api });
+        let controller = Controller::new(controller, &context.informer(NAMESPACES))
+            .watches(&context.informer(self.resource), namespace_of);
+        let namespaces = context.reader(NAMESPACES);
+        let (objects, api) = (context.reader(self.resource), context.api(self.resource));
+        context.run(controller, Keeper { wanted: self, namespaces, objects, api });
     }
 }
 

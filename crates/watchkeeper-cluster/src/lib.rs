@@ -26,6 +26,7 @@ mod chance;
 mod claim;
 mod clock;
 mod cluster;
+mod context;
 mod deployment;
 mod endpoints;
 mod garbage;
@@ -34,7 +35,7 @@ mod kubelet;
 mod namespace;
 mod nodes;
 mod pace;
-mod plane;
+
 mod protection;
 mod replica_set;
 mod resource;

@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
+use crate::context::ControllerContext;
 use crate::in_every_namespace::InEveryNamespace;
-use crate::plane::Plane;
 use crate::resource::CONFIG_MAPS;
 
 /// Name of the ConfigMap, as in Kubernetes.
 const NAME: &str = "kube-root-ca.crt";
 
 /// Does nothing for a server without TLS.
-pub(crate) fn start(plane: &mut Plane, pem: Option<&str>) {
+pub(crate) fn start(context: &mut ControllerContext, pem: Option<&str>) {
     let Some(pem) = pem else { return };
     let description = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints \
                        such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across \
@@ -22,5 +22,5 @@ pub(crate) fn start(plane: &mut Plane, pem: Option<&str>) {
         "data": {"ca.crt": pem},
     });
     InEveryNamespace { resource: CONFIG_MAPS, name: NAME, content: Some("data"), object: bundle }
-        .start("root-ca-certificate-publisher", plane);
+        .start("root-ca-certificate-publisher", context);
 }

@@ -2,7 +2,7 @@
 
 use watchkeeper_controller::events::{Event, EventApi, EventRecorder, Reference};
 
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::Resource;
 use crate::view::Meta;
 
@@ -15,8 +15,8 @@ pub(crate) struct Telling {
 
 impl Telling {
     /// Creates a recorder in the name of a controller. Its events are written until the cluster stops.
-    pub(crate) fn start(plane: &mut Plane, controller: &str, of: Resource) -> Self {
-        Self { recorder: plane.recorder(controller, EventApi::Core), of }
+    pub(crate) fn start(context: &mut ControllerContext, controller: &str, of: Resource) -> Self {
+        Self { recorder: context.recorder(controller, EventApi::Core), of }
     }
 
     /// Records an event of type `Normal`.

@@ -8,7 +8,7 @@ use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::RequestError;
 use watchkeeper_controller::{Error, Request};
 
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::Resource;
 use crate::view::Meta;
 
@@ -20,8 +20,8 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    pub(crate) fn new(plane: &Plane, resource: Resource) -> Self {
-        Self { resource, objects: plane.reader(resource), api: plane.api(resource) }
+    pub(crate) fn new(context: &ControllerContext, resource: Resource) -> Self {
+        Self { resource, objects: context.reader(resource), api: context.api(resource) }
     }
 
     pub(crate) fn store(&self) -> &Store {

@@ -8,7 +8,7 @@ use super::revision::REVISION;
 use super::rollout::{Halt, Rollout};
 use super::status::next_check;
 use crate::claim::Claim;
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::{DEPLOYMENTS, PODS, REPLICA_SETS};
 use crate::telling::Telling;
 use crate::view::{Deployment, Pod, ReplicaSet};
@@ -24,14 +24,14 @@ pub(super) struct Deployments {
 }
 
 impl Deployments {
-    pub(super) fn new(plane: &mut Plane) -> Self {
+    pub(super) fn new(context: &mut ControllerContext) -> Self {
         Self {
-            deployments: plane.reader(DEPLOYMENTS),
-            sets: plane.reader(REPLICA_SETS),
-            pods: plane.reader(PODS),
-            whole: Whole::new(plane, DEPLOYMENTS),
-            whole_sets: Whole::new(plane, REPLICA_SETS),
-            telling: Telling::start(plane, "deployment-controller", DEPLOYMENTS),
+            deployments: context.reader(DEPLOYMENTS),
+            sets: context.reader(REPLICA_SETS),
+            pods: context.reader(PODS),
+            whole: Whole::new(context, DEPLOYMENTS),
+            whole_sets: Whole::new(context, REPLICA_SETS),
+            telling: Telling::start(context, "deployment-controller", DEPLOYMENTS),
         }
     }
 }

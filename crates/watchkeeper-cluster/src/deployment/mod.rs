@@ -29,7 +29,7 @@ use watchkeeper_cache::{Keep, Reader, Store};
 use watchkeeper_controller::Controller;
 use watchkeeper_core::{Object, ObjectKey};
 
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::{DEPLOYMENTS, PODS, REPLICA_SETS};
 use crate::view::Deployment;
 use controller::Deployments;
@@ -37,18 +37,18 @@ use controller::Deployments;
 /// Number of workers.
 const WORKERS: usize = 5;
 
-pub(crate) fn start(plane: &mut Plane) {
-    let (deployments, sets) = (plane.informer(DEPLOYMENTS), plane.informer(REPLICA_SETS));
+pub(crate) fn start(context: &mut ControllerContext) {
+    let (deployments, sets) = (context.informer(DEPLOYMENTS), context.informer(REPLICA_SETS));
     let related =
         Arc::new(Related { deployments: deployments.reader(Keep::Decoded), sets: sets.store().clone() });
     let of_pods = related.clone();
     let controller = Controller::new("deployment", &deployments)
         .owns(&sets)
         .watches(&sets, move |set| related.orphan(set))
-        .watches(&plane.informer(PODS), move |pod| of_pods.recreated(pod))
+        .watches(&context.informer(PODS), move |pod| of_pods.recreated(pod))
         .concurrency(WORKERS);
-    let deployments = Deployments::new(plane);
-    plane.run(controller, deployments);
+    let deployments = Deployments::new(context);
+    context.run(controller, deployments);
 }
 
 /// Maps replica sets and pods to the deployments they affect.

@@ -18,7 +18,7 @@ use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::rest::RequestError;
 use watchkeeper_core::{LabelSelector, Object, ObjectKey};
 
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::{PODS, SERVICES};
 use member::Member;
 use view::{Pod, Service};
@@ -28,9 +28,9 @@ const HEADLESS: &str = "service.kubernetes.io/headless";
 /// Annotation with the time of the change that led to this state.
 const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
 
-pub(crate) fn start(plane: &mut Plane) {
-    subsets::start(plane, Members::new(plane));
-    slices::start(plane, Members::new(plane));
+pub(crate) fn start(context: &mut ControllerContext) {
+    subsets::start(context, Members::new(context));
+    slices::start(context, Members::new(context));
 }
 
 /// Services and their pods.
@@ -41,9 +41,9 @@ struct Members {
 }
 
 impl Members {
-    fn new(plane: &Plane) -> Self {
+    fn new(context: &ControllerContext) -> Self {
         // Kept decoded: a service is reconciled on every change of one of its pods.
-        let (services, pods) = (plane.informer(SERVICES), plane.informer(PODS));
+        let (services, pods) = (context.informer(SERVICES), context.informer(PODS));
         Self { services: services.reader(Keep::Decoded), pods: pods.reader(Keep::Decoded) }
     }
 

@@ -12,7 +12,7 @@ use watchkeeper_core::{LabelSelector, Object, ObjectKey};
 use super::slice_plan::{Endpoint, Slice, plan};
 use super::view::{Port, Service};
 use super::{Members, TRIGGER_TIME, label_patch, labels, trigger_time};
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::{ENDPOINT_SLICES, PODS, SERVICES};
 
 const SERVICE: &str = "kubernetes.io/service-name";
@@ -21,7 +21,7 @@ const MANAGER: &str = "endpointslice-controller.k8s.io";
 // Simulated nodes assign IPv4 addresses only.
 const ADDRESS_TYPE: &str = "IPv4";
 
-pub(super) fn start(plane: &mut Plane, members: Members) {
+pub(super) fn start(context: &mut ControllerContext, members: Members) {
     let selecting = {
         let members = members.clone();
         move |pod: &Object| members.selecting(pod)
@@ -32,12 +32,13 @@ pub(super) fn start(plane: &mut Plane, members: Members) {
         let service = namespace.zip(slice.head.label(SERVICE));
         service.map(|(namespace, name)| ObjectKey::namespaced(namespace, name)).into_iter().collect()
     };
-    let controller = Controller::new("endpointslice", &plane.informer(SERVICES))
-        .watches(&plane.informer(PODS), selecting)
-        .watches(&plane.informer(ENDPOINT_SLICES), service_of)
+    let controller = Controller::new("endpointslice", &context.informer(SERVICES))
+        .watches(&context.informer(PODS), selecting)
+        .watches(&context.informer(ENDPOINT_SLICES), service_of)
         .concurrency(4);
-    let keeper = Keeper { members, slices: plane.reader(ENDPOINT_SLICES), api: plane.api(ENDPOINT_SLICES) };
-    plane.run(controller, keeper);
+    let keeper =
+        Keeper { members, slices: context.reader(ENDPOINT_SLICES), api: context.api(ENDPOINT_SLICES) };
+    context.run(controller, keeper);
 }
 
 struct Keeper {

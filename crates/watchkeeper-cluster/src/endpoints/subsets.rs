@@ -13,7 +13,7 @@ use watchkeeper_core::Object;
 use super::member::Member;
 use super::view::{Port, TargetRef};
 use super::{Members, TRIGGER_TIME, label_patch, labels, trigger_time};
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::{ENDPOINTS, PODS, SERVICES};
 use crate::view::Meta;
 
@@ -23,7 +23,7 @@ const OVER_CAPACITY: &str = "endpoints.kubernetes.io/over-capacity";
 /// Maximum number of addresses; the rest is dropped.
 const MAX_ADDRESSES: usize = 1_000;
 
-pub(super) fn start(plane: &mut Plane, members: Members) {
+pub(super) fn start(context: &mut ControllerContext, members: Members) {
     let selecting = {
         let members = members.clone();
         move |pod: &Object| members.selecting(pod)
@@ -33,12 +33,12 @@ pub(super) fn start(plane: &mut Plane, members: Members) {
         let is_ours = object.head.label(MANAGED_BY) == Some(MANAGER);
         is_ours.then(|| object.head.key().clone()).into_iter().collect()
     };
-    let controller = Controller::new("endpoint", &plane.informer(SERVICES))
-        .watches(&plane.informer(PODS), selecting)
-        .watches(&plane.informer(ENDPOINTS), ours)
+    let controller = Controller::new("endpoint", &context.informer(SERVICES))
+        .watches(&context.informer(PODS), selecting)
+        .watches(&context.informer(ENDPOINTS), ours)
         .concurrency(4);
-    let keeper = Keeper { members, endpoints: plane.reader(ENDPOINTS), api: plane.api(ENDPOINTS) };
-    plane.run(controller, keeper);
+    let keeper = Keeper { members, endpoints: context.reader(ENDPOINTS), api: context.api(ENDPOINTS) };
+    context.run(controller, keeper);
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -25,8 +25,8 @@ use watchkeeper_client::discovery::RestMapper;
 use watchkeeper_client::rest::Content;
 use watchkeeper_workqueue::WorkQueue;
 
+use crate::context::ControllerContext;
 use crate::namespace::Departures;
-use crate::plane::Plane;
 use crate::resource::NAMESPACES;
 use collector::Collector;
 use live::Objects;
@@ -38,8 +38,8 @@ const WORKERS: usize = 20;
 const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Starts the garbage collector. It reports deletions in terminating namespaces to `departures`.
-pub(crate) fn start(plane: &mut Plane, departures: Departures) {
-    let client = plane.client().clone();
+pub(crate) fn start(context: &mut ControllerContext, departures: Departures) {
+    let client = context.client().clone();
     let discovery = DiscoveryClient::new(client.rest(&NAMESPACES.group_version(), Content::json()));
     let mapper = RestMapper::new(Arc::new(discovery.clone()));
     let collector = Arc::new(Collector {
@@ -47,8 +47,8 @@ pub(crate) fn start(plane: &mut Plane, departures: Departures) {
         objects: Objects::new(client, mapper),
         queue: WorkQueue::new(),
     });
-    let monitors = Monitors::new(plane.factory().clone(), discovery, collector.clone(), departures);
-    plane.spawn(|stop| run(monitors, collector, stop));
+    let monitors = Monitors::new(context.factory().clone(), discovery, collector.clone(), departures);
+    context.spawn(|stop| run(monitors, collector, stop));
 }
 
 async fn run(mut monitors: Monitors, collector: Arc<Collector>, stop: CancellationToken) {

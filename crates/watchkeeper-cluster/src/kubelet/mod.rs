@@ -35,9 +35,9 @@ use watchkeeper_controller::events::{EventApi, EventRecorder};
 use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 use watchkeeper_core::{Object, ObjectKey, Timestamp};
 
+use crate::context::ControllerContext;
 use crate::nodes::{Fleet, Machine};
 use crate::pace::Pace;
-use crate::plane::Plane;
 use crate::resource::{NODES, PODS};
 use addresses::Addresses;
 pub(crate) use container::digest;
@@ -50,8 +50,8 @@ pub(crate) const BY_NODE: &str = "spec.nodeName";
 /// Number of workers.
 const WORKERS: usize = 32;
 
-pub(crate) fn start(plane: &mut Plane, fleet: &Arc<Fleet>, pace: &Pace) {
-    let pods = plane.informer(PODS);
+pub(crate) fn start(context: &mut ControllerContext, fleet: &Arc<Fleet>, pace: &Pace) {
+    let pods = context.informer(PODS);
     if let Ok(path) = BY_NODE.parse() {
         // If the index exists, it is the same one.
         let _ = pods.add_index(BY_NODE, ByField::new(pods.kind().clone(), path));
@@ -63,17 +63,17 @@ pub(crate) fn start(plane: &mut Plane, fleet: &Arc<Fleet>, pace: &Pace) {
         found.map(|pods| pods.map(|pod| pod.head.key().clone()).collect()).unwrap_or_default()
     };
     let controller =
-        Controller::new("kubelet", &pods).watches(&plane.informer(NODES), pods_on).concurrency(WORKERS);
+        Controller::new("kubelet", &pods).watches(&context.informer(NODES), pods_on).concurrency(WORKERS);
     let kubelet = Kubelet {
         fleet: fleet.clone(),
         pace: pace.clone(),
-        pods: plane.reader(PODS),
-        api: plane.api(PODS),
+        pods: context.reader(PODS),
+        api: context.api(PODS),
         lives: Mutex::default(),
         addresses: Addresses::default(),
-        recorder: plane.recorder("kubelet", EventApi::Core),
+        recorder: context.recorder("kubelet", EventApi::Core),
     };
-    plane.run(controller, kubelet);
+    context.run(controller, kubelet);
 }
 
 struct Kubelet {

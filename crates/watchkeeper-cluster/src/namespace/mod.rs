@@ -23,7 +23,7 @@ use watchkeeper_client::rest::Content;
 use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 use watchkeeper_workqueue::limit::{Exponential, Longest, TokenBucket};
 
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::NAMESPACES;
 use crate::view::Meta;
 pub(crate) use departures::Departures;
@@ -35,21 +35,22 @@ const WORKERS: usize = 10;
 const RETRY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(60));
 
 /// Starts the controller, and returns where to report deletions.
-pub(crate) fn start(plane: &mut Plane) -> Departures {
+pub(crate) fn start(context: &mut ControllerContext) -> Departures {
     let (departures, departed) = Departures::new();
     let (first, max) = RETRY;
-    let controller = Controller::new("namespace", &plane.informer(NAMESPACES))
+    let controller = Controller::new("namespace", &context.informer(NAMESPACES))
         .with_predicate(|old, new| {
             old.head.deleted() != new.head.deleted() || old.head.uid() != new.head.uid()
         })
         .reconcile_on(departed)
         .limiter(Longest::of(Exponential::new(first, max)).and(TokenBucket::new(10.0, 100)))
         .concurrency(WORKERS);
-    let client = plane.client().clone();
+    let client = context.client().clone();
     let rest = client.rest(&NAMESPACES.group_version(), Content::json());
-    let namespaces = Namespaces { api: plane.api(NAMESPACES), discovery: DiscoveryClient::new(rest), client };
-    let cached = plane.reader(NAMESPACES);
-    plane.run(controller, Emptier { cached, namespaces, departures: departures.clone() });
+    let namespaces =
+        Namespaces { api: context.api(NAMESPACES), discovery: DiscoveryClient::new(rest), client };
+    let cached = context.reader(NAMESPACES);
+    context.run(controller, Emptier { cached, namespaces, departures: departures.clone() });
     departures
 }
 

@@ -11,20 +11,20 @@ use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 
 use super::pods::Pods;
 use super::{Node, Taint, Toleration};
+use crate::context::ControllerContext;
 use crate::pace::Pace;
-use crate::plane::Plane;
 use crate::resource::{NODES, PODS};
 
-pub(super) fn start(plane: &mut Plane, pace: &Pace) {
-    let controller = Controller::new("taint-eviction", &plane.informer(NODES));
+pub(super) fn start(context: &mut ControllerContext, pace: &Pace) {
+    let controller = Controller::new("taint-eviction", &context.informer(NODES));
     let eviction = Eviction {
         pace: pace.clone(),
-        nodes: plane.informer(NODES).reader(Keep::Decoded),
-        pods: Pods::new(plane),
-        recorder: plane.recorder("taint-eviction-controller", EventApi::Core),
+        nodes: context.informer(NODES).reader(Keep::Decoded),
+        pods: Pods::new(context),
+        recorder: context.recorder("taint-eviction-controller", EventApi::Core),
         since: Mutex::default(),
     };
-    plane.run(controller, eviction);
+    context.run(controller, eviction);
 }
 
 struct Eviction {

@@ -14,21 +14,21 @@ use watchkeeper_client::rest::{PatchKind, RequestError};
 use super::{Fleet, LEASE_NAMESPACE, Machine, Node, registration};
 use watchkeeper_core::Timestamp;
 
+use crate::context::ControllerContext;
 use crate::pace::Pace;
-use crate::plane::Plane;
 use crate::resource::{LEASES, NODES};
 
-pub(super) fn start(plane: &mut Plane, fleet: Arc<Fleet>, pace: &Pace, version: String) {
+pub(super) fn start(context: &mut ControllerContext, fleet: Arc<Fleet>, pace: &Pace, version: String) {
     let heart = Heart {
         fleet,
         version,
         period: pace.heartbeat,
         report: pace.report,
-        nodes: plane.reader(NODES),
-        node_api: plane.api(NODES),
-        lease_api: plane.api(LEASES).namespace(LEASE_NAMESPACE),
+        nodes: context.reader(NODES),
+        node_api: context.api(NODES),
+        lease_api: context.api(LEASES).namespace(LEASE_NAMESPACE),
     };
-    plane.spawn(|stop| heart.beat(stop));
+    context.spawn(|stop| heart.beat(stop));
 }
 
 struct Heart {

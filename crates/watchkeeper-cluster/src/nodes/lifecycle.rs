@@ -17,8 +17,8 @@ use watchkeeper_core::{Object, ObjectKey, Timestamp};
 use super::pods::Pods;
 use super::view::NodeCondition;
 use super::{LEASE_NAMESPACE, Node, Taint};
+use crate::context::ControllerContext;
 use crate::pace::Pace;
-use crate::plane::Plane;
 use crate::resource::{LEASES, NODES, PODS};
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
@@ -28,24 +28,24 @@ pub(crate) const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 /// Conditions that become `Unknown` when a node stops its heartbeat.
 const HEARTBEAT_CONDITIONS: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
-pub(super) fn start(plane: &mut Plane, pace: &Pace) {
+pub(super) fn start(context: &mut ControllerContext, pace: &Pace) {
     let node_of = |lease: &Object| {
         let key = lease.head.key();
         let is_node_lease = key.namespace() == Some(LEASE_NAMESPACE);
         is_node_lease.then(|| ObjectKey::cluster(key.name())).into_iter().collect()
     };
-    let controller =
-        Controller::new("node-lifecycle", &plane.informer(NODES)).watches(&plane.informer(LEASES), node_of);
+    let controller = Controller::new("node-lifecycle", &context.informer(NODES))
+        .watches(&context.informer(LEASES), node_of);
     let lifecycle = Lifecycle {
         lost_after: pace.lost_after,
-        nodes: plane.informer(NODES).reader(Keep::Decoded),
-        leases: plane.reader(LEASES),
-        api: plane.api(NODES),
-        pods: Pods::new(plane),
-        recorder: plane.recorder("node-controller", EventApi::Core),
+        nodes: context.informer(NODES).reader(Keep::Decoded),
+        leases: context.reader(LEASES),
+        api: context.api(NODES),
+        pods: Pods::new(context),
+        recorder: context.recorder("node-controller", EventApi::Core),
         heartbeats: Mutex::default(),
     };
-    plane.run(controller, lifecycle);
+    context.run(controller, lifecycle);
 }
 
 #[derive(Deserialize, Default)]

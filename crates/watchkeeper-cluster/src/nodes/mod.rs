@@ -22,20 +22,20 @@ use std::sync::Arc;
 
 use watchkeeper_apiserver::http::VersionInfo;
 
+use crate::context::ControllerContext;
 use crate::pace::Pace;
-use crate::plane::Plane;
 
 /// Namespace of the nodes' leases.
 const LEASE_NAMESPACE: &str = "kube-node-lease";
 
 /// Starts the machines.
-pub(crate) fn start(plane: &mut Plane, fleet: &Arc<Fleet>, pace: &Pace) {
-    heartbeat::start(plane, fleet.clone(), pace, VersionInfo::default().git_version);
+pub(crate) fn start(context: &mut ControllerContext, fleet: &Arc<Fleet>, pace: &Pace) {
+    heartbeat::start(context, fleet.clone(), pace, VersionInfo::default().git_version);
 }
 
 /// Starts the controllers of nodes, simulated or not.
-pub(crate) fn start_controllers(plane: &mut Plane, pace: &Pace) {
-    lifecycle::start(plane, pace);
-    eviction::start(plane, pace);
-    pod_gc::start(plane, pace);
+pub(crate) fn start_controllers(context: &mut ControllerContext, pace: &Pace) {
+    lifecycle::start(context, pace);
+    eviction::start(context, pace);
+    pod_gc::start(context, pace);
 }

@@ -9,23 +9,23 @@ use watchkeeper_cache::{Keep, Reader};
 
 use super::Node;
 use super::pods::Pods;
+use crate::context::ControllerContext;
 use crate::pace::Pace;
-use crate::plane::Plane;
 use crate::resource::NODES;
 
 /// Period of the check, and how long a node may be missing, in simulated seconds.
 const PERIOD: u32 = 20;
 const MISSING: u32 = 40;
 
-pub(super) fn start(plane: &mut Plane, pace: &Pace) {
-    let informer = plane.informer(NODES);
+pub(super) fn start(context: &mut ControllerContext, pace: &Pace) {
+    let informer = context.informer(NODES);
     let sweep = Sweep {
         period: pace.seconds(PERIOD),
         missing: pace.seconds(MISSING),
         nodes: informer.reader(Keep::Decoded),
-        pods: Pods::new(plane),
+        pods: Pods::new(context),
     };
-    plane.spawn(|stop: CancellationToken| async move {
+    context.spawn(|stop: CancellationToken| async move {
         let sweeping = async {
             informer.synced().await;
             sweep.run().await;

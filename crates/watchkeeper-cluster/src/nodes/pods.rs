@@ -9,8 +9,8 @@ use watchkeeper_client::rest::{PatchKind, RequestError};
 use super::Toleration;
 use watchkeeper_core::Timestamp;
 
+use crate::context::ControllerContext;
 use crate::kubelet::BY_NODE;
-use crate::plane::Plane;
 use crate::resource::PODS;
 use crate::view::{Condition, Meta};
 
@@ -43,8 +43,8 @@ pub(super) struct Pods {
 }
 
 impl Pods {
-    pub(super) fn new(plane: &Plane) -> Self {
-        Self { reader: plane.reader(PODS), api: plane.api(PODS) }
+    pub(super) fn new(context: &ControllerContext) -> Self {
+        Self { reader: context.reader(PODS), api: context.api(PODS) }
     }
 
     pub(super) fn on(&self, node: &str) -> Vec<std::sync::Arc<Pod>> {

@@ -9,7 +9,7 @@ use watchkeeper_core::{LabelSelector, Object, ObjectKey};
 use watchkeeper_wire::decode;
 
 use super::{Protection, Users};
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::{PERSISTENT_VOLUME_CLAIMS, PODS};
 use crate::view::Meta;
 
@@ -18,8 +18,8 @@ const FINALIZER: &str = "kubernetes.io/pvc-protection";
 /// How many claims are checked at the same time; each may need a list of pods.
 const WORKERS: usize = 10;
 
-pub(super) fn start(plane: &mut Plane) {
-    let (claims, pods) = (plane.informer(PERSISTENT_VOLUME_CLAIMS), plane.informer(PODS));
+pub(super) fn start(context: &mut ControllerContext) {
+    let (claims, pods) = (context.informer(PERSISTENT_VOLUME_CLAIMS), context.informer(PODS));
     let (store, kind) = (claims.store().clone(), pods.kind().clone());
     let mounted_by = move |pod: &Object| {
         // A claim that the cache does not have yet is checked when it arrives.
@@ -38,8 +38,8 @@ pub(super) fn start(plane: &mut Plane) {
     };
     let controller =
         Controller::new("pvc-protection", &claims).watches(&pods, mounted_by).concurrency(WORKERS);
-    let users = Pods { cached: plane.reader(PODS), live: plane.api(PODS) };
-    plane.run(controller, Protection::new(plane, PERSISTENT_VOLUME_CLAIMS, FINALIZER, users));
+    let users = Pods { cached: context.reader(PODS), live: context.api(PODS) };
+    context.run(controller, Protection::new(context, PERSISTENT_VOLUME_CLAIMS, FINALIZER, users));
 }
 
 /// The pods that may mount a claim.

@@ -21,13 +21,13 @@ use watchkeeper_cache::Reader;
 use watchkeeper_client::dynamic::DynamicObject;
 use watchkeeper_controller::{Action, Error, Finalizer, Reconcile, Request};
 
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::Resource;
 
-pub(crate) fn start(plane: &mut Plane) {
-    claims::start(plane);
-    volumes::start(plane);
-    classes::start(plane);
+pub(crate) fn start(context: &mut ControllerContext) {
+    claims::start(context);
+    volumes::start(context);
+    classes::start(context);
 }
 
 /// Decides whether an object is in use.
@@ -45,9 +45,9 @@ struct Protection<U> {
 }
 
 impl<U: Users> Protection<U> {
-    fn new(plane: &Plane, resource: Resource, finalizer_name: &'static str, users: U) -> Self {
-        let objects = plane.reader(resource);
-        let finalizer = Finalizer::new(finalizer_name, &plane.api(resource), objects.store());
+    fn new(context: &ControllerContext, resource: Resource, finalizer_name: &'static str, users: U) -> Self {
+        let objects = context.reader(resource);
+        let finalizer = Finalizer::new(finalizer_name, &context.api(resource), objects.store());
         Self { finalizer_name, finalizer, objects, users }
     }
 

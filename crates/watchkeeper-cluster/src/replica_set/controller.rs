@@ -14,7 +14,7 @@ use super::pods::{Pods, PodsError};
 use super::ranking::{PodsPerNode, rank};
 use super::status::{next_available, status};
 use crate::claim::Claim;
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::{PODS, REPLICA_SETS};
 use crate::telling::Telling;
 use crate::view::{Pod, ReplicaSet};
@@ -33,13 +33,13 @@ pub(super) struct ReplicaSets {
 }
 
 impl ReplicaSets {
-    pub(super) fn new(plane: &mut Plane) -> Self {
+    pub(super) fn new(context: &mut ControllerContext) -> Self {
         Self {
-            sets: plane.reader(REPLICA_SETS),
-            pods: plane.informer(PODS).reader(Keep::Decoded),
-            whole: Whole::new(plane, REPLICA_SETS),
-            api: plane.api(PODS),
-            telling: Telling::start(plane, "replicaset-controller", REPLICA_SETS),
+            sets: context.reader(REPLICA_SETS),
+            pods: context.informer(PODS).reader(Keep::Decoded),
+            whole: Whole::new(context, REPLICA_SETS),
+            api: context.api(PODS),
+            telling: Telling::start(context, "replicaset-controller", REPLICA_SETS),
         }
     }
 }

@@ -17,7 +17,7 @@ use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_controller::Controller;
 use watchkeeper_core::{Object, ObjectKey};
 
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::{PODS, REPLICA_SETS};
 use crate::view::{Meta, selector};
 use controller::ReplicaSets;
@@ -25,15 +25,15 @@ use controller::ReplicaSets;
 /// Number of workers.
 const WORKERS: usize = 5;
 
-pub(crate) fn start(plane: &mut Plane) {
-    let pods = plane.informer(PODS);
-    let selecting = Selecting { sets: plane.informer(REPLICA_SETS).reader(Keep::Decoded) };
-    let controller = Controller::new("replicaset", &plane.informer(REPLICA_SETS))
+pub(crate) fn start(context: &mut ControllerContext) {
+    let pods = context.informer(PODS);
+    let selecting = Selecting { sets: context.informer(REPLICA_SETS).reader(Keep::Decoded) };
+    let controller = Controller::new("replicaset", &context.informer(REPLICA_SETS))
         .owns(&pods)
         .watches(&pods, move |pod| selecting.orphan(pod))
         .concurrency(WORKERS);
-    let sets = ReplicaSets::new(plane);
-    plane.run(controller, sets);
+    let sets = ReplicaSets::new(context);
+    context.run(controller, sets);
 }
 
 /// Maps pods without a controller to the replica sets that select them.

@@ -34,9 +34,9 @@ use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 use watchkeeper_core::{LabelSelector, Object, ObjectKey, Timestamp};
 use watchkeeper_wire::{FieldPath, Kind, read_field};
 
+use crate::context::ControllerContext;
 use crate::nodes::Node;
 use crate::pace::Pace;
-use crate::plane::Plane;
 use crate::resource::{NODES, PODS};
 use fit::Unfit;
 use ledger::Ledger;
@@ -47,10 +47,10 @@ const NAME: &str = "default-scheduler";
 /// Number of workers.
 const WORKERS: usize = 32;
 
-pub(crate) fn start(plane: &mut Plane, pace: &Pace) {
+pub(crate) fn start(context: &mut ControllerContext, pace: &Pace) {
     let waiting: Arc<Mutex<BTreeSet<ObjectKey>>> = Arc::default();
     let ledger: Arc<Ledger> = Arc::default();
-    let pods = plane.informer(PODS);
+    let pods = context.informer(PODS);
     let kind = pods.kind().clone();
     let all_waiting = {
         let waiting = waiting.clone();
@@ -58,28 +58,28 @@ pub(crate) fn start(plane: &mut Plane, pace: &Pace) {
     };
     let controller = Controller::new("scheduler", &pods)
         .with_predicate(move |_, new| is_unassigned(new, &kind))
-        .watches(&plane.informer(NODES), all_waiting)
+        .watches(&context.informer(NODES), all_waiting)
         .concurrency(WORKERS);
-    let changes = plane.reader(PODS).changes(SubscriptionOptions::default());
+    let changes = context.reader(PODS).changes(SubscriptionOptions::default());
     let counted = changes.caught_up();
     let counting = ledger.clone().follow(changes);
-    plane.spawn(|stop| async move {
+    context.spawn(|stop| async move {
         tokio::select! {
             () = stop.cancelled() => {}
             () = counting => {}
         }
     });
     let scheduler = Scheduler {
-        pods: plane.reader(PODS),
-        nodes: plane.informer(NODES).reader(Keep::Decoded),
-        api: plane.api(PODS),
+        pods: context.reader(PODS),
+        nodes: context.informer(NODES).reader(Keep::Decoded),
+        api: context.api(PODS),
         second: pace.second,
         waiting,
         ledger,
         counted,
-        recorder: plane.recorder(NAME, EventApi::Events),
+        recorder: context.recorder(NAME, EventApi::Events),
     };
-    plane.run(controller, scheduler);
+    context.run(controller, scheduler);
 }
 
 struct Scheduler {

@@ -1,4 +1,4 @@
-//! Plane: what all controllers share, and the tasks they run on.
+//! Context: what all controllers share, and the tasks they run on.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::resource::Resource;
 const FLUSH: Duration = Duration::from_secs(1);
 
 /// The client, the informers and the tasks of one cluster.
-pub(crate) struct Plane {
+pub(crate) struct ControllerContext {
     client: Client,
     factory: InformerFactory,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
 
-impl Plane {
+impl ControllerContext {
     pub(crate) fn new(client: Client, factory: InformerFactory) -> Self {
         Self { client, factory, stop: CancellationToken::new(), tasks: JoinSet::new() }
     }
