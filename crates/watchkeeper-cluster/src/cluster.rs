@@ -10,7 +10,7 @@ use watchkeeper_client::transport::BuildError;
 use watchkeeper_client::{Client, Config};
 
 use crate::context::ControllerContext;
-use crate::nodes::Fleet;
+use crate::nodes::SimulatedNodes;
 use crate::pace::Pace;
 use crate::{
     accounts, deployment, endpoints, garbage, kubelet, namespace, nodes, protection, replica_set, root_ca,
@@ -100,12 +100,12 @@ impl Builder {
             protection::start(&mut context);
             nodes::start_controllers(&mut context, &self.pace);
         }
-        let fleet = Arc::new(Fleet::new(self.nodes));
-        nodes::start(&mut context, &fleet, &self.pace);
+        let simulated = Arc::new(SimulatedNodes::new(self.nodes));
+        nodes::start(&mut context, &simulated, &self.pace);
         scheduler::start(&mut context, &self.pace);
-        kubelet::start(&mut context, &fleet, &self.pace);
+        kubelet::start(&mut context, &simulated, &self.pace);
         context.start();
-        Cluster { context, fleet }
+        Cluster { context, simulated }
     }
 }
 
@@ -127,7 +127,7 @@ pub fn config(server: &ApiServer) -> Result<Config, StartError> {
 /// Running controllers.
 pub struct Cluster {
     context: ControllerContext,
-    fleet: Arc<Fleet>,
+    simulated: Arc<SimulatedNodes>,
 }
 
 impl Cluster {
@@ -141,7 +141,7 @@ impl Cluster {
     /// # Errors
     /// Returns an error if there is no such node.
     pub fn lose_node(&self, name: &str) -> Result<(), UnknownNode> {
-        if self.fleet.lose(name) { Ok(()) } else { Err(UnknownNode { name: name.to_owned() }) }
+        if self.simulated.lose(name) { Ok(()) } else { Err(UnknownNode { name: name.to_owned() }) }
     }
 
     /// Recovers a node that was lost.
@@ -149,7 +149,7 @@ impl Cluster {
     /// # Errors
     /// Returns an error if there is no such node.
     pub fn restore_node(&self, name: &str) -> Result<(), UnknownNode> {
-        if self.fleet.restore(name) { Ok(()) } else { Err(UnknownNode { name: name.to_owned() }) }
+        if self.simulated.restore(name) { Ok(()) } else { Err(UnknownNode { name: name.to_owned() }) }
     }
 
     /// Stops all controllers, and returns once running calls have finished. Dropping the cluster instead

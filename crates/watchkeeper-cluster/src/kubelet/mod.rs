@@ -36,7 +36,7 @@ use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 use watchkeeper_core::{Object, ObjectKey, Timestamp};
 
 use crate::context::ControllerContext;
-use crate::nodes::{Fleet, Machine};
+use crate::nodes::{Machine, SimulatedNodes};
 use crate::pace::Pace;
 use crate::resource::{NODES, PODS};
 use addresses::Addresses;
@@ -50,7 +50,7 @@ pub(crate) const BY_NODE: &str = "spec.nodeName";
 /// Number of workers.
 const WORKERS: usize = 32;
 
-pub(crate) fn start(context: &mut ControllerContext, fleet: &Arc<Fleet>, pace: &Pace) {
+pub(crate) fn start(context: &mut ControllerContext, simulated: &Arc<SimulatedNodes>, pace: &Pace) {
     let pods = context.informer(PODS);
     if let Ok(path) = BY_NODE.parse() {
         // If the index exists, it is the same one.
@@ -65,7 +65,7 @@ pub(crate) fn start(context: &mut ControllerContext, fleet: &Arc<Fleet>, pace: &
     let controller =
         Controller::new("kubelet", &pods).watches(&context.informer(NODES), pods_on).concurrency(WORKERS);
     let kubelet = Kubelet {
-        fleet: fleet.clone(),
+        simulated: simulated.clone(),
         pace: pace.clone(),
         pods: context.reader(PODS),
         api: context.api(PODS),
@@ -77,7 +77,7 @@ pub(crate) fn start(context: &mut ControllerContext, fleet: &Arc<Fleet>, pace: &
 }
 
 struct Kubelet {
-    fleet: Arc<Fleet>,
+    simulated: Arc<SimulatedNodes>,
     pace: Pace,
     pods: Reader<Pod>,
     api: DynamicApi,
@@ -92,7 +92,7 @@ impl Reconcile for Kubelet {
         let key = request.key();
         let pod = self.pods.get(key.as_str())?;
         let placed = pod.and_then(|pod| {
-            let machine = self.fleet.machine(&pod.spec.node_name)?;
+            let machine = self.simulated.machine(&pod.spec.node_name)?;
             Some((pod, machine))
         });
         let known = self.lives.lock().remove(key);
@@ -107,7 +107,7 @@ impl Reconcile for Kubelet {
                 None
             }
         };
-        if self.fleet.is_lost(&machine.name) {
+        if self.simulated.is_lost(&machine.name) {
             known.map(|life| self.lives.lock().insert(key.clone(), life));
             return Ok(Action::await_change()); // until its node recovers
         }

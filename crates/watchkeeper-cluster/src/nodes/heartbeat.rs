@@ -11,16 +11,21 @@ use watchkeeper_cache::Reader;
 use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::{PatchKind, RequestError};
 
-use super::{Fleet, LEASE_NAMESPACE, Machine, Node, registration};
+use super::{LEASE_NAMESPACE, Machine, Node, SimulatedNodes, registration};
 use watchkeeper_core::Timestamp;
 
 use crate::context::ControllerContext;
 use crate::pace::Pace;
 use crate::resource::{LEASES, NODES};
 
-pub(super) fn start(context: &mut ControllerContext, fleet: Arc<Fleet>, pace: &Pace, version: String) {
+pub(super) fn start(
+    context: &mut ControllerContext,
+    simulated: Arc<SimulatedNodes>,
+    pace: &Pace,
+    version: String,
+) {
     let heart = Heart {
-        fleet,
+        simulated,
         version,
         period: pace.heartbeat,
         report: pace.report,
@@ -32,7 +37,7 @@ pub(super) fn start(context: &mut ControllerContext, fleet: Arc<Fleet>, pace: &P
 }
 
 struct Heart {
-    fleet: Arc<Fleet>,
+    simulated: Arc<SimulatedNodes>,
     /// Version of the kubelets.
     version: String,
     period: Duration,
@@ -49,12 +54,12 @@ impl Heart {
             // When each machine last wrote its full status; a recovered one does so at once.
             let mut reported = BTreeMap::new();
             loop {
-                for machine in self.fleet.machines() {
+                for machine in self.simulated.machines() {
                     self.heartbeat(machine, &mut reported).await;
                 }
                 tokio::select! {
                     () = tokio::time::sleep(self.period) => {}
-                    () = self.fleet.returned.notified() => {}
+                    () = self.simulated.returned.notified() => {}
                 }
             }
         };
@@ -65,7 +70,7 @@ impl Heart {
     }
 
     async fn heartbeat(&self, machine: &Machine, reported: &mut BTreeMap<String, Option<Instant>>) {
-        if self.fleet.is_lost(&machine.name) {
+        if self.simulated.is_lost(&machine.name) {
             reported.entry(machine.name.clone()).and_modify(|last| *last = None);
             return;
         }

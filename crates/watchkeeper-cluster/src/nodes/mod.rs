@@ -4,17 +4,17 @@
 //! Output: nodes with heartbeats, taints on nodes without, and deletion of pods on removed nodes.
 
 mod eviction;
-mod fleet;
 mod heartbeat;
 mod lifecycle;
 mod pod_gc;
 mod pods;
 mod registration;
+mod simulated;
 mod taint;
 mod view;
 
-pub(crate) use fleet::{Fleet, Machine};
 pub(crate) use lifecycle::UNSCHEDULABLE;
+pub(crate) use simulated::{Machine, SimulatedNodes};
 pub(crate) use taint::{Taint, Toleration, tolerates};
 pub(crate) use view::Node;
 
@@ -29,8 +29,8 @@ use crate::pace::Pace;
 const LEASE_NAMESPACE: &str = "kube-node-lease";
 
 /// Starts the machines.
-pub(crate) fn start(context: &mut ControllerContext, fleet: &Arc<Fleet>, pace: &Pace) {
-    heartbeat::start(context, fleet.clone(), pace, VersionInfo::default().git_version);
+pub(crate) fn start(context: &mut ControllerContext, simulated: &Arc<SimulatedNodes>, pace: &Pace) {
+    heartbeat::start(context, simulated.clone(), pace, VersionInfo::default().git_version);
 }
 
 /// Starts the controllers of nodes, simulated or not.

@@ -1,4 +1,4 @@
-//! Fleet: the simulated machines.
+//! The simulated machines.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -15,7 +15,7 @@ const MACHINES: u32 = u32::from_be_bytes([172, 18, 0, 2]);
 const MAX_BITS: u32 = 14;
 
 /// All machines, and which of them have failed.
-pub(crate) struct Fleet {
+pub(crate) struct SimulatedNodes {
     machines: Vec<Machine>,
     lost: Mutex<BTreeSet<String>>,
     /// Notified when a machine recovers.
@@ -33,7 +33,7 @@ pub(crate) struct Machine {
     bits: u32,
 }
 
-impl Fleet {
+impl SimulatedNodes {
     /// Creates machines `node-1` and so on.
     pub(crate) fn new(count: u32) -> Self {
         let bits =
@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn pod_networks_are_adjacent() {
-        let fleet = Fleet::new(3);
-        let networks: Vec<String> = fleet
+        let simulated = SimulatedNodes::new(3);
+        let networks: Vec<String> = simulated
             .machines()
             .iter()
             .map(|it| format!("{} {} {}", it.name, it.address, it.pod_network()))
@@ -125,7 +125,7 @@ mod tests {
                 "node-3 172.18.0.4 10.128.128.0/18"
             ]
         );
-        let second = fleet.machine("node-2").unwrap();
+        let second = simulated.machine("node-2").unwrap();
         assert_eq!(second.pod_address(0).to_string(), "10.128.64.1");
         assert_eq!(second.pod_number("10.128.64.1".parse().unwrap()), Some(0));
         assert_eq!(second.pod_number("10.128.63.255".parse().unwrap()), None);
@@ -134,10 +134,10 @@ mod tests {
 
     #[test]
     fn more_machines_have_smaller_pod_networks() {
-        let fleet = Fleet::new(5_000);
-        let last = fleet.machines().last().unwrap();
+        let simulated = SimulatedNodes::new(5_000);
+        let last = simulated.machines().last().unwrap();
         assert_eq!(last.pod_network(), "10.206.28.0/22");
         assert_eq!((last.room(), last.address.to_string().as_str()), (1_022, "172.18.19.137"));
-        assert_eq!(Fleet::new(0).machines(), []);
+        assert_eq!(SimulatedNodes::new(0).machines(), []);
     }
 }
