@@ -11,7 +11,7 @@ use watchkeeper_client::{Client, Config};
 
 use crate::context::ControllerContext;
 use crate::nodes::SimulatedNodes;
-use crate::pace::Pace;
+use crate::timings::Timings;
 use crate::{
     accounts, deployment, endpoints, garbage, kubelet, namespace, nodes, protection, replica_set, root_ca,
     scheduler,
@@ -43,12 +43,12 @@ pub struct UnknownNode {
 pub struct Builder {
     nodes: u32,
     nodes_only: bool,
-    pace: Pace,
+    timings: Timings,
 }
 
 impl Default for Builder {
     fn default() -> Self {
-        Self { nodes: 3, nodes_only: false, pace: Pace::default() }
+        Self { nodes: 3, nodes_only: false, timings: Timings::default() }
     }
 }
 
@@ -67,8 +67,8 @@ impl Builder {
     }
 
     /// Sets how long everything takes.
-    pub fn pace(mut self, pace: Pace) -> Self {
-        self.pace = pace;
+    pub fn timings(mut self, timings: Timings) -> Self {
+        self.timings = timings;
         self
     }
 
@@ -98,12 +98,12 @@ impl Builder {
             deployment::start(&mut context);
             endpoints::start(&mut context);
             protection::start(&mut context);
-            nodes::start_controllers(&mut context, &self.pace);
+            nodes::start_controllers(&mut context, &self.timings);
         }
         let simulated = Arc::new(SimulatedNodes::new(self.nodes));
-        nodes::start(&mut context, &simulated, &self.pace);
-        scheduler::start(&mut context, &self.pace);
-        kubelet::start(&mut context, &simulated, &self.pace);
+        nodes::start(&mut context, &simulated, &self.timings);
+        scheduler::start(&mut context, &self.timings);
+        kubelet::start(&mut context, &simulated, &self.timings);
         context.start();
         Cluster { context, simulated }
     }

@@ -34,7 +34,7 @@ mod in_every_namespace;
 mod kubelet;
 mod namespace;
 mod nodes;
-mod pace;
+mod timings;
 
 mod protection;
 mod replica_set;
@@ -47,4 +47,4 @@ mod whole;
 
 pub use cluster::{Builder, Cluster, StartError, UnknownNode, config};
 pub use kubelet::Script;
-pub use pace::Pace;
+pub use timings::Timings;

@@ -13,7 +13,7 @@ use watchkeeper_cache::wait::until;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_client::{Client, Config};
-use watchkeeper_cluster::{Cluster, Pace};
+use watchkeeper_cluster::{Cluster, Timings};
 use watchkeeper_controller::Manager;
 use watchkeeper_controller::events::EventRecorder;
 use watchkeeper_core::ObjectKey;
@@ -28,7 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_website_is_made_scaled_and_taken_back() {
     let cluster = TestCluster::start().await.unwrap();
-    let living = Cluster::builder().nodes(1).pace(Pace::instant()).start(cluster.server()).await.unwrap();
+    let living =
+        Cluster::builder().nodes(1).timings(Timings::instant()).start(cluster.server()).await.unwrap();
     let sources = Sources::File(cluster.kubeconfig_path().to_owned());
     let client = Client::new(&Config::load(&sources, &Overrides::default()).unwrap()).unwrap();
     install(&client).await.unwrap();

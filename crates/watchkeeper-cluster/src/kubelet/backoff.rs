@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::pace::Pace;
+use crate::timings::Timings;
 
 const FIRST: u32 = 10;
 const MAX: u32 = 300;
@@ -32,8 +32,8 @@ impl Backoff {
 }
 
 /// Returns whether a container ran long enough for its failures to be forgotten.
-pub(super) fn is_forgiven(ran: Duration, pace: &Pace) -> bool {
-    ran >= pace.seconds(2 * MAX) && !ran.is_zero()
+pub(super) fn is_forgiven(ran: Duration, timings: &Timings) -> bool {
+    ran >= timings.seconds(2 * MAX) && !ran.is_zero()
 }
 
 /// Formats seconds as `10s` or `2m40s`.

@@ -13,7 +13,7 @@ use super::life::Moment;
 use super::script::{Readiness, Script};
 use super::view::{ContainerSpec, ContainerStatus};
 use crate::chance;
-use crate::pace::Pace;
+use crate::timings::Timings;
 
 /// The role of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub(super) struct Container {
 pub(super) struct Context<'a> {
     pub(super) pod: &'a super::view::Pod,
     pub(super) script: &'a Script,
-    pub(super) pace: &'a Pace,
+    pub(super) timings: &'a Timings,
     pub(super) is_of_job: bool,
 }
 
@@ -122,11 +122,12 @@ impl Container {
                 self.due = Some(now.at);
             }
             State::Waiting { .. } if self.due.is_none() => {
-                let pace = &context.pace.start;
+                let timings = &context.timings.start;
                 let time = context.script.start_after;
                 self.begun = Some(now.at);
                 self.record(false, "Pulling", format!("Pulling image \"{}\"", self.image));
-                self.due = Some(now.at + time.unwrap_or_else(|| chance::between(*pace.start(), *pace.end())));
+                self.due =
+                    Some(now.at + time.unwrap_or_else(|| chance::between(*timings.start(), *timings.end())));
             }
             State::Waiting { reason: PULL_FAILED, .. } if is_due => {
                 let seconds = self.pulls.fail();
@@ -137,7 +138,7 @@ impl Container {
                 );
                 self.record(false, "BackOff", format!("Back-off pulling image \"{}\"", self.image));
                 self.record(true, "Failed", format!("Error: {PULL_BACKOFF}"));
-                self.wait(PULL_BACKOFF, message, now.at + context.pace.seconds(seconds));
+                self.wait(PULL_BACKOFF, message, now.at + context.timings.seconds(seconds));
             }
             State::Waiting { .. } if is_due => self.attempt(context, now),
             State::Running { .. } if is_another => {
@@ -153,7 +154,7 @@ impl Container {
                 let is_main = self.role == Role::Main;
                 self.end(context.script.exit_code.filter(|_| is_main).unwrap_or(0), now);
                 if self.is_restarted(context) {
-                    self.due = Some(now.at + context.pace.seconds(1));
+                    self.due = Some(now.at + context.timings.seconds(1));
                 }
             }
             State::Ended(_) if is_due => self.restart(context, now),
@@ -199,7 +200,7 @@ impl Container {
             self.name, meta.name, meta.namespace, meta.uid
         );
         self.record(true, "BackOff", event);
-        self.wait(CRASH_BACKOFF, message, now.at + context.pace.seconds(seconds));
+        self.wait(CRASH_BACKOFF, message, now.at + context.timings.seconds(seconds));
     }
 
     fn wait(&mut self, reason: &'static str, message: String, until: Instant) {
@@ -213,7 +214,7 @@ impl Container {
             let message = self.pull_error();
             self.record(true, "Failed", format!("Failed to pull image \"{}\": {message}", self.image));
             self.record(true, "Failed", format!("Error: {PULL_FAILED}"));
-            return self.wait(PULL_FAILED, message, now.at + context.pace.seconds(1));
+            return self.wait(PULL_FAILED, message, now.at + context.timings.seconds(1));
         }
         self.pulls.reset();
         self.record(false, "Pulled", self.pulled(now.at));
@@ -266,11 +267,11 @@ impl Container {
     fn lasts(&self, context: &Context<'_>) -> Option<Duration> {
         let script = context.script;
         match self.role {
-            Role::Init => Some(context.pace.job),
+            Role::Init => Some(context.timings.job),
             Role::Sidecar => None,
             Role::Main => {
                 let at_once = script.exit_code.map(|_| Duration::ZERO);
-                script.exit_after.or(context.is_of_job.then_some(context.pace.job)).or(at_once)
+                script.exit_after.or(context.is_of_job.then_some(context.timings.job)).or(at_once)
             }
         }
     }
@@ -284,9 +285,9 @@ impl Container {
     }
 
     /// Resets the backoff if it has run long enough.
-    pub(super) fn reset_backoff(&mut self, pace: &Pace, now: Moment) {
+    pub(super) fn reset_backoff(&mut self, timings: &Timings, now: Moment) {
         if let State::Running { from, .. } = self.state
-            && backoff::is_forgiven(now.at.saturating_duration_since(from), pace)
+            && backoff::is_forgiven(now.at.saturating_duration_since(from), timings)
         {
             self.crashes.reset();
         }

@@ -12,7 +12,7 @@ use super::event::ContainerEvent;
 use super::phase::phase;
 use super::script::Script;
 use super::view::{Address, ContainerSpec, ContainerStatus, Pod, PodStatus};
-use crate::pace::Pace;
+use crate::timings::Timings;
 
 /// A moment by both clocks: to wait for, and to write down.
 #[derive(Debug, Clone, Copy)]
@@ -82,17 +82,17 @@ impl Life {
     }
 
     /// Advances to a moment.
-    pub(super) fn advance(&mut self, pod: &Pod, pace: &Pace, now: Moment) {
+    pub(super) fn advance(&mut self, pod: &Pod, timings: &Timings, now: Moment) {
         self.now = now.at;
         if self.is_finished {
             return;
         }
         let script = Script::of(&pod.metadata.annotations);
         if pod.metadata.is_terminating() {
-            return self.stop(pod, &script, pace, now);
+            return self.stop(pod, &script, timings, now);
         }
         let is_of_job = pod.metadata.controller().is_some_and(|owner| owner.kind == "Job");
-        let context = Context { pod, script: &script, pace, is_of_job };
+        let context = Context { pod, script: &script, timings, is_of_job };
         while self.step(&context, now) {}
         let phase = phase(&self.containers, &pod.spec.restart_policy, false);
         if matches!(phase, "Succeeded" | "Failed") {
@@ -105,7 +105,7 @@ impl Life {
         let specs = context.pod.spec.init_containers.iter().chain(&context.pod.spec.containers);
         let mut has_happened = false;
         for (container, spec) in self.containers.iter_mut().zip(specs) {
-            container.reset_backoff(context.pace, now);
+            container.reset_backoff(context.timings, now);
             has_happened |= container.step(spec, context, now);
             if !container.lets_others_start() {
                 break; // later containers wait
@@ -115,15 +115,15 @@ impl Life {
     }
 
     /// Stops the containers, within the pod's grace period.
-    fn stop(&mut self, pod: &Pod, script: &Script, pace: &Pace, now: Moment) {
+    fn stop(&mut self, pod: &Pod, script: &Script, timings: &Timings, now: Moment) {
         if self.ending.is_none() {
             self.containers.iter_mut().for_each(Container::ask_to_stop);
         }
         let ending = *self.ending.get_or_insert(now.at);
         let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or(0);
-        let grace = pace.seconds(u32::try_from(grace).unwrap_or(0));
+        let grace = timings.seconds(u32::try_from(grace).unwrap_or(0));
         let is_running = self.containers.iter().any(Container::is_running);
-        let takes = if is_running { script.stop_after.unwrap_or(pace.stop) } else { Duration::ZERO };
+        let takes = if is_running { script.stop_after.unwrap_or(timings.stop) } else { Duration::ZERO };
         let stops = ending + takes.min(grace);
         if stops > now.at {
             self.stops = Some(stops);

@@ -9,13 +9,13 @@ use watchkeeper_core::Timestamp;
 use super::life::{Life, Moment};
 use super::view::{Pod, PodStatus};
 use crate::kubelet::Script;
-use crate::pace::Pace;
+use crate::timings::Timings;
 
 /// A pod, and the seconds since its start.
 struct TestPod {
     pod: Pod,
     life: Life,
-    pace: Pace,
+    timings: Timings,
     begun: Instant,
     seconds: u64,
 }
@@ -31,7 +31,7 @@ impl TestPod {
             json!({"name": "web", "namespace": "x", "uid": "u", "annotations": script.annotations()});
         let pod: Pod = serde_json::from_value(json!({"metadata": metadata, "spec": whole})).unwrap();
         let life = Life::new(&pod, Some([10, 0, 0, 1].into()), Timestamp { seconds: 0, nanos: 0 });
-        Self { pod, life, pace: Pace::instant(), begun: Instant::now(), seconds: 0 }
+        Self { pod, life, timings: Timings::instant(), begun: Instant::now(), seconds: 0 }
     }
 
     /// Advances to a second, and returns the status in short form.
@@ -39,7 +39,7 @@ impl TestPod {
         self.seconds = seconds;
         let wall = Timestamp { seconds: seconds.try_into().unwrap(), nanos: 0 };
         let now = Moment { at: self.begun + Duration::from_secs(seconds), wall };
-        self.life.advance(&self.pod, &self.pace, now);
+        self.life.advance(&self.pod, &self.timings, now);
         let status = self.life.status(&self.pod, [172, 18, 0, 2].into(), wall);
         let text = shown(&status);
         self.pod.status = status;
@@ -98,7 +98,7 @@ async fn init_containers_run_one_by_one_and_sidecars_stay() {
         ],
     });
     let mut test = TestPod::new(spec, &Script::default().exit_after(Duration::from_secs(10)));
-    test.pace.job = Duration::from_secs(2);
+    test.timings.job = Duration::from_secs(2);
     let waiting = "PodInitializing";
     assert_eq!(
         test.at(0),

@@ -37,8 +37,8 @@ use watchkeeper_core::{Object, ObjectKey, Timestamp};
 
 use crate::context::ControllerContext;
 use crate::nodes::{Machine, SimulatedNodes};
-use crate::pace::Pace;
 use crate::resource::{NODES, PODS};
+use crate::timings::Timings;
 use addresses::Addresses;
 pub(crate) use container::digest;
 use life::{Life, Moment};
@@ -50,7 +50,7 @@ pub(crate) const BY_NODE: &str = "spec.nodeName";
 /// Number of workers.
 const WORKERS: usize = 32;
 
-pub(crate) fn start(context: &mut ControllerContext, simulated: &Arc<SimulatedNodes>, pace: &Pace) {
+pub(crate) fn start(context: &mut ControllerContext, simulated: &Arc<SimulatedNodes>, timings: &Timings) {
     let pods = context.informer(PODS);
     if let Ok(path) = BY_NODE.parse() {
         // If the index exists, it is the same one.
@@ -66,7 +66,7 @@ pub(crate) fn start(context: &mut ControllerContext, simulated: &Arc<SimulatedNo
         Controller::new("kubelet", &pods).watches(&context.informer(NODES), pods_on).concurrency(WORKERS);
     let kubelet = Kubelet {
         simulated: simulated.clone(),
-        pace: pace.clone(),
+        timings: timings.clone(),
         pods: context.reader(PODS),
         api: context.api(PODS),
         lives: Mutex::default(),
@@ -78,7 +78,7 @@ pub(crate) fn start(context: &mut ControllerContext, simulated: &Arc<SimulatedNo
 
 struct Kubelet {
     simulated: Arc<SimulatedNodes>,
-    pace: Pace,
+    timings: Timings,
     pods: Reader<Pod>,
     api: DynamicApi,
     /// The pods on simulated nodes that have not finished. A pod being reconciled is not in the map.
@@ -150,7 +150,7 @@ impl Kubelet {
         life: &mut Life,
     ) -> Result<Action, Error> {
         let now = Moment { at: Instant::now(), wall: Timestamp::now() };
-        life.advance(pod, &self.pace, now);
+        life.advance(pod, &self.timings, now);
         let events = life.take_events();
         if !events.is_empty() {
             let recorder = self.recorder.clone().host(&machine.name);

@@ -12,13 +12,13 @@ use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
 use super::pods::Pods;
 use super::{Node, Taint, Toleration};
 use crate::context::ControllerContext;
-use crate::pace::Pace;
 use crate::resource::{NODES, PODS};
+use crate::timings::Timings;
 
-pub(super) fn start(context: &mut ControllerContext, pace: &Pace) {
+pub(super) fn start(context: &mut ControllerContext, timings: &Timings) {
     let controller = Controller::new("taint-eviction", &context.informer(NODES));
     let eviction = Eviction {
-        pace: pace.clone(),
+        timings: timings.clone(),
         nodes: context.informer(NODES).reader(Keep::Decoded),
         pods: Pods::new(context),
         recorder: context.recorder("taint-eviction-controller", EventApi::Core),
@@ -28,7 +28,7 @@ pub(super) fn start(context: &mut ControllerContext, pace: &Pace) {
 }
 
 struct Eviction {
-    pace: Pace,
+    timings: Timings,
     nodes: Reader<Node>,
     pods: Pods,
     recorder: EventRecorder,
@@ -54,11 +54,11 @@ impl Reconcile for Eviction {
         let now = Instant::now();
         // Pods bound to the node later are found by this period.
         const PERIOD: u32 = 5;
-        let mut next = now + self.pace.seconds(PERIOD);
+        let mut next = now + self.timings.seconds(PERIOD);
         for pod in self.pods.on(name) {
             let until = |(taint, since): &(Taint, Instant)| match stay(&pod.spec.tolerations, taint) {
                 Stay::Forever => None,
-                Stay::For(seconds) => Some(*since + self.pace.seconds(seconds)),
+                Stay::For(seconds) => Some(*since + self.timings.seconds(seconds)),
             };
             match taints.iter().filter_map(until).min() {
                 Some(until) if until <= now && !pod.metadata.is_terminating() => {

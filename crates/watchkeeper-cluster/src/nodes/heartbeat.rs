@@ -15,20 +15,20 @@ use super::{LEASE_NAMESPACE, Machine, Node, SimulatedNodes, registration};
 use watchkeeper_core::Timestamp;
 
 use crate::context::ControllerContext;
-use crate::pace::Pace;
 use crate::resource::{LEASES, NODES};
+use crate::timings::Timings;
 
 pub(super) fn start(
     context: &mut ControllerContext,
     simulated: Arc<SimulatedNodes>,
-    pace: &Pace,
+    timings: &Timings,
     version: String,
 ) {
     let heart = Heart {
         simulated,
         version,
-        period: pace.heartbeat,
-        report: pace.report,
+        period: timings.heartbeat,
+        report: timings.report,
         nodes: context.reader(NODES),
         node_api: context.api(NODES),
         lease_api: context.api(LEASES).namespace(LEASE_NAMESPACE),

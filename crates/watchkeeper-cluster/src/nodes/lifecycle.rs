@@ -18,8 +18,8 @@ use super::pods::Pods;
 use super::view::NodeCondition;
 use super::{LEASE_NAMESPACE, Node, Taint};
 use crate::context::ControllerContext;
-use crate::pace::Pace;
 use crate::resource::{LEASES, NODES, PODS};
+use crate::timings::Timings;
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
@@ -28,7 +28,7 @@ pub(crate) const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 /// Conditions that become `Unknown` when a node stops its heartbeat.
 const HEARTBEAT_CONDITIONS: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
-pub(super) fn start(context: &mut ControllerContext, pace: &Pace) {
+pub(super) fn start(context: &mut ControllerContext, timings: &Timings) {
     let node_of = |lease: &Object| {
         let key = lease.head.key();
         let is_node_lease = key.namespace() == Some(LEASE_NAMESPACE);
@@ -37,7 +37,7 @@ pub(super) fn start(context: &mut ControllerContext, pace: &Pace) {
     let controller = Controller::new("node-lifecycle", &context.informer(NODES))
         .watches(&context.informer(LEASES), node_of);
     let lifecycle = Lifecycle {
-        lost_after: pace.lost_after,
+        lost_after: timings.lost_after,
         nodes: context.informer(NODES).reader(Keep::Decoded),
         leases: context.reader(LEASES),
         api: context.api(NODES),

@@ -23,19 +23,19 @@ use std::sync::Arc;
 use watchkeeper_apiserver::http::VersionInfo;
 
 use crate::context::ControllerContext;
-use crate::pace::Pace;
+use crate::timings::Timings;
 
 /// Namespace of the nodes' leases.
 const LEASE_NAMESPACE: &str = "kube-node-lease";
 
 /// Starts the machines.
-pub(crate) fn start(context: &mut ControllerContext, simulated: &Arc<SimulatedNodes>, pace: &Pace) {
-    heartbeat::start(context, simulated.clone(), pace, VersionInfo::default().git_version);
+pub(crate) fn start(context: &mut ControllerContext, simulated: &Arc<SimulatedNodes>, timings: &Timings) {
+    heartbeat::start(context, simulated.clone(), timings, VersionInfo::default().git_version);
 }
 
 /// Starts the controllers of nodes, simulated or not.
-pub(crate) fn start_controllers(context: &mut ControllerContext, pace: &Pace) {
-    lifecycle::start(context, pace);
-    eviction::start(context, pace);
-    pod_gc::start(context, pace);
+pub(crate) fn start_controllers(context: &mut ControllerContext, timings: &Timings) {
+    lifecycle::start(context, timings);
+    eviction::start(context, timings);
+    pod_gc::start(context, timings);
 }

@@ -10,18 +10,18 @@ use watchkeeper_cache::{Keep, Reader};
 use super::Node;
 use super::pods::Pods;
 use crate::context::ControllerContext;
-use crate::pace::Pace;
 use crate::resource::NODES;
+use crate::timings::Timings;
 
 /// Period of the check, and how long a node may be missing, in simulated seconds.
 const PERIOD: u32 = 20;
 const MISSING: u32 = 40;
 
-pub(super) fn start(context: &mut ControllerContext, pace: &Pace) {
+pub(super) fn start(context: &mut ControllerContext, timings: &Timings) {
     let informer = context.informer(NODES);
     let sweep = Sweep {
-        period: pace.seconds(PERIOD),
-        missing: pace.seconds(MISSING),
+        period: timings.seconds(PERIOD),
+        missing: timings.seconds(MISSING),
         nodes: informer.reader(Keep::Decoded),
         pods: Pods::new(context),
     };

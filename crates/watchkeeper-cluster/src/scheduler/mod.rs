@@ -36,8 +36,8 @@ use watchkeeper_wire::{FieldPath, Kind, read_field};
 
 use crate::context::ControllerContext;
 use crate::nodes::Node;
-use crate::pace::Pace;
 use crate::resource::{NODES, PODS};
+use crate::timings::Timings;
 use fit::Unfit;
 use ledger::Ledger;
 use view::Pod;
@@ -47,7 +47,7 @@ const NAME: &str = "default-scheduler";
 /// Number of workers.
 const WORKERS: usize = 32;
 
-pub(crate) fn start(context: &mut ControllerContext, pace: &Pace) {
+pub(crate) fn start(context: &mut ControllerContext, timings: &Timings) {
     let waiting: Arc<Mutex<BTreeSet<ObjectKey>>> = Arc::default();
     let ledger: Arc<Ledger> = Arc::default();
     let pods = context.informer(PODS);
@@ -73,7 +73,7 @@ pub(crate) fn start(context: &mut ControllerContext, pace: &Pace) {
         pods: context.reader(PODS),
         nodes: context.informer(NODES).reader(Keep::Decoded),
         api: context.api(PODS),
-        second: pace.second,
+        second: timings.second,
         waiting,
         ledger,
         counted,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use watchkeeper_client::dynamic::{DeleteOptions, Propagation};
-use watchkeeper_cluster::{Cluster, Pace};
+use watchkeeper_cluster::{Cluster, Timings};
 
 use crate::by_hand::is_ready;
 use crate::living::{Living, NAMESPACES, Of, PODS};
@@ -14,7 +14,7 @@ const REPLICAS: usize = 3;
 
 /// Starts a cluster with a deployment `web` whose pods all run.
 async fn shop() -> Living {
-    let living = Living::with(Cluster::builder().pace(Pace::instant())).await;
+    let living = Living::with(Cluster::builder().timings(Timings::instant())).await;
     living.namespace(SHOP).await;
     let template = json!({
         "metadata": {"labels": {"app": "web"}},

@@ -1,13 +1,13 @@
 //! Endpoints and EndpointSlices of services.
 
 use serde_json::{Value, json};
-use watchkeeper_cluster::{Cluster, Pace, Script};
+use watchkeeper_cluster::{Cluster, Script, Timings};
 
 use crate::living::{ENDPOINT_SLICES, ENDPOINTS, Living, PODS, SERVICES};
 use crate::pods::pod;
 
 async fn quick() -> Living {
-    Living::with(Cluster::builder().pace(Pace::instant())).await
+    Living::with(Cluster::builder().timings(Timings::instant())).await
 }
 
 fn labelled(name: &str, script: &Script) -> Value {

@@ -1,13 +1,13 @@
 //! Scheduling of pods.
 
 use serde_json::{Value, json};
-use watchkeeper_cluster::{Cluster, Pace, Script};
+use watchkeeper_cluster::{Cluster, Script, Timings};
 
 use crate::living::{Living, NODES, PODS};
 use crate::pods::{is_ready, pod};
 
 async fn quick(nodes: u32) -> Living {
-    Living::with(Cluster::builder().nodes(nodes).pace(Pace::instant())).await
+    Living::with(Cluster::builder().nodes(nodes).timings(Timings::instant())).await
 }
 
 /// Waits until all nodes are schedulable.

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use watchkeeper_client::dynamic::DeleteOptions;
-use watchkeeper_cluster::{Cluster, Pace, Script};
+use watchkeeper_cluster::{Cluster, Script, Timings};
 
 use crate::living::{EVENTS, Living, PODS};
 
 async fn quick() -> Living {
-    Living::with(Cluster::builder().pace(Pace::instant())).await
+    Living::with(Cluster::builder().timings(Timings::instant())).await
 }
 
 /// Returns a pod with one container and additional fields in its spec.

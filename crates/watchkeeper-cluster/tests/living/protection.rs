@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use watchkeeper_client::dynamic::DeleteOptions;
-use watchkeeper_cluster::{Cluster, Pace, Script};
+use watchkeeper_cluster::{Cluster, Script, Timings};
 
 use crate::living::{Living, NAMESPACES, NODES, Of, PODS, SERVICE_ACCOUNTS};
 use crate::pods::{is_ready, pod};
@@ -144,7 +144,7 @@ async fn a_class_stays_while_a_claim_or_a_volume_names_it() {
 
 #[tokio::test]
 async fn a_namespace_goes_with_its_claims_and_the_pods_that_mount_them() {
-    let living = Living::with(Cluster::builder().pace(Pace::instant())).await;
+    let living = Living::with(Cluster::builder().timings(Timings::instant())).await;
     living.namespace("shop").await;
     living.until(&SERVICE_ACCOUNTS, "shop", "default", |account| account.is_some()).await;
     for name in ["data", "logs"] {
@@ -176,7 +176,7 @@ async fn a_protection_that_is_removed_by_hand_is_added_again() {
 
 #[tokio::test]
 async fn without_the_controllers_deleted_objects_wait() {
-    let living = Living::with(Cluster::builder().nodes_only().pace(Pace::instant())).await;
+    let living = Living::with(Cluster::builder().nodes_only().timings(Timings::instant())).await;
     for (of, namespace, object) in [
         (&CLAIMS, "default", claim("data", json!({}))),
         (&VOLUMES, "", volume("disk")),

@@ -3,25 +3,25 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use watchkeeper_cluster::{Cluster, Pace, Script};
+use watchkeeper_cluster::{Cluster, Script, Timings};
 
 use crate::living::{Living, NODES, PODS};
 use crate::pods::{is_ready, pod};
 
 /// Starts a cluster in which a simulated second takes a millisecond.
 async fn hurried() -> Living {
-    let mut pace = Pace::instant();
-    pace.second = Duration::from_millis(1);
-    Living::with(Cluster::builder().pace(pace)).await
+    let mut timings = Timings::instant();
+    timings.second = Duration::from_millis(1);
+    Living::with(Cluster::builder().timings(timings)).await
 }
 
 /// Starts a cluster with one node, which is lost after two seconds without a heartbeat.
 async fn missed(second: Duration) -> Living {
-    let mut pace = Pace::instant();
-    pace.second = second;
-    pace.heartbeat = Duration::from_millis(200);
-    pace.lost_after = Duration::from_secs(2);
-    Living::with(Cluster::builder().nodes(1).pace(pace)).await
+    let mut timings = Timings::instant();
+    timings.second = second;
+    timings.heartbeat = Duration::from_millis(200);
+    timings.lost_after = Duration::from_secs(2);
+    Living::with(Cluster::builder().nodes(1).timings(timings)).await
 }
 
 fn container(pod: Option<&Value>) -> &Value {

@@ -1,4 +1,4 @@
-//! Pace: durations in a simulated cluster.
+//! Timings: durations in a simulated cluster.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use std::time::Duration;
 ///
 /// ```
 /// use std::time::Duration;
-/// use watchkeeper_cluster::Pace;
+/// use watchkeeper_cluster::Timings;
 ///
-/// let mut pace = Pace::instant();
-/// pace.second = Duration::from_millis(10); // a backoff of 5 minutes takes 3 seconds
+/// let mut timings = Timings::instant();
+/// timings.second = Duration::from_millis(10); // a backoff of 5 minutes takes 3 seconds
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Pace {
+pub struct Timings {
     /// Range of the time a container takes to start, including its image pull.
     pub start: RangeInclusive<Duration>,
     /// How long containers that run to completion take: init containers, and those of a job's pods.
@@ -31,7 +31,7 @@ pub struct Pace {
     pub lost_after: Duration,
 }
 
-impl Default for Pace {
+impl Default for Timings {
     fn default() -> Self {
         Self {
             start: Duration::from_millis(300)..=Duration::from_millis(1_500),
@@ -45,7 +45,7 @@ impl Default for Pace {
     }
 }
 
-impl Pace {
+impl Timings {
     /// Returns timings with which containers start and stop at once. A simulated second still takes a second.
     pub fn instant() -> Self {
         let none = Duration::ZERO;
