@@ -22,7 +22,6 @@
 //! ```
 
 mod accounts;
-mod chance;
 mod claim;
 mod clock;
 mod cluster;
@@ -31,6 +30,7 @@ mod deployment;
 mod endpoints;
 mod garbage;
 mod in_every_namespace;
+mod jitter;
 mod kubelet;
 mod namespace;
 mod nodes;

@@ -12,7 +12,7 @@ use super::event::{ContainerEvent, milliseconds};
 use super::life::Moment;
 use super::script::{Readiness, Script};
 use super::view::{ContainerSpec, ContainerStatus};
-use crate::chance;
+use crate::jitter;
 use crate::timings::Timings;
 
 /// The role of a container.
@@ -127,7 +127,7 @@ impl Container {
                 self.begun = Some(now.at);
                 self.record(false, "Pulling", format!("Pulling image \"{}\"", self.image));
                 self.due =
-                    Some(now.at + time.unwrap_or_else(|| chance::between(*timings.start(), *timings.end())));
+                    Some(now.at + time.unwrap_or_else(|| jitter::between(*timings.start(), *timings.end())));
             }
             State::Waiting { reason: PULL_FAILED, .. } if is_due => {
                 let seconds = self.pulls.fail();

@@ -5,6 +5,6 @@ use std::time::Duration;
 
 /// Returns a random duration between two bounds.
 pub(crate) fn between(least: Duration, most: Duration) -> Duration {
-    let chance = (RandomState::new().build_hasher().finish() >> 11) as f64 / (1_u64 << 53) as f64;
-    least + most.saturating_sub(least).mul_f64(chance)
+    let fraction = (RandomState::new().build_hasher().finish() >> 11) as f64 / (1_u64 << 53) as f64;
+    least + most.saturating_sub(least).mul_f64(fraction)
 }
