@@ -42,8 +42,8 @@ mod resource;
 mod root_ca;
 mod scheduler;
 mod telling;
+mod updater;
 mod view;
-mod whole;
 
 pub use cluster::{Builder, Cluster, StartError, UnknownNode, config};
 pub use kubelet::Script;

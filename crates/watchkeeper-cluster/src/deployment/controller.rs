@@ -11,15 +11,15 @@ use crate::claim::Claim;
 use crate::context::ControllerContext;
 use crate::resource::{DEPLOYMENTS, PODS, REPLICA_SETS};
 use crate::telling::Telling;
+use crate::updater::ObjectUpdater;
 use crate::view::{Deployment, Pod, ReplicaSet};
-use crate::whole::Whole;
 
 pub(super) struct Deployments {
     deployments: Reader<Deployment>,
     sets: Reader<ReplicaSet>,
     pub(super) pods: Reader<Pod>,
-    whole: Whole,
-    pub(super) whole_sets: Whole,
+    updater: ObjectUpdater,
+    pub(super) set_updater: ObjectUpdater,
     pub(super) telling: Telling,
 }
 
@@ -29,8 +29,8 @@ impl Deployments {
             deployments: context.reader(DEPLOYMENTS),
             sets: context.reader(REPLICA_SETS),
             pods: context.reader(PODS),
-            whole: Whole::new(context, DEPLOYMENTS),
-            whole_sets: Whole::new(context, REPLICA_SETS),
+            updater: ObjectUpdater::new(context, DEPLOYMENTS),
+            set_updater: ObjectUpdater::new(context, REPLICA_SETS),
             telling: Telling::start(context, "deployment-controller", DEPLOYMENTS),
         }
     }
@@ -75,8 +75,8 @@ impl Deployments {
             owner: &deployment.metadata,
             resource: DEPLOYMENTS,
             selector,
-            owners: &self.whole.api(namespace),
-            api: &self.whole_sets.api(namespace),
+            owners: &self.updater.api(namespace),
+            api: &self.set_updater.api(namespace),
             store: self.sets.store(),
         };
         let claimed = claim.take(request, candidates, |set| &set.metadata).await?;
@@ -96,7 +96,7 @@ impl Deployments {
                 object.set(&["metadata", "annotations", REVISION], revision.as_str().into());
             }
         };
-        self.whole.update_status(request, &before.metadata, change).await?;
+        self.updater.update_status(request, &before.metadata, change).await?;
         Ok(())
     }
 }

@@ -28,7 +28,7 @@ impl Rollout<'_> {
         let annotations =
             renewed(&set.metadata.annotations, &self.deployment.metadata.annotations, self.next_revision());
         if annotations != set.metadata.annotations || set.spec.min_ready_seconds != seconds {
-            let update = self.on.whole_sets.update(self.request, &set.metadata, |set| {
+            let update = self.on.set_updater.update(self.request, &set.metadata, |set| {
                 set.set(&["metadata", "annotations"], json!(annotations));
                 set.set(&["spec", "minReadySeconds"], seconds.into());
             });
@@ -57,13 +57,13 @@ impl Rollout<'_> {
         }
         let set = self.draft();
         let object = DynamicObject::try_from(set)?;
-        let api = self.on.whole_sets.api(&self.deployment.metadata.namespace);
+        let api = self.on.set_updater.api(&self.deployment.metadata.namespace);
         let created = match api.create(&object, &WriteOptions::default()).await {
             Ok(created) => created,
             Err(error) if error.is_already_exists() => return self.collide(object.name()).await,
             Err(error) => return Err(self.create_failed(object.name(), error)),
         };
-        self.request.wrote(self.on.whole_sets.store(), created.resource_version());
+        self.request.wrote(self.on.set_updater.store(), created.resource_version());
         let set: ReplicaSet = created.to_typed()?;
         let (name, size) = (set.metadata.name.clone(), set.replicas());
         if size > 0 {
@@ -85,7 +85,7 @@ impl Rollout<'_> {
 
     /// Handles a replica set of the same name that is not in the cache: ours after all, or a hash collision.
     async fn collide(&mut self, name: &str) -> Result<usize, Halt> {
-        let api = self.on.whole_sets.api(&self.deployment.metadata.namespace);
+        let api = self.on.set_updater.api(&self.deployment.metadata.namespace);
         let set: ReplicaSet = api.get(name).await?.to_typed()?;
         let is_ours =
             set.metadata.controller().is_some_and(|owner| owner.uid == self.deployment.metadata.uid);

@@ -186,7 +186,7 @@ impl<'a> Rollout<'a> {
             if is_in_use {
                 continue;
             }
-            let api = self.on.whole_sets.api(&set.metadata.namespace);
+            let api = self.on.set_updater.api(&set.metadata.namespace);
             match api.delete(&set.metadata.name, &Default::default()).await {
                 Err(error) if !error.is_not_found() => return Err(error.into()),
                 _ => {}

@@ -17,8 +17,8 @@ use crate::claim::Claim;
 use crate::context::ControllerContext;
 use crate::resource::{PODS, REPLICA_SETS};
 use crate::telling::Telling;
+use crate::updater::ObjectUpdater;
 use crate::view::{Pod, ReplicaSet};
-use crate::whole::Whole;
 
 /// Maximum number of pods created or deleted per call; the rest follows once these are observed
 /// (`replica_set.W1`).
@@ -27,7 +27,7 @@ const BURST: usize = 500;
 pub(super) struct ReplicaSets {
     sets: Reader<ReplicaSet>,
     pods: Reader<Pod>,
-    whole: Whole,
+    updater: ObjectUpdater,
     api: DynamicApi,
     telling: Telling,
 }
@@ -37,7 +37,7 @@ impl ReplicaSets {
         Self {
             sets: context.reader(REPLICA_SETS),
             pods: context.informer(PODS).reader(Keep::Decoded),
-            whole: Whole::new(context, REPLICA_SETS),
+            updater: ObjectUpdater::new(context, REPLICA_SETS),
             api: context.api(PODS),
             telling: Telling::start(context, "replicaset-controller", REPLICA_SETS),
         }
@@ -75,7 +75,7 @@ impl Reconcile for ReplicaSets {
         let status = status(&set, &active, terminating, message.as_deref(), now);
         if status != set.status {
             let value = serde_json::to_value(&status)?;
-            self.whole.update_status(&request, &set.metadata, |set| set.set(&["status"], value)).await?;
+            self.updater.update_status(&request, &set.metadata, |set| set.set(&["status"], value)).await?;
         }
         match failure {
             Some(error) => Err(error.into()),
@@ -110,7 +110,7 @@ impl ReplicaSets {
             owner: &set.metadata,
             resource: REPLICA_SETS,
             selector,
-            owners: &self.whole.api(&set.metadata.namespace),
+            owners: &self.updater.api(&set.metadata.namespace),
             api: &self.api.clone().namespace(&set.metadata.namespace),
             store: self.pods.store(),
         };

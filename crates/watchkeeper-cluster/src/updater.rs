@@ -13,13 +13,13 @@ use crate::resource::Resource;
 use crate::view::Meta;
 
 /// Reads and updates the objects of a resource.
-pub(crate) struct Whole {
+pub(crate) struct ObjectUpdater {
     resource: Resource,
     objects: Reader<DynamicObject>,
     api: DynamicApi,
 }
 
-impl Whole {
+impl ObjectUpdater {
     pub(crate) fn new(context: &ControllerContext, resource: Resource) -> Self {
         Self { resource, objects: context.reader(resource), api: context.api(resource) }
     }
