@@ -41,7 +41,6 @@ mod replica_set;
 mod resource;
 mod root_ca;
 mod scheduler;
-mod telling;
 mod updater;
 mod view;
 

@@ -1,6 +1,7 @@
 //! The deployment controller.
 
 use watchkeeper_cache::Reader;
+use watchkeeper_controller::events::{EventApi, EventRecorder};
 use watchkeeper_controller::{Action, Error, Reconcile, Request};
 use watchkeeper_core::{LabelSelector, Timestamp};
 
@@ -10,7 +11,6 @@ use super::status::next_check;
 use crate::claim::Claim;
 use crate::context::ControllerContext;
 use crate::resource::{DEPLOYMENTS, PODS, REPLICA_SETS};
-use crate::telling::Telling;
 use crate::updater::ObjectUpdater;
 use crate::view::{Deployment, Pod, ReplicaSet};
 
@@ -20,7 +20,7 @@ pub(super) struct Deployments {
     pub(super) pods: Reader<Pod>,
     updater: ObjectUpdater,
     pub(super) set_updater: ObjectUpdater,
-    pub(super) telling: Telling,
+    pub(super) recorder: EventRecorder,
 }
 
 impl Deployments {
@@ -31,7 +31,7 @@ impl Deployments {
             pods: context.reader(PODS),
             updater: ObjectUpdater::new(context, DEPLOYMENTS),
             set_updater: ObjectUpdater::new(context, REPLICA_SETS),
-            telling: Telling::start(context, "deployment-controller", DEPLOYMENTS),
+            recorder: context.recorder("deployment-controller", EventApi::Core),
         }
     }
 }

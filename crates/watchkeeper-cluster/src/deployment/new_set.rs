@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use watchkeeper_client::dynamic::{DynamicObject, WriteOptions};
 use watchkeeper_client::rest::RequestError;
 use watchkeeper_controller::TerminalError;
+use watchkeeper_controller::events::Event;
 use watchkeeper_core::{CauseType, Timestamp};
 
 use super::conditions::{self, PROGRESSING, condition};
@@ -68,7 +69,7 @@ impl Rollout<'_> {
         let (name, size) = (set.metadata.name.clone(), set.replicas());
         if size > 0 {
             let message = format!("Scaled up replica set {name} from 0 to {size}");
-            self.on.telling.normal(&self.deployment.metadata, "ScalingReplicaSet", message);
+            self.record(Event::normal("ScalingReplicaSet", message));
         }
         let message = format!("Created new replica set {name:?}");
         self.set_progress(condition(PROGRESSING, "True", "NewReplicaSetCreated", message, Timestamp::now()));
@@ -104,7 +105,7 @@ impl Rollout<'_> {
             return Halt::Failed(TerminalError::new(error).into());
         }
         let message = format!("Failed to create new replica set {name:?}: {error}");
-        self.on.telling.warning(&self.deployment.metadata, "ReplicaSetCreateError", message.clone());
+        self.record(Event::warning("ReplicaSetCreateError", message.clone()));
         self.set_progress(condition(
             PROGRESSING,
             "False",

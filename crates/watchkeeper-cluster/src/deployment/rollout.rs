@@ -1,5 +1,6 @@
 //! Rollout: one reconciliation of a deployment and its replica sets.
 
+use watchkeeper_controller::events::Event;
 use watchkeeper_controller::{Error, Request};
 
 use super::bounds::Bounds;
@@ -10,6 +11,7 @@ use super::sizes::{Size, grown, shrunk};
 use super::status::{count_replicas, is_complete, rollout_status};
 use watchkeeper_core::Timestamp;
 
+use crate::resource::DEPLOYMENTS;
 use crate::view::{Deployment, ReplicaSet};
 
 /// Why a rollout stopped early.
@@ -73,6 +75,11 @@ impl<'a> Rollout<'a> {
     /// Returns the indices of all other replica sets, oldest first.
     pub(super) fn old(&self) -> Vec<usize> {
         (0..self.sets.len()).filter(|which| Some(*which) != self.new).collect()
+    }
+
+    /// Records an event about the deployment.
+    pub(super) fn record(&self, event: Event) {
+        self.on.recorder.record(&self.deployment.metadata.reference(DEPLOYMENTS), event);
     }
 
     pub(super) fn bounds(&self) -> Bounds {

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use serde_json::json;
+use watchkeeper_controller::events::Event;
 
 use super::revision::{DESIRED, MOST, number, sized};
 use super::rollout::{Halt, Rollout};
@@ -91,7 +92,7 @@ impl Rollout<'_> {
         }
         let (direction, name) = (if before < size { "up" } else { "down" }, &self.sets[which].metadata.name);
         let message = format!("Scaled {direction} replica set {name} from {before} to {size}");
-        self.on.telling.normal(&self.deployment.metadata, "ScalingReplicaSet", message);
+        self.record(Event::normal("ScalingReplicaSet", message));
         Ok(true)
     }
 }

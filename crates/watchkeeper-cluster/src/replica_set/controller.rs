@@ -7,6 +7,7 @@ use std::sync::Arc;
 use watchkeeper_cache::reader::ListUndecodable;
 use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::DynamicApi;
+use watchkeeper_controller::events::{EventApi, EventRecorder};
 use watchkeeper_controller::{Action, Error, Reconcile, Request};
 use watchkeeper_core::{LabelSelector, Timestamp};
 
@@ -16,7 +17,6 @@ use super::status::{next_available, status};
 use crate::claim::Claim;
 use crate::context::ControllerContext;
 use crate::resource::{PODS, REPLICA_SETS};
-use crate::telling::Telling;
 use crate::updater::ObjectUpdater;
 use crate::view::{Pod, ReplicaSet};
 
@@ -29,7 +29,7 @@ pub(super) struct ReplicaSets {
     pods: Reader<Pod>,
     updater: ObjectUpdater,
     api: DynamicApi,
-    telling: Telling,
+    recorder: EventRecorder,
 }
 
 impl ReplicaSets {
@@ -39,7 +39,7 @@ impl ReplicaSets {
             pods: context.informer(PODS).reader(Keep::Decoded),
             updater: ObjectUpdater::new(context, REPLICA_SETS),
             api: context.api(PODS),
-            telling: Telling::start(context, "replicaset-controller", REPLICA_SETS),
+            recorder: context.recorder("replicaset-controller", EventApi::Core),
         }
     }
 }
@@ -130,7 +130,7 @@ impl ReplicaSets {
             api: self.api.clone().namespace(&set.metadata.namespace),
             store: self.pods.store().clone(),
             request: request.clone(),
-            telling: self.telling.clone(),
+            recorder: self.recorder.clone(),
         };
         match active.len().cmp(&wanted) {
             Ordering::Equal => return Ok(false),

@@ -9,11 +9,11 @@ use watchkeeper_client::dynamic::{
 };
 use watchkeeper_client::rest::RequestError;
 use watchkeeper_controller::Request;
+use watchkeeper_controller::events::{Event, EventRecorder};
 use watchkeeper_core::CauseType;
 
 use super::batch::{in_parallel, slow_start};
 use crate::resource::REPLICA_SETS;
-use crate::telling::Telling;
 use crate::view::{Meta, Pod, ReplicaSet};
 
 /// Why the number of pods is not the desired one.
@@ -41,7 +41,7 @@ pub(super) struct Pods {
     /// Store that observes the pods.
     pub(super) store: Store,
     pub(super) request: Request,
-    pub(super) telling: Telling,
+    pub(super) recorder: EventRecorder,
 }
 
 impl Pods {
@@ -55,19 +55,22 @@ impl Pods {
     }
 
     async fn create_one(self, pod: Arc<DynamicObject>) -> Result<(), PodsError> {
-        let about = &self.set.metadata;
         match self.api.create(&pod, &WriteOptions::default()).await {
             Ok(pod) => {
                 self.request.wrote(&self.store, pod.resource_version());
-                self.telling.normal(about, "SuccessfulCreate", format!("Created pod: {}", pod.name()));
+                self.record(Event::normal("SuccessfulCreate", format!("Created pod: {}", pod.name())));
                 Ok(())
             }
             Err(error) if is_terminating(&error) => Err(PodsError::Terminating(error)),
             Err(error) => {
-                self.telling.warning(about, "FailedCreate", format!("Error creating: {error}"));
+                self.record(Event::warning("FailedCreate", format!("Error creating: {error}")));
                 Err(PodsError::Create(error))
             }
         }
+    }
+
+    fn record(&self, event: Event) {
+        self.recorder.record(&self.set.metadata.reference(REPLICA_SETS), event);
     }
 
     /// Deletes these pods.
@@ -76,20 +79,20 @@ impl Pods {
     }
 
     async fn delete_one(self, pod: Arc<Pod>) -> Result<(), PodsError> {
-        let (about, Meta { name, uid, .. }) = (&self.set.metadata, &pod.metadata);
+        let Meta { name, uid, .. } = &pod.metadata;
         let options = DeleteOptions { uid: Some(uid.clone()), ..Default::default() };
         match self.api.delete(name, &options).await {
             Ok(deleted) => {
                 if let Deleted::Pending(pod) = deleted {
                     self.request.wrote(&self.store, pod.resource_version());
                 }
-                self.telling.normal(about, "SuccessfulDelete", format!("Deleted pod: {name}"));
+                self.record(Event::normal("SuccessfulDelete", format!("Deleted pod: {name}")));
                 Ok(())
             }
             // Another client was faster.
             Err(error) if error.is_not_found() || error.is_conflict() => Ok(()),
             Err(error) => {
-                self.telling.warning(about, "FailedDelete", format!("Error deleting: {error}"));
+                self.record(Event::warning("FailedDelete", format!("Error deleting: {error}")));
                 Err(PodsError::Delete(error))
             }
         }
