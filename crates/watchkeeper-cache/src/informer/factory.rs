@@ -125,7 +125,8 @@ impl InformerFactory {
         let (factory, of) = (Arc::downgrade(&self.shared), collection.clone());
         let when_ended = Box::new(move |why: &Why| forget(&factory, of, number, why));
         let kind = collection.kind().into();
-        Informer::build(kind, source, configure, settings.resync(collection), Some(when_ended))
+        let resync = settings.resync(collection);
+        Informer::build(kind, Some(collection.clone()), source, configure, resync, Some(when_ended))
     }
 
     /// Informers that end, though nobody stops them, from now on: each is told of when the factory has

@@ -17,7 +17,7 @@ mod not_synced;
 use std::sync::Arc;
 
 use tokio::sync::{Notify, watch};
-use watchkeeper_core::{ListWatch, Object};
+use watchkeeper_core::{Collection, ListWatch, Object};
 use watchkeeper_wire::Kind;
 
 use crate::handler::{EveryEvent, Filter, Resync, Subscription, SubscriptionOptions};
@@ -68,6 +68,7 @@ pub struct Informer {
 struct Shared {
     name: String,
     kind: Kind,
+    collection: Option<Collection>,
     store: Store,
     progress: watch::Receiver<Progress>,
     reconnect: Arc<Notify>,
@@ -93,11 +94,12 @@ impl Informer {
         source: impl ListWatch + 'static,
         configure: impl FnOnce(Reflector<Writer>) -> Reflector<Writer>,
     ) -> Self {
-        Self::build(kind, source, configure, Resync::Default, None)
+        Self::build(kind, None, source, configure, Resync::Default, None)
     }
 
     fn build(
         kind: Kind,
+        collection: Option<Collection>,
         source: impl ListWatch + 'static,
         configure: impl FnOnce(Reflector<Writer>) -> Reflector<Writer>,
         resync: Resync,
@@ -112,6 +114,7 @@ impl Informer {
             shared: Arc::new(Shared {
                 name: reflector.called().to_owned(),
                 kind,
+                collection,
                 store: store.kept_by(life.clone()),
                 progress: reflector.progress(),
                 reconnect: reflector.reconnect(),
@@ -253,6 +256,11 @@ impl Informer {
     /// What kind its objects are of.
     pub fn kind(&self) -> &Kind {
         &self.shared.kind
+    }
+
+    /// Returns the collection it watches. `None` for an informer that was not created by a factory.
+    pub fn collection(&self) -> Option<&Collection> {
+        self.shared.collection.as_ref()
     }
 
     /// Its objects as bytes.
