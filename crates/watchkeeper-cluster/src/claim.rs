@@ -8,10 +8,9 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use watchkeeper_cache::Store;
 use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::{PatchKind, RequestError};
-use watchkeeper_controller::{Error, Request};
+use watchkeeper_controller::Error;
 use watchkeeper_core::LabelSelector;
 
 use crate::resource::Resource;
@@ -26,8 +25,6 @@ pub(crate) struct Claim<'a> {
     pub(crate) owners: &'a DynamicApi,
     /// API of the claimed resource, in the same namespace.
     pub(crate) api: &'a DynamicApi,
-    /// Store that observes the claimed objects.
-    pub(crate) store: &'a Store,
 }
 
 /// What to do about an object.
@@ -53,7 +50,6 @@ impl Claim<'_> {
     /// those it selects that have no controller.
     pub(crate) async fn take<T>(
         &self,
-        request: &Request,
         all: Vec<Arc<T>>,
         meta: impl Fn(&T) -> &Meta,
     ) -> Result<Vec<Arc<T>>, Error> {
@@ -63,13 +59,13 @@ impl Claim<'_> {
             let is_mine = match self.verdict(of) {
                 Verdict::Mine => Ok(true),
                 Verdict::NotMine => Ok(false),
-                Verdict::Release => self.release(request, of).await.map(|()| false),
+                Verdict::Release => self.release(of).await.map(|()| false),
                 Verdict::Adopt => {
                     if !may_adopt {
                         self.check_owner().await?;
                         may_adopt = true;
                     }
-                    self.adopt(request, of).await
+                    self.adopt(of).await
                 }
             };
             match is_mine {
@@ -105,27 +101,21 @@ impl Claim<'_> {
         }
     }
 
-    async fn adopt(&self, request: &Request, of: &Meta) -> Result<bool, RequestError> {
+    async fn adopt(&self, of: &Meta) -> Result<bool, RequestError> {
         let owner = self.owner.as_controller(self.resource);
         let patch = json!({"metadata": {"uid": of.uid, "ownerReferences": [owner]}});
         match self.patch(of, &patch).await {
-            Ok(object) => {
-                request.wrote(self.store, object.resource_version());
-                Ok(true)
-            }
+            Ok(_) => Ok(true),
             Err(error) if error.is_not_found() => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    async fn release(&self, request: &Request, of: &Meta) -> Result<(), RequestError> {
+    async fn release(&self, of: &Meta) -> Result<(), RequestError> {
         let owner = json!({"$patch": "delete", "uid": self.owner.uid});
         let patch = json!({"metadata": {"uid": of.uid, "ownerReferences": [owner]}});
         match self.patch(of, &patch).await {
-            Ok(object) => {
-                request.wrote(self.store, object.resource_version());
-                Ok(())
-            }
+            Ok(_) => Ok(()),
             // It is gone, has no such owner, or was replaced: released in each case.
             Err(error)
                 if error.status().is_some_and(|status| status.is_not_found() || status.is_invalid()) =>

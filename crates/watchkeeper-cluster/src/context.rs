@@ -12,7 +12,7 @@ use watchkeeper_client::Client;
 use watchkeeper_client::dynamic::DynamicApi;
 use watchkeeper_client::rest::NoWarnings;
 use watchkeeper_controller::events::{EventApi, EventRecorder, ServerSink};
-use watchkeeper_controller::{Controller, Reconcile};
+use watchkeeper_controller::{Action, Controller, Error, Request};
 
 use crate::resource::Resource;
 
@@ -25,6 +25,12 @@ pub(crate) struct ControllerContext {
     factory: InformerFactory,
     stop: CancellationToken,
     tasks: JoinSet<()>,
+}
+
+/// The state of a controller, with its reconcile function.
+pub(crate) trait Reconcile: Send + Sync + 'static {
+    /// Reconciles one key, whose object may have been deleted.
+    fn reconcile(&self, request: Request) -> impl Future<Output = Result<Action, Error>> + Send;
 }
 
 impl ControllerContext {
@@ -59,9 +65,10 @@ impl ControllerContext {
     }
 
     /// Runs a controller until the cluster stops.
-    pub(crate) fn run(&mut self, controller: Controller, reconcile: impl Reconcile) {
+    pub(crate) fn run<R: Reconcile>(&mut self, controller: Controller, reconciler: R) {
         let stop = self.stop.clone().cancelled_owned();
-        self.tasks.spawn(controller.run(reconcile, stop));
+        let reconcile = |request: Request, this: Arc<R>| async move { this.reconcile(request).await };
+        self.tasks.spawn(controller.run(reconcile, Arc::new(reconciler), stop));
     }
 
     /// Runs a task other than a controller. It should end when its token is cancelled.

@@ -5,10 +5,10 @@ use serde_json::Value;
 use watchkeeper_cache::Reader;
 use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::RequestError;
-use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Request};
 use watchkeeper_core::ObjectKey;
 
-use crate::context::ControllerContext;
+use crate::context::{ControllerContext, Reconcile};
 use crate::resource::{NAMESPACES, Resource};
 use crate::view::Meta;
 
@@ -76,7 +76,7 @@ impl Reconcile for Keeper {
             }
         };
         match written {
-            Ok(object) => request.wrote(self.objects.store(), object.resource_version()),
+            Ok(_) => {}
             // Another client wrote first: its change triggers the next call.
             Err(error) if is_outdated(&error) => {}
             Err(error) => return Err(error.into()),

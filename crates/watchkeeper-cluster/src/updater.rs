@@ -3,10 +3,10 @@
 //! Input: the metadata of the object that the controller has read, and a change.
 //! Output: an update of the whole object, unless a newer version exists.
 
-use watchkeeper_cache::{Reader, Store};
+use watchkeeper_cache::Reader;
 use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::RequestError;
-use watchkeeper_controller::{Error, Request};
+use watchkeeper_controller::Error;
 
 use crate::context::ControllerContext;
 use crate::resource::Resource;
@@ -24,10 +24,6 @@ impl ObjectUpdater {
         Self { resource, objects: context.reader(resource), api: context.api(resource) }
     }
 
-    pub(crate) fn store(&self) -> &Store {
-        self.objects.store()
-    }
-
     pub(crate) fn api(&self, namespace: &str) -> DynamicApi {
         self.api.clone().namespace(namespace)
     }
@@ -36,25 +32,23 @@ impl ObjectUpdater {
     /// next call.
     pub(crate) async fn update(
         &self,
-        request: &Request,
         of: &Meta,
         change: impl FnOnce(&mut DynamicObject),
     ) -> Result<Option<DynamicObject>, Error> {
         let Some(object) = self.changed(of, change)? else { return Ok(None) };
         let written = self.api(&of.namespace).update(&object, &WriteOptions::default()).await;
-        self.observe(request, written)
+        Self::unless_outdated(written)
     }
 
     /// Writes the status, and the metadata that may be written with it.
     pub(crate) async fn update_status(
         &self,
-        request: &Request,
         of: &Meta,
         change: impl FnOnce(&mut DynamicObject),
     ) -> Result<Option<DynamicObject>, Error> {
         let Some(object) = self.changed(of, change)? else { return Ok(None) };
         let written = self.api(&of.namespace).update_status(&object, &WriteOptions::default()).await;
-        self.observe(request, written)
+        Self::unless_outdated(written)
     }
 
     /// Returns the changed object, or `None` if a newer version exists.
@@ -75,16 +69,10 @@ impl ObjectUpdater {
         Ok(Some(object))
     }
 
-    fn observe(
-        &self,
-        request: &Request,
-        written: Result<DynamicObject, RequestError>,
-    ) -> Result<Option<DynamicObject>, Error> {
+    /// Turns a conflict into `None`.
+    fn unless_outdated(written: Result<DynamicObject, RequestError>) -> Result<Option<DynamicObject>, Error> {
         match written {
-            Ok(object) => {
-                request.wrote(self.store(), object.resource_version());
-                Ok(Some(object))
-            }
+            Ok(object) => Ok(Some(object)),
             Err(error) if error.is_conflict() || error.is_not_found() => Ok(None),
             Err(error) => Err(error.into()),
         }

@@ -15,12 +15,12 @@ use watchkeeper_metrics::{RegisterError, Registry};
 use watchkeeper_wire::FieldPath;
 use watchkeeper_workqueue::{Builder, RateLimiter, WorkQueue};
 
-use crate::Reconcile;
+use crate::expectations::Expectations;
 use crate::mapping;
 use crate::metrics::Metrics;
 use crate::trigger::Trigger;
 use crate::worker::Work;
-use crate::written::Written;
+use crate::{Action, Error, FromRequest};
 
 /// How long running reconcile calls may take to finish after `stop`.
 const GRACE: Duration = Duration::from_secs(30);
@@ -43,6 +43,7 @@ pub struct Controller {
     workers: usize,
     timeout: Option<Duration>,
     grace: Duration,
+    tracks_writes: bool,
     queue: Builder<ObjectKey>,
     metrics: Option<Metrics>,
 }
@@ -58,6 +59,7 @@ impl Controller {
             workers: 1,
             timeout: None,
             grace: GRACE,
+            tracks_writes: true,
             queue: WorkQueue::builder(),
             metrics: None,
         }
@@ -179,6 +181,14 @@ impl Controller {
         self
     }
 
+    /// Does not wait for the cache to observe what earlier calls have written (`controller.C3`). For controllers that
+    /// write objects of a kind they watch to another server than the one they watch.
+    #[must_use]
+    pub fn without_write_tracking(mut self) -> Self {
+        self.tracks_writes = false;
+        self
+    }
+
     /// Sets the rate limiter that delays retries of failed keys.
     #[must_use]
     pub fn limiter(mut self, limiter: impl RateLimiter<ObjectKey> + 'static) -> Self {
@@ -213,10 +223,38 @@ impl Controller {
         self.triggers.iter().map(|trigger| &trigger.informer)
     }
 
-    /// Runs until `stop` resolves or the informer of the primary objects ends. At shutdown it stops watching,
-    /// stops handing out keys, and waits for running calls, in this order. Something else has to start the
-    /// informers. Dropping the future drops running calls at their next await point.
-    pub async fn run(self, reconcile: impl Reconcile, stop: impl Future<Output = ()>) {
+    /// Calls `reconcile` with each primary object that may need work, and with the shared `context`.
+    ///
+    /// The first parameter of the function is an `Arc` of the object, or a [`Request`](crate::Request) to handle
+    /// deleted objects too. The key is not reconciled again before the cache has observed the objects that the call has
+    /// written.
+    ///
+    /// Runs until `stop` resolves or the informer of the primary objects ends. At shutdown it stops watching, stops
+    /// handing out keys, and waits for running calls, in this order. Something else has to start the informers. Dropping
+    /// the future drops running calls at their next await point.
+    ///
+    /// ```no_run
+    /// # async fn example(shops: watchkeeper_cache::Informer) {
+    /// use std::sync::Arc;
+    ///
+    /// use serde_json::Value;
+    /// use watchkeeper_controller::{Action, Controller, Error};
+    ///
+    /// async fn reconcile(shop: Arc<Value>, _: Arc<()>) -> Result<Action, Error> {
+    ///     println!("reconciling {}", shop["metadata"]["name"]);
+    ///     Ok(Action::await_change())
+    /// }
+    ///
+    /// Controller::new("shops", &shops).run(reconcile, Arc::new(()), std::future::pending()).await;
+    /// # }
+    /// ```
+    pub async fn run<T, C, F, R>(self, reconcile: F, context: Arc<C>, stop: impl Future<Output = ()>)
+    where
+        T: FromRequest,
+        C: Send + Sync + 'static,
+        F: Fn(T, Arc<C>) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Action, Error>> + Send + 'static,
+    {
         tokio::pin!(stop);
         let synced = async {
             for trigger in &self.triggers {
@@ -229,6 +267,7 @@ impl Controller {
             () = synced => {}
         }
 
+        let expectations = Expectations::new(self.informers().filter(|_| self.tracks_writes).cloned());
         let queue = self.queue.build();
         let mut triggers = JoinSet::new();
         for trigger in self.triggers {
@@ -245,14 +284,16 @@ impl Controller {
         let work = Arc::new(Work {
             name: self.name,
             queue: queue.clone(),
+            primary: self.primary.clone(),
             reconcile,
+            context,
             timeout: self.timeout,
-            written: Written::default(),
+            expectations,
             metrics: self.metrics,
         });
         let mut workers = JoinSet::new();
         for _ in 0..self.workers {
-            workers.spawn(work.clone().run());
+            workers.spawn(work.clone().run::<T, R>());
         }
 
         tokio::select! {

@@ -14,11 +14,10 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use watchkeeper_cache::Store;
 use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_client::rest::{PatchKind, RequestError};
 
-use crate::{Action, Error, Request};
+use crate::{Action, Error};
 
 /// Maximum attempts to update a list of finalizers that others keep changing.
 const TRIES: u32 = 10;
@@ -26,37 +25,27 @@ const TRIES: u32 = 10;
 /// Runs an apply or a cleanup step for an object, and keeps its finalizer up to date.
 ///
 /// ```no_run
-/// # async fn example(
-/// #     client: watchkeeper_client::Client, informer: watchkeeper_cache::Informer,
-/// #     request: watchkeeper_controller::Request,
-/// # ) -> Result<watchkeeper_controller::Action, watchkeeper_controller::Error> {
+/// use std::sync::Arc;
+///
 /// use serde_json::Value;
-/// use watchkeeper_cache::Keep;
-/// use watchkeeper_client::resource::ResourceClient;
-/// use watchkeeper_controller::{Action, Finalizer, Finalizing};
+/// use watchkeeper_controller::{Action, Error, Finalizer, Finalizing};
 ///
-/// let shops: ResourceClient<Value> = client.resource("shops", informer.kind());
-/// let finalizer = Finalizer::new("example.com/cleanup", &shops, informer.store());
-///
-/// // For each request:
-/// let Ok(Some(shop)) = informer.reader::<Value>(Keep::Encoded).get(&request.key().to_string()) else {
-///     return Ok(Action::await_change());
-/// };
-/// finalizer.run(&request, shop, |shop| async move {
-///     match shop {
-///         Finalizing::Apply(shop) => println!("create the resources of {}", shop["metadata"]["name"]),
-///         Finalizing::Cleanup(shop) => println!("delete the resources of {}", shop["metadata"]["name"]),
-///     }
-///     Ok(Action::await_change())
-/// })
-/// .await
-/// # }
+/// async fn reconcile(shop: Arc<Value>, finalizer: Arc<Finalizer<Value>>) -> Result<Action, Error> {
+///     finalizer
+///         .run(shop, |step| async move {
+///             match step {
+///                 Finalizing::Apply(shop) => println!("create the resources of {}", shop["metadata"]["name"]),
+///                 Finalizing::Cleanup(shop) => println!("delete the resources of {}", shop["metadata"]["name"]),
+///             }
+///             Ok(Action::await_change())
+///         })
+///         .await
+/// }
 /// ```
 #[derive(Debug, Clone)]
 pub struct Finalizer<T> {
     name: String,
     objects: ResourceClient<T>,
-    store: Store,
 }
 
 /// The step to run for an object.
@@ -75,7 +64,6 @@ struct Metadata {
     name: String,
     namespace: String,
     uid: Value,
-    version: String,
     is_terminating: bool,
     finalizers: Vec<Value>,
 }
@@ -91,10 +79,10 @@ enum Changed {
 }
 
 impl<T: Serialize + DeserializeOwned> Finalizer<T> {
-    /// Creates a finalizer with a qualified name, such as `example.com/cleanup`. `store` is the store of the
-    /// informer that watches these objects.
-    pub fn new(name: &str, objects: &ResourceClient<T>, store: &Store) -> Self {
-        Self { name: name.to_owned(), objects: objects.clone(), store: store.clone() }
+    /// Creates a finalizer with a qualified name, such as `example.com/cleanup`. `objects` is a client for all
+    /// namespaces.
+    pub fn new(name: &str, objects: &ResourceClient<T>) -> Self {
+        Self { name: name.to_owned(), objects: objects.clone() }
     }
 
     /// Runs the step that is due for an object; see [`Finalizing`]. If the future is dropped, the next call
@@ -103,12 +91,7 @@ impl<T: Serialize + DeserializeOwned> Finalizer<T> {
     /// # Errors
     /// Returns the error of `act`, which leaves the finalizer on the object, or the error of updating the
     /// list of finalizers.
-    pub async fn run<F>(
-        &self,
-        request: &Request,
-        object: Arc<T>,
-        act: impl FnOnce(Finalizing<T>) -> F,
-    ) -> Result<Action, Error>
+    pub async fn run<F>(&self, object: Arc<T>, act: impl FnOnce(Finalizing<T>) -> F) -> Result<Action, Error>
     where
         F: Future<Output = Result<Action, Error>>,
     {
@@ -117,7 +100,7 @@ impl<T: Serialize + DeserializeOwned> Finalizer<T> {
         match (cached.is_terminating, cached.has(&self.name)) {
             (false, true) => act(Finalizing::Apply(object)).await,
             (true, false) => Ok(Action::await_change()), // `finalizer.Z3`
-            (false, false) => match self.change(request, cached, true).await? {
+            (false, false) => match self.change(cached, true).await? {
                 Changed::Updated(object) | Changed::Unchanged(object) => {
                     act(Finalizing::Apply(Arc::new(serde_json::from_value(object)?))).await // `finalizer.Z1`
                 }
@@ -125,7 +108,7 @@ impl<T: Serialize + DeserializeOwned> Finalizer<T> {
             },
             (true, true) => {
                 let action = act(Finalizing::Cleanup(object)).await?;
-                self.change(request, cached, false).await?; // `finalizer.Z2`
+                self.change(cached, false).await?; // `finalizer.Z2`
                 Ok(action)
             }
         }
@@ -143,10 +126,7 @@ impl<T: Serialize + DeserializeOwned> Finalizer<T> {
         for attempt in 1.. {
             let patch = now.patch(&self.name, wanted);
             match objects.patch(&cached.name, PatchKind::Json, &patch, &Default::default()).await {
-                Ok(object) => {
-                    request.wrote(&self.store, Metadata::of(&object).version.as_str());
-                    return Ok(Changed::Updated(object));
-                }
+                Ok(object) => return Ok(Changed::Updated(object)),
                 Err(error) if error.is_not_found() => return Ok(Changed::Gone),
                 // The list has changed, or the cache has dropped some of its entries.
                 Err(error) if is_outdated(&error) && attempt < TRIES => {}
@@ -173,7 +153,6 @@ impl Metadata {
             name: text("name"),
             namespace: text("namespace"),
             uid: metadata["uid"].clone(),
-            version: text("resourceVersion"),
             is_terminating: !metadata["deletionTimestamp"].is_null(),
             finalizers: metadata["finalizers"].as_array().cloned().unwrap_or_default(),
         }

@@ -1,26 +1,30 @@
 //! Workers: take keys off the queue and call the reconcile function.
 
+use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use tokio::time::{Instant, timeout};
+use watchkeeper_cache::Informer;
 use watchkeeper_core::ObjectKey;
 use watchkeeper_workqueue::{Item, WorkQueue};
 
+use crate::expectations::Expectations;
 use crate::metrics::Metrics;
 use crate::outcome::Chain;
-use crate::written::Written;
-use crate::{Action, Error, Reconcile, Request};
+use crate::{Action, Error, FromRequest, Request};
 
 /// State shared by all workers of a controller.
-pub(crate) struct Work<R> {
+pub(crate) struct Work<C, F> {
     pub(crate) name: String,
     pub(crate) queue: WorkQueue<ObjectKey>,
-    pub(crate) reconcile: R,
+    pub(crate) primary: Informer,
+    pub(crate) reconcile: F,
+    pub(crate) context: Arc<C>,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) written: Written,
+    pub(crate) expectations: Expectations,
     pub(crate) metrics: Option<Metrics>,
 }
 
@@ -37,15 +41,20 @@ enum Outcome {
 /// How long to wait for the cache to observe earlier writes.
 const CACHE_TIMEOUT: Duration = Duration::from_secs(30);
 
-impl<R: Reconcile> Work<R> {
+impl<C, F> Work<C, F> {
     /// Reconciles one key after another until the queue is shut down.
-    pub(crate) async fn run(self: Arc<Self>) {
+    pub(crate) async fn run<T, R>(self: Arc<Self>)
+    where
+        T: FromRequest,
+        F: Fn(T, Arc<C>) -> R,
+        R: Future<Output = Result<Action, Error>>,
+    {
         while let Some(item) = self.queue.get().await {
             let started = Instant::now();
             if let Some(metrics) = &self.metrics {
                 metrics.start();
             }
-            let outcome = self.call(&item).await;
+            let outcome = self.call::<T, R>(&item).await;
             let result = self.settle(item, outcome);
             if let Some(metrics) = &self.metrics {
                 metrics.finish(started.elapsed(), result);
@@ -53,14 +62,29 @@ impl<R: Reconcile> Work<R> {
         }
     }
 
-    async fn call(&self, item: &Item<ObjectKey>) -> Outcome {
+    async fn call<T, R>(&self, item: &Item<ObjectKey>) -> Outcome
+    where
+        T: FromRequest,
+        F: Fn(T, Arc<C>) -> R,
+        R: Future<Output = Result<Action, Error>>,
+    {
         let key: &ObjectKey = item.key();
-        if timeout(CACHE_TIMEOUT, self.written.seen(key)).await.is_err() {
+        if timeout(CACHE_TIMEOUT, self.expectations.fulfilled(key)).await.is_err() {
             return Outcome::Stale(CACHE_TIMEOUT);
         }
-        let request = Request { key: key.clone(), failures: item.failures(), written: self.written.clone() };
-        let called = async { self.reconcile.reconcile(request).await };
-        let called = AssertUnwindSafe(called).catch_unwind();
+        let request = Request {
+            key: key.clone(),
+            failures: item.failures(),
+            primary: self.primary.clone(),
+            expectations: self.expectations.clone(),
+        };
+        let called = async {
+            match T::from_request(request)? {
+                Some(target) => (self.reconcile)(target, self.context.clone()).await,
+                None => Ok(Action::await_change()), // deleted
+            }
+        };
+        let called = AssertUnwindSafe(self.expectations.track(key, called)).catch_unwind();
         let outcome = match self.timeout {
             None => called.await,
             Some(limit) => match timeout(limit, called).await {

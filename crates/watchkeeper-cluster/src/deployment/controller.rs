@@ -2,14 +2,14 @@
 
 use watchkeeper_cache::Reader;
 use watchkeeper_controller::events::{EventApi, EventRecorder};
-use watchkeeper_controller::{Action, Error, Reconcile, Request};
+use watchkeeper_controller::{Action, Error, Request};
 use watchkeeper_core::{LabelSelector, Timestamp};
 
 use super::revision::REVISION;
 use super::rollout::{Halt, Rollout};
 use super::status::next_check;
 use crate::claim::Claim;
-use crate::context::ControllerContext;
+use crate::context::{ControllerContext, Reconcile};
 use crate::resource::{DEPLOYMENTS, PODS, REPLICA_SETS};
 use crate::updater::ObjectUpdater;
 use crate::view::{Deployment, Pod, ReplicaSet};
@@ -42,11 +42,11 @@ impl Reconcile for Deployments {
             return Ok(Action::await_change());
         };
         let Some(selector) = before.selector() else { return Ok(Action::await_change()) };
-        let sets = self.claim(&request, &before, &selector).await?;
-        let mut rollout = Rollout::new(self, &request, Deployment::clone(&before), sets);
+        let sets = self.claim(&before, &selector).await?;
+        let mut rollout = Rollout::new(self, Deployment::clone(&before), sets);
         let outcome = rollout.run().await;
         let after = rollout.deployment;
-        self.write(&request, &before, &after).await?;
+        self.write(&before, &after).await?;
         match outcome {
             Err(Halt::Failed(failure)) => Err(failure),
             // The change of the other client triggers the next call.
@@ -60,7 +60,6 @@ impl Reconcile for Deployments {
 impl Deployments {
     async fn claim(
         &self,
-        request: &Request,
         deployment: &Deployment,
         selector: &LabelSelector,
     ) -> Result<Vec<ReplicaSet>, Error> {
@@ -77,14 +76,13 @@ impl Deployments {
             selector,
             owners: &self.updater.api(namespace),
             api: &self.set_updater.api(namespace),
-            store: self.sets.store(),
         };
-        let claimed = claim.take(request, candidates, |set| &set.metadata).await?;
+        let claimed = claim.take(candidates, |set| &set.metadata).await?;
         Ok(claimed.iter().map(|set| ReplicaSet::clone(set)).collect())
     }
 
     /// Writes status and revision if they have changed (`deployment.D2`).
-    async fn write(&self, request: &Request, before: &Deployment, after: &Deployment) -> Result<(), Error> {
+    async fn write(&self, before: &Deployment, after: &Deployment) -> Result<(), Error> {
         let revision = after.metadata.annotations.get(REVISION);
         if before.status == after.status && before.metadata.annotations.get(REVISION) == revision {
             return Ok(());
@@ -96,7 +94,7 @@ impl Deployments {
                 object.set(&["metadata", "annotations", REVISION], revision.as_str().into());
             }
         };
-        self.updater.update_status(request, &before.metadata, change).await?;
+        self.updater.update_status(&before.metadata, change).await?;
         Ok(())
     }
 }

@@ -29,7 +29,7 @@ impl Rollout<'_> {
         let annotations =
             renewed(&set.metadata.annotations, &self.deployment.metadata.annotations, self.next_revision());
         if annotations != set.metadata.annotations || set.spec.min_ready_seconds != seconds {
-            let update = self.on.set_updater.update(self.request, &set.metadata, |set| {
+            let update = self.on.set_updater.update(&set.metadata, |set| {
                 set.set(&["metadata", "annotations"], json!(annotations));
                 set.set(&["spec", "minReadySeconds"], seconds.into());
             });
@@ -64,7 +64,6 @@ impl Rollout<'_> {
             Err(error) if error.is_already_exists() => return self.collide(object.name()).await,
             Err(error) => return Err(self.create_failed(object.name(), error)),
         };
-        self.request.wrote(self.on.set_updater.store(), created.resource_version());
         let set: ReplicaSet = created.to_typed()?;
         let (name, size) = (set.metadata.name.clone(), set.replicas());
         if size > 0 {

@@ -1,7 +1,7 @@
 //! Rollout: one reconciliation of a deployment and its replica sets.
 
+use watchkeeper_controller::Error;
 use watchkeeper_controller::events::Event;
-use watchkeeper_controller::{Error, Request};
 
 use super::bounds::Bounds;
 use super::conditions::{self, PAUSED, PROGRESSING, TIMED_OUT, condition};
@@ -29,7 +29,6 @@ impl<E: Into<Error>> From<E> for Halt {
 
 pub(super) struct Rollout<'a> {
     pub(super) on: &'a Deployments,
-    pub(super) request: &'a Request,
     /// The deployment, with the status to write.
     pub(super) deployment: Deployment,
     /// Its replica sets, oldest first.
@@ -39,14 +38,9 @@ pub(super) struct Rollout<'a> {
 }
 
 impl<'a> Rollout<'a> {
-    pub(super) fn new(
-        on: &'a Deployments,
-        request: &'a Request,
-        deployment: Deployment,
-        mut sets: Vec<ReplicaSet>,
-    ) -> Self {
+    pub(super) fn new(on: &'a Deployments, deployment: Deployment, mut sets: Vec<ReplicaSet>) -> Self {
         sets.sort_by_cached_key(|set| (set.metadata.created(), set.metadata.name.clone()));
-        Self { on, request, deployment, sets, new: None }
+        Self { on, deployment, sets, new: None }
     }
 
     pub(super) async fn run(&mut self) -> Result<(), Halt> {

@@ -81,7 +81,7 @@ impl Rollout<'_> {
         if size == before && annotations == set.metadata.annotations {
             return Ok(false);
         }
-        let update = self.on.set_updater.update(self.request, &set.metadata, |set| {
+        let update = self.on.set_updater.update(&set.metadata, |set| {
             set.set(&["metadata", "annotations"], json!(annotations));
             set.set(&["spec", "replicas"], size.into());
         });

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use watchkeeper_cache::Reader;
 use watchkeeper_client::dynamic::{DeleteOptions, DynamicApi, DynamicObject, WriteOptions};
-use watchkeeper_client::rest::PatchKind;
-use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
+use watchkeeper_client::rest::{PatchKind, RequestError};
+use watchkeeper_controller::{Action, Controller, Error, Request};
 use watchkeeper_core::{LabelSelector, Object, ObjectKey};
 
 use super::slice_plan::{Endpoint, Slice, plan};
 use super::view::{Port, Service};
 use super::{Members, TRIGGER_TIME, label_patch, labels, trigger_time};
-use crate::context::ControllerContext;
+use crate::context::{ControllerContext, Reconcile};
 use crate::resource::{ENDPOINT_SLICES, PODS, SERVICES};
 
 const SERVICE: &str = "kubernetes.io/service-name";
@@ -78,14 +78,14 @@ impl Reconcile for Keeper {
         // Creates come first, so that clients never see an endpoint vanish that only moves.
         for (ports, endpoints) in &plan.create {
             let slice = DynamicObject::try_from(common.new_slice(ports, endpoints))?;
-            self.observe(&request, api.create(&slice, &WriteOptions::default()).await)?;
+            unless_gone(api.create(&slice, &WriteOptions::default()).await)?;
         }
         for (slice, endpoints) in &plan.update {
             if slice.endpoints != *endpoints || slice.metadata.labels != common.labels {
                 let patch = common.patch(slice, endpoints);
                 let name = &slice.metadata.name;
                 let written = api.patch(name, PatchKind::Merge, &patch, &WriteOptions::default()).await;
-                self.observe(&request, written)?;
+                unless_gone(written)?;
             }
         }
         for slice in &plan.delete {
@@ -95,19 +95,11 @@ impl Reconcile for Keeper {
     }
 }
 
-impl Keeper {
-    fn observe(
-        &self,
-        request: &Request,
-        written: Result<DynamicObject, watchkeeper_client::rest::RequestError>,
-    ) -> Result<(), Error> {
-        match written {
-            Ok(slice) => request.wrote(self.slices.store(), slice.resource_version()),
-            // The namespace is being deleted, or the slice is gone.
-            Err(error) if error.is_not_found() || super::is_forbidden(&error) => {}
-            Err(error) => return Err(error.into()),
-        }
-        Ok(())
+/// Ignores a write that failed because the namespace is being deleted, or the slice is gone.
+fn unless_gone(written: Result<DynamicObject, RequestError>) -> Result<(), Error> {
+    match written {
+        Err(error) if !error.is_not_found() && !super::is_forbidden(&error) => Err(error.into()),
+        _ => Ok(()),
     }
 }
 

@@ -7,13 +7,13 @@ use serde_json::json;
 use watchkeeper_cache::Reader;
 use watchkeeper_client::dynamic::{DeleteOptions, DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
-use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Request};
 use watchkeeper_core::Object;
 
 use super::member::Member;
 use super::view::{Port, TargetRef};
 use super::{Members, TRIGGER_TIME, label_patch, labels, trigger_time};
-use crate::context::ControllerContext;
+use crate::context::{ControllerContext, Reconcile};
 use crate::resource::{ENDPOINTS, PODS, SERVICES};
 use crate::view::Meta;
 
@@ -132,7 +132,7 @@ impl Reconcile for Keeper {
             }
         };
         match written {
-            Ok(object) => request.wrote(self.endpoints.store(), object.resource_version()),
+            Ok(_) => {}
             // The namespace is being deleted, or the object is gone.
             Err(error) if error.is_not_found() || super::is_forbidden(&error) => {}
             Err(error) => return Err(error.into()),

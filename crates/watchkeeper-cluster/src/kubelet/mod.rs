@@ -32,10 +32,10 @@ use watchkeeper_cache::store::ByField;
 use watchkeeper_client::dynamic::{DeleteOptions, DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_controller::events::{EventApi, EventRecorder};
-use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Request};
 use watchkeeper_core::{Object, ObjectKey, Timestamp};
 
-use crate::context::ControllerContext;
+use crate::context::{ControllerContext, Reconcile};
 use crate::nodes::{Machine, SimulatedNodes};
 use crate::resource::{NODES, PODS};
 use crate::timings::Timings;
@@ -112,7 +112,7 @@ impl Reconcile for Kubelet {
             return Ok(Action::await_change()); // until its node recovers
         }
         let mut life = known.unwrap_or_else(|| self.start(&pod, machine));
-        let outcome = self.advance(&request, &pod, machine, &mut life).await;
+        let outcome = self.advance(&pod, machine, &mut life).await;
         if life.is_finished() {
             self.release(Some(life));
         } else {
@@ -142,13 +142,7 @@ impl Kubelet {
     }
 
     /// Advances a pod to the current moment, and writes its status.
-    async fn advance(
-        &self,
-        request: &Request,
-        pod: &Pod,
-        machine: &Machine,
-        life: &mut Life,
-    ) -> Result<Action, Error> {
+    async fn advance(&self, pod: &Pod, machine: &Machine, life: &mut Life) -> Result<Action, Error> {
         let now = Moment { at: Instant::now(), wall: Timestamp::now() };
         life.advance(pod, &self.timings, now);
         let events = life.take_events();
@@ -160,7 +154,7 @@ impl Kubelet {
             }
         }
         let status = life.status(pod, machine.address, now.wall);
-        if !status.is_covered_by(&pod.status) && !self.write(request, pod, &status).await? {
+        if !status.is_covered_by(&pod.status) && !self.write(pod, &status).await? {
             return Ok(Action::await_change());
         }
         if life.is_finished()
@@ -176,15 +170,12 @@ impl Kubelet {
     }
 
     /// Writes the status, and returns false if the pod was deleted or replaced.
-    async fn write(&self, request: &Request, pod: &Pod, status: &PodStatus) -> Result<bool, Error> {
+    async fn write(&self, pod: &Pod, status: &PodStatus) -> Result<bool, Error> {
         let patch = json!({"metadata": {"uid": pod.metadata.uid}, "status": status});
         let api = self.api.clone().namespace(&pod.metadata.namespace);
         let options = WriteOptions::default();
         match api.patch_status(&pod.metadata.name, PatchKind::Strategic, &patch, &options).await {
-            Ok(written) => {
-                request.wrote(self.pods.store(), written.resource_version());
-                Ok(true)
-            }
+            Ok(_) => Ok(true),
             Err(error) if error.is_conflict() || error.is_not_found() => Ok(false),
             Err(error) => Err(error.into()),
         }

@@ -20,10 +20,10 @@ use serde::Deserialize;
 use watchkeeper_cache::Reader;
 use watchkeeper_client::DiscoveryClient;
 use watchkeeper_client::rest::Content;
-use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Request};
 use watchkeeper_workqueue::limit::{Exponential, Longest, TokenBucket};
 
-use crate::context::ControllerContext;
+use crate::context::{ControllerContext, Reconcile};
 use crate::resource::NAMESPACES;
 use crate::view::Meta;
 pub(crate) use departures::Departures;

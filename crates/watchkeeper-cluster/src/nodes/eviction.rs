@@ -7,11 +7,11 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_controller::events::{Event, EventApi, EventRecorder};
-use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Request};
 
 use super::pods::Pods;
 use super::{Node, Taint, Toleration};
-use crate::context::ControllerContext;
+use crate::context::{ControllerContext, Reconcile};
 use crate::resource::{NODES, PODS};
 use crate::timings::Timings;
 

@@ -11,13 +11,13 @@ use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::{DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_controller::events::{Event, EventApi, EventRecorder};
-use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Request};
 use watchkeeper_core::{Object, ObjectKey, Timestamp};
 
 use super::pods::Pods;
 use super::view::NodeCondition;
 use super::{LEASE_NAMESPACE, Node, Taint};
-use crate::context::ControllerContext;
+use crate::context::{ControllerContext, Reconcile};
 use crate::resource::{LEASES, NODES, PODS};
 use crate::timings::Timings;
 
@@ -92,8 +92,7 @@ impl Reconcile for Lifecycle {
             let options = WriteOptions::default();
             let written = self.api.patch_status(name, PatchKind::Strategic, &patch, &options).await;
             match written {
-                Ok(written) => {
-                    request.wrote(self.nodes.store(), written.resource_version());
+                Ok(_) => {
                     let message = format!("Node {name} status is now: NodeNotReady");
                     let about = node.metadata.reference(NODES);
                     self.recorder.record(&about, Event::normal("NodeNotReady", message));
@@ -117,7 +116,7 @@ impl Reconcile for Lifecycle {
             }
             let written = self.api.patch(name, PatchKind::Merge, &patch, &WriteOptions::default()).await;
             match written {
-                Ok(node) => request.wrote(self.nodes.store(), node.resource_version()),
+                Ok(_) => {}
                 Err(error) if error.is_not_found() => return Ok(Action::await_change()),
                 Err(error) => return Err(error.into()),
             }

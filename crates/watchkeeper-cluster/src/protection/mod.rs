@@ -19,9 +19,9 @@ use std::future::Future;
 
 use watchkeeper_cache::Reader;
 use watchkeeper_client::dynamic::DynamicObject;
-use watchkeeper_controller::{Action, Error, Finalizer, Reconcile, Request};
+use watchkeeper_controller::{Action, Error, Finalizer, Request};
 
-use crate::context::ControllerContext;
+use crate::context::{ControllerContext, Reconcile};
 use crate::resource::Resource;
 
 pub(crate) fn start(context: &mut ControllerContext) {
@@ -47,7 +47,7 @@ struct Protection<U> {
 impl<U: Users> Protection<U> {
     fn new(context: &ControllerContext, resource: Resource, finalizer_name: &'static str, users: U) -> Self {
         let objects = context.reader(resource);
-        let finalizer = Finalizer::new(finalizer_name, &context.api(resource), objects.store());
+        let finalizer = Finalizer::new(finalizer_name, &context.api(resource));
         Self { finalizer_name, finalizer, objects, users }
     }
 
@@ -68,6 +68,6 @@ impl<U: Users> Reconcile for Protection<U> {
             return Ok(Action::await_change()); // the end of the use triggers another call (`protection.P2`)
         }
         // No cleanup is needed: the finalizer only waits for the object to be unused (`protection.P1`).
-        self.finalizer.run(&request, object, |_| async { Ok(Action::await_change()) }).await
+        self.finalizer.run(object, |_| async { Ok(Action::await_change()) }).await
     }
 }

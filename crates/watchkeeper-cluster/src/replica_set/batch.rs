@@ -2,14 +2,13 @@
 
 use std::future::Future;
 
-use tokio::task::JoinSet;
+use futures_util::future::join_all;
 
 /// Runs `attempt` `count` times in parallel batches of 1, 2, 4 and so on. After a failure it waits for the
 /// current batch, starts no other, and returns the first error.
 pub(super) async fn slow_start<F, E>(count: usize, attempt: impl Fn() -> F) -> Result<(), E>
 where
-    F: Future<Output = Result<(), E>> + Send + 'static,
-    E: Send + 'static,
+    F: Future<Output = Result<(), E>>,
 {
     let (mut left, mut size) = (count, 1);
     while left > 0 {
@@ -21,21 +20,13 @@ where
     Ok(())
 }
 
-/// Runs all attempts in parallel, waits for all of them, and returns the first error.
+/// Runs all attempts in parallel, waits for all of them, and returns the first error. They run in the caller's
+/// task: the controller does not track writes of spawned ones.
 pub(super) async fn in_parallel<F, E>(attempts: impl Iterator<Item = F>) -> Result<(), E>
 where
-    F: Future<Output = Result<(), E>> + Send + 'static,
-    E: Send + 'static,
+    F: Future<Output = Result<(), E>>,
 {
-    let mut running: JoinSet<_> = attempts.collect();
-    let mut outcome = Ok(());
-    while let Some(ended) = running.join_next().await {
-        match ended {
-            Ok(ended) => outcome = outcome.and(ended),
-            Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
-        }
-    }
-    outcome
+    join_all(attempts).await.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -8,14 +8,14 @@ use watchkeeper_cache::reader::ListUndecodable;
 use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::DynamicApi;
 use watchkeeper_controller::events::{EventApi, EventRecorder};
-use watchkeeper_controller::{Action, Error, Reconcile, Request};
+use watchkeeper_controller::{Action, Error, Request};
 use watchkeeper_core::{LabelSelector, Timestamp};
 
 use super::pods::{Pods, PodsError};
 use super::ranking::{PodsPerNode, rank};
 use super::status::{next_available, status};
 use crate::claim::Claim;
-use crate::context::ControllerContext;
+use crate::context::{ControllerContext, Reconcile};
 use crate::resource::{PODS, REPLICA_SETS};
 use crate::updater::ObjectUpdater;
 use crate::view::{Pod, ReplicaSet};
@@ -50,12 +50,12 @@ impl Reconcile for ReplicaSets {
         let Some(selector) = set.selector() else { return Ok(Action::await_change()) };
         let candidates = self.candidates(&set, &selector)?;
         let (active, ended): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|pod| pod.is_active());
-        let mut active = self.claim(&request, &set, &selector, active).await?;
+        let mut active = self.claim(&set, &selector, active).await?;
 
         let failure = if set.metadata.is_terminating() {
             None
         } else {
-            match self.manage(&request, &set, &mut active).await {
+            match self.manage(&set, &mut active).await {
                 Ok(false) => None,
                 // Observing these writes triggers the next call, whose status covers them.
                 Ok(true) => return Ok(Action::await_change()),
@@ -75,7 +75,7 @@ impl Reconcile for ReplicaSets {
         let status = status(&set, &active, terminating, message.as_deref(), now);
         if status != set.status {
             let value = serde_json::to_value(&status)?;
-            self.updater.update_status(&request, &set.metadata, |set| set.set(&["status"], value)).await?;
+            self.updater.update_status(&set.metadata, |set| set.set(&["status"], value)).await?;
         }
         match failure {
             Some(error) => Err(error.into()),
@@ -101,7 +101,6 @@ impl ReplicaSets {
 
     async fn claim(
         &self,
-        request: &Request,
         set: &ReplicaSet,
         selector: &LabelSelector,
         pods: Vec<Arc<Pod>>,
@@ -112,24 +111,16 @@ impl ReplicaSets {
             selector,
             owners: &self.updater.api(&set.metadata.namespace),
             api: &self.api.clone().namespace(&set.metadata.namespace),
-            store: self.pods.store(),
         };
-        claim.take(request, pods, |pod| &pod.metadata).await
+        claim.take(pods, |pod| &pod.metadata).await
     }
 
     /// Creates or deletes pods, and returns whether it did.
-    async fn manage(
-        &self,
-        request: &Request,
-        set: &Arc<ReplicaSet>,
-        active: &mut [Arc<Pod>],
-    ) -> Result<bool, PodsError> {
+    async fn manage(&self, set: &Arc<ReplicaSet>, active: &mut [Arc<Pod>]) -> Result<bool, PodsError> {
         let wanted = usize::try_from(set.replicas()).unwrap_or_default();
         let pods = Pods {
             set: set.clone(),
             api: self.api.clone().namespace(&set.metadata.namespace),
-            store: self.pods.store().clone(),
-            request: request.clone(),
             recorder: self.recorder.clone(),
         };
         match active.len().cmp(&wanted) {

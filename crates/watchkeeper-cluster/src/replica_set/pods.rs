@@ -3,12 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use watchkeeper_cache::Store;
-use watchkeeper_client::dynamic::{
-    DeleteOptions, Deleted, DynamicApi, DynamicObject, NotAnObject, WriteOptions,
-};
+use watchkeeper_client::dynamic::{DeleteOptions, DynamicApi, DynamicObject, NotAnObject, WriteOptions};
 use watchkeeper_client::rest::RequestError;
-use watchkeeper_controller::Request;
 use watchkeeper_controller::events::{Event, EventRecorder};
 use watchkeeper_core::CauseType;
 
@@ -33,31 +29,26 @@ pub(super) enum PodsError {
 }
 
 /// Creates and deletes pods of one replica set.
-#[derive(Clone)]
 pub(super) struct Pods {
     pub(super) set: Arc<ReplicaSet>,
     /// API of pods, in the namespace of the set.
     pub(super) api: DynamicApi,
-    /// Store that observes the pods.
-    pub(super) store: Store,
-    pub(super) request: Request,
     pub(super) recorder: EventRecorder,
 }
 
 impl Pods {
     /// Creates `count` pods, with a slow start.
     pub(super) async fn create(&self, count: usize) -> Result<(), PodsError> {
-        let pod = Arc::new(DynamicObject::try_from(pod_for(&self.set))?);
+        let pod = DynamicObject::try_from(pod_for(&self.set))?;
         if pod.labels().next().is_none() {
             return Err(PodsError::NoLabels);
         }
-        slow_start(count, || self.clone().create_one(pod.clone())).await
+        slow_start(count, || self.create_one(&pod)).await
     }
 
-    async fn create_one(self, pod: Arc<DynamicObject>) -> Result<(), PodsError> {
-        match self.api.create(&pod, &WriteOptions::default()).await {
+    async fn create_one(&self, pod: &DynamicObject) -> Result<(), PodsError> {
+        match self.api.create(pod, &WriteOptions::default()).await {
             Ok(pod) => {
-                self.request.wrote(&self.store, pod.resource_version());
                 self.record(Event::normal("SuccessfulCreate", format!("Created pod: {}", pod.name())));
                 Ok(())
             }
@@ -75,17 +66,14 @@ impl Pods {
 
     /// Deletes these pods.
     pub(super) async fn delete(&self, pods: &[Arc<Pod>]) -> Result<(), PodsError> {
-        in_parallel(pods.iter().map(|pod| self.clone().delete_one(pod.clone()))).await
+        in_parallel(pods.iter().map(|pod| self.delete_one(pod))).await
     }
 
-    async fn delete_one(self, pod: Arc<Pod>) -> Result<(), PodsError> {
+    async fn delete_one(&self, pod: &Pod) -> Result<(), PodsError> {
         let Meta { name, uid, .. } = &pod.metadata;
         let options = DeleteOptions { uid: Some(uid.clone()), ..Default::default() };
         match self.api.delete(name, &options).await {
-            Ok(deleted) => {
-                if let Deleted::Pending(pod) = deleted {
-                    self.request.wrote(&self.store, pod.resource_version());
-                }
+            Ok(_) => {
                 self.record(Event::normal("SuccessfulDelete", format!("Deleted pod: {name}")));
                 Ok(())
             }

@@ -30,11 +30,11 @@ use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::{DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_controller::events::{Event, EventApi, EventRecorder};
-use watchkeeper_controller::{Action, Controller, Error, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Request};
 use watchkeeper_core::{LabelSelector, Object, ObjectKey, Timestamp};
 use watchkeeper_wire::{FieldPath, Kind, read_field};
 
-use crate::context::ControllerContext;
+use crate::context::{ControllerContext, Reconcile};
 use crate::nodes::Node;
 use crate::resource::{NODES, PODS};
 use crate::timings::Timings;
@@ -111,15 +111,15 @@ impl Reconcile for Scheduler {
         match self.ledger.assume(key, &pod, &nodes) {
             Ok(node) => {
                 self.waiting.lock().remove(key);
-                self.bind(&request, &pod, &node).await
+                self.bind(key, &pod, &node).await
             }
-            Err(unfit) => self.mark_unschedulable(&request, &pod, &unfit).await,
+            Err(unfit) => self.mark_unschedulable(&pod, &unfit).await,
         }
     }
 }
 
 impl Scheduler {
-    async fn bind(&self, request: &Request, pod: &Pod, node: &str) -> Result<Action, Error> {
+    async fn bind(&self, key: &ObjectKey, pod: &Pod, node: &str) -> Result<Action, Error> {
         let (namespace, name) = (&pod.metadata.namespace, &pod.metadata.name);
         let binding = json!({
             "apiVersion": "v1",
@@ -135,7 +135,7 @@ impl Scheduler {
             self.record(pod, Event::normal("Scheduled", message).action("Binding"));
             return Ok(Action::await_change());
         };
-        self.ledger.forget(request.key());
+        self.ledger.forget(key);
         if error.is_conflict() || error.is_not_found() {
             Ok(Action::await_change()) // already bound, being deleted, or gone
         } else {
@@ -145,7 +145,7 @@ impl Scheduler {
 
     /// Records why a pod fits on no node. It is retried when a node changes, and periodically if another pod
     /// may have been deleted.
-    async fn mark_unschedulable(&self, request: &Request, pod: &Pod, unfit: &Unfit) -> Result<Action, Error> {
+    async fn mark_unschedulable(&self, pod: &Pod, unfit: &Unfit) -> Result<Action, Error> {
         let message = unfit.to_string();
         if pod.has_reason(&message) {
             return Ok(self.retry_action(unfit));
@@ -162,9 +162,8 @@ impl Scheduler {
         let api = self.api.clone().namespace(&pod.metadata.namespace);
         let options = WriteOptions::default();
         match api.patch_status(&pod.metadata.name, PatchKind::Strategic, &patch, &options).await {
-            Ok(written) => {
+            Ok(_) => {
                 self.record(pod, Event::warning("FailedScheduling", message).action("Scheduling"));
-                request.wrote(self.pods.store(), written.resource_version());
             }
             Err(error) if error.is_conflict() || error.is_not_found() => {}
             Err(error) => return Err(error.into()),

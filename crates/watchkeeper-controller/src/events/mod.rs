@@ -20,20 +20,20 @@
 //! #     client: watchkeeper_client::Client, factory: watchkeeper_cache::InformerFactory,
 //! #     shops: watchkeeper_cache::Informer,
 //! # ) -> Result<(), Box<dyn std::error::Error>> {
+//! use std::sync::Arc;
+//!
+//! use serde_json::Value;
 //! use watchkeeper_controller::events::{Event, EventRecorder, Reference};
-//! use watchkeeper_controller::{Action, Controller, Error, Manager, Request};
+//! use watchkeeper_controller::{Action, Controller, Manager};
 //!
 //! let (recorder, writer) = EventRecorder::for_server(&client, "shops-controller").await;
 //! let mut manager = Manager::new(&factory);
 //! manager.spawn("events", |stop| async move { Ok(writer.run(stop).await) });
-//! let informer = shops.clone();
-//! manager.add(Controller::new("shops", &shops), move |request: Request| {
-//!     if let Some(shop) = informer.store().snapshot().get(request.key()) {
-//!         let shop = Reference::of(informer.kind().name(), &shop.head);
-//!         recorder.record(&shop, Event::normal("Opened", "shop is open").action("Opening"));
-//!     }
-//!     async { Ok::<_, Error>(Action::await_change()) }
-//! });
+//! manager.add(Controller::new("shops", &shops), |shop: Arc<Value>, recorder: Arc<EventRecorder>| async move {
+//!     let event = Event::normal("Opened", "shop is open").action("Opening");
+//!     recorder.record(&Reference::of_object(&*shop)?, event);
+//!     Ok(Action::await_change())
+//! }, Arc::new(recorder));
 //! manager.run().await?;
 //! # Ok(())
 //! # }

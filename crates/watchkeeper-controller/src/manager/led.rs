@@ -1,6 +1,7 @@
 //! The controllers, which run only while this process leads.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join, join_all};
@@ -9,7 +10,7 @@ use watchkeeper_cache::Informer;
 
 use super::shutdown::{ManagerError, Shutdown};
 use crate::leader::{Elector, Leadership, LeaseStore};
-use crate::{Controller, Reconcile};
+use crate::{Action, Controller, Error, FromRequest};
 
 /// A controller with its reconcile function.
 pub(super) struct Added {
@@ -26,9 +27,15 @@ pub(super) struct Led {
 }
 
 impl Added {
-    pub(super) fn new(controller: Controller, reconcile: impl Reconcile) -> Self {
+    pub(super) fn new<T, C, F, R>(controller: Controller, reconcile: F, context: Arc<C>) -> Self
+    where
+        T: FromRequest,
+        C: Send + Sync + 'static,
+        F: Fn(T, Arc<C>) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Action, Error>> + Send + 'static,
+    {
         let run: Box<Run> = Box::new(move |controller, stop| {
-            Box::pin(async move { controller.run(reconcile, stop.cancelled_owned()).await })
+            Box::pin(async move { controller.run(reconcile, context, stop.cancelled_owned()).await })
         });
         Self { controller, run }
     }

@@ -27,6 +27,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -38,7 +39,7 @@ use watchkeeper_core::{BoxError, Check, Health};
 use watchkeeper_metrics::Registry;
 
 use crate::leader::{Elector, LeaseStore};
-use crate::{Controller, Reconcile};
+use crate::{Action, Controller, Error, FromRequest};
 use group::Group;
 use led::{Added, Elect, Led};
 use pages::Pages;
@@ -58,9 +59,12 @@ const TOLERANCE: Duration = Duration::from_secs(20);
 ///
 /// ```no_run
 /// # async fn example(client: watchkeeper_client::Client) -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::Arc;
+///
+/// use serde_json::Value;
 /// use watchkeeper_cache::InformerFactory;
 /// use watchkeeper_controller::leader::{Elector, Lease};
-/// use watchkeeper_controller::{Action, Controller, Error, Manager, Request};
+/// use watchkeeper_controller::{Action, Controller, Manager};
 /// use watchkeeper_core::Collection;
 /// use watchkeeper_metrics::Registry;
 ///
@@ -73,10 +77,11 @@ const TOLERANCE: Duration = Duration::from_secs(20);
 ///     .metrics(&registry)
 ///     .serve("0.0.0.0:8080".parse()?)?
 ///     .elector(Elector::new(Lease::new(&client, "shop", "shops-controller"), "pod-1")?);
-/// manager.add(Controller::new("shops", &shops).owns(&deployments), |request: Request| async move {
-///     println!("reconciling {}", request.key());
-///     Ok::<_, Error>(Action::await_change())
-/// });
+/// let controller = Controller::new("shops", &shops).owns(&deployments);
+/// manager.add(controller, |shop: Arc<Value>, client| async move {
+///     println!("reconciling {}", shop["metadata"]["name"]);
+///     Ok(Action::await_change())
+/// }, Arc::new(client));
 /// manager.run().await?; // until SIGTERM or SIGINT
 /// # Ok(())
 /// # }
@@ -172,9 +177,15 @@ impl Manager {
         self
     }
 
-    /// Adds a controller.
-    pub fn add(&mut self, controller: Controller, reconcile: impl Reconcile) -> &mut Self {
-        self.controllers.push(Added::new(controller, reconcile));
+    /// Adds a controller with its reconcile function and a context: see [`Controller::run`].
+    pub fn add<T, C, F, R>(&mut self, controller: Controller, reconcile: F, context: Arc<C>) -> &mut Self
+    where
+        T: FromRequest,
+        C: Send + Sync + 'static,
+        F: Fn(T, Arc<C>) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Action, Error>> + Send + 'static,
+    {
+        self.controllers.push(Added::new(controller, reconcile, context));
         self
     }
 

@@ -20,7 +20,7 @@ async fn calls_for_one_key_never_overlap_and_concurrency_is_bounded() {
     let running = Arc::new(Mutex::new(HashSet::new()));
     let peak = Arc::new(Mutex::new(0));
     let (inside, counted) = (running.clone(), peak.clone());
-    let reconcile = move |request: Request| {
+    let reconcile = move |request: Request, _| {
         let (inside, counted) = (inside.clone(), counted.clone());
         async move {
             assert!(inside.lock().insert(request.key().clone()), "controller.C1");
@@ -33,7 +33,7 @@ async fn calls_for_one_key_never_overlap_and_concurrency_is_bounded() {
             Ok(Action::await_change())
         }
     };
-    Controller::new("shops", &shops).concurrency(3).run(reconcile, after(20)).await;
+    Controller::new("shops", &shops).concurrency(3).run(reconcile, Arc::new(()), after(20)).await;
     assert_eq!(*peak.lock(), 3);
 }
 
@@ -45,7 +45,7 @@ async fn a_change_during_a_call_causes_another_call() {
     );
     let calls = Calls::new();
     let noted = calls.clone();
-    let reconcile = move |request: Request| {
+    let reconcile = move |request: Request, _| {
         let noted = noted.clone();
         async move {
             noted.note(&request);
@@ -53,7 +53,7 @@ async fn a_change_during_a_call_causes_another_call() {
             Ok(Action::await_change())
         }
     };
-    Controller::new("shops", &shops).run(reconcile, after(20)).await;
+    Controller::new("shops", &shops).run(reconcile, Arc::new(()), after(20)).await;
     assert_eq!(calls.all(), ["a@0", "a@5"], "both changes share one call");
 }
 
@@ -62,11 +62,11 @@ async fn a_call_can_request_a_requeue() {
     let shops = shops(List::at(1).item(shop("a", 1, 1)), Watch::new());
     let calls = Calls::new();
     let noted = calls.clone();
-    let reconcile = move |request: Request| {
+    let reconcile = move |request: Request, _| {
         noted.note(&request);
         std::future::ready(Ok(Action::requeue(SECOND * 4)))
     };
-    Controller::new("shops", &shops).run(reconcile, after(10)).await;
+    Controller::new("shops", &shops).run(reconcile, Arc::new(()), after(10)).await;
     assert_eq!(calls.all(), ["a@0", "a@4", "a@8"]);
 }
 
@@ -83,14 +83,14 @@ async fn a_key_is_not_reconciled_before_the_cache_has_observed_its_writes() {
     let shops = shops(List::at(1).item(shop("a", 1, 1)).item(shop("b", 1, 1)), watch);
     let calls = Calls::new();
     let (noted, store) = (calls.clone(), shops.store().clone());
-    let reconcile = move |request: Request| {
+    let reconcile = move |request: Request, _| {
         noted.note(&request);
         if request.key().name() == "a" && store.snapshot().version() == &1.into() {
-            request.wrote(&store, 9);
+            request.expect(&store, 9);
         }
         std::future::ready(Ok(Action::await_change()))
     };
-    Controller::new("shops", &shops).concurrency(2).run(reconcile, after(20)).await;
+    Controller::new("shops", &shops).concurrency(2).run(reconcile, Arc::new(()), after(20)).await;
     // `a` has been queued since second 1; observing the write is a change too.
     assert_eq!(calls.all(), ["a@0", "b@0", "b@2", "a@4", "a@4"]);
 }

@@ -1,5 +1,6 @@
 //! Failing, panicking and hanging calls.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ async fn a_failure_is_retried_with_backoff_until_it_succeeds() {
     let shops = shops(List::at(1).item(shop("a", 1, 1)), watch);
     let calls = Calls::new();
     let noted = calls.clone();
-    let reconcile = move |request: Request| {
+    let reconcile = move |request: Request, _| {
         noted.note(&request);
         let call = noted.all().len();
         assert_eq!(request.failures(), [0, 1, 2, 3, 0, 1][call - 1]);
@@ -29,7 +30,7 @@ async fn a_failure_is_retried_with_backoff_until_it_succeeds() {
             _ => Ok(Action::await_change()),
         })
     };
-    Controller::new("shops", &shops).limiter(limiter()).run(reconcile, after(30)).await;
+    Controller::new("shops", &shops).limiter(limiter()).run(reconcile, Arc::new(()), after(30)).await;
     assert_eq!(calls.all(), ["a@0", "a@1", "a@3", "a@7", "a@20", "a@21"]);
 }
 
@@ -39,11 +40,11 @@ async fn a_terminal_error_waits_for_a_change() {
     let shops = shops(List::at(1).item(shop("a", 1, 1)), watch);
     let calls = Calls::new();
     let noted = calls.clone();
-    let reconcile = move |request: Request| {
+    let reconcile = move |request: Request, _| {
         noted.note(&request);
         std::future::ready(Err(TerminalError::new("invalid spec").into()))
     };
-    Controller::new("shops", &shops).run(reconcile, after(30)).await;
+    Controller::new("shops", &shops).run(reconcile, Arc::new(()), after(30)).await;
     assert_eq!(calls.all(), ["a@0", "a@20"]);
 }
 
@@ -54,7 +55,7 @@ async fn a_call_that_panics_or_hangs_is_retried_and_other_keys_continue() {
     let calls = Calls::new();
     let noted = calls.clone();
     let times = AtomicU32::new(0);
-    let reconcile = move |request: Request| {
+    let reconcile = move |request: Request, _| {
         noted.note(&request);
         let time = if request.key().name() == "a" { times.fetch_add(1, Ordering::SeqCst) } else { 9 };
         async move {
@@ -66,7 +67,7 @@ async fn a_call_that_panics_or_hangs_is_retried_and_other_keys_continue() {
         }
     };
     let controller = Controller::new("shops", &shops).limiter(limiter()).timeout(Duration::from_secs(10));
-    controller.metrics(&registry).unwrap().run(reconcile, after(30)).await;
+    controller.metrics(&registry).unwrap().run(reconcile, Arc::new(()), after(30)).await;
     // Panicked at once, hung from 1 to 11, and was retried 2 seconds later.
     assert_eq!(calls.all(), ["a@0", "b@0", "a@1", "a@13"]);
     let page = registry.render();

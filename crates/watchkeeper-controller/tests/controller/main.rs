@@ -6,6 +6,7 @@ mod ending;
 mod failures;
 mod mapping;
 mod triggers;
+mod writes;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,9 +70,9 @@ impl Calls {
     }
 
     /// Returns a reconcile function that notes its calls and succeeds.
-    fn noting(&self) -> impl Fn(Request) -> std::future::Ready<Result<Action, Error>> + use<> {
+    fn noting(&self) -> impl Fn(Request, Arc<()>) -> std::future::Ready<Result<Action, Error>> + use<> {
         let calls = self.clone();
-        move |request| {
+        move |request, _| {
             calls.note(&request);
             std::future::ready(Ok(Action::await_change()))
         }

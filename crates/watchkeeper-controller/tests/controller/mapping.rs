@@ -1,5 +1,6 @@
 //! Mapping from other objects to primary keys, and predicates.
 
+use std::sync::Arc;
 use watchkeeper_cache::Informer;
 use watchkeeper_controller::mapping::all_owners;
 use watchkeeper_controller::{Controller, predicate};
@@ -28,7 +29,7 @@ fn labelled(key: (&str, &str), version: u64, shop: &str) -> Object {
 
 async fn calls(controller: Controller) -> Vec<String> {
     let calls = Calls::new();
-    controller.run(calls.noting(), after(10)).await;
+    controller.run(calls.noting(), Arc::new(()), after(10)).await;
     calls.all()
 }
 

@@ -1,5 +1,6 @@
 //! Changes that cause a call.
 
+use std::sync::Arc;
 use watchkeeper_controller::{Controller, predicate};
 use watchkeeper_core::{ObjectKey, Owner};
 use watchkeeper_testkit::script::{List, Watch};
@@ -13,7 +14,7 @@ async fn every_initial_object_and_every_change_is_reconciled() {
         Watch::new().wait(SECOND).modified(shop("b", 3, 2)).wait(SECOND).deleted(shop("a", 4, 1)),
     );
     let calls = Calls::new();
-    Controller::new("shops", &shops).run(calls.noting(), after(5)).await;
+    Controller::new("shops", &shops).run(calls.noting(), Arc::new(()), after(5)).await;
     assert_eq!(calls.all(), ["a@0", "b@0", "b@1", "a@2"]);
 }
 
@@ -22,7 +23,7 @@ async fn nothing_is_reconciled_before_all_informers_are_ready() {
     let shops = shops(List::at(1).item(shop("a", 1, 1)), Watch::new());
     let others = informer("Part", List::at(1).wait(SECOND * 3), Watch::new());
     let calls = Calls::new();
-    Controller::new("shops", &shops).owns(&others).run(calls.noting(), after(5)).await;
+    Controller::new("shops", &shops).owns(&others).run(calls.noting(), Arc::new(()), after(5)).await;
     assert_eq!(calls.all(), ["a@3"]);
 }
 
@@ -44,7 +45,7 @@ async fn changes_of_owned_objects_reconcile_the_owner() {
     }
     let parts = informer("Part", List::at(1), watch);
     let calls = Calls::new();
-    Controller::new("shops", &shops).owns(&parts).run(calls.noting(), after(10)).await;
+    Controller::new("shops", &shops).owns(&parts).run(calls.noting(), Arc::new(()), after(10)).await;
     assert_eq!(calls.all(), ["a@0", "b@0", "a@1", "a@2", "b@2", "b@3"]);
 }
 
@@ -62,7 +63,7 @@ async fn an_object_created_and_deleted_before_delivery_causes_one_call() {
         Watch::new().wait(SECOND * 2).added(part("p", 2, &a)).deleted(part("p", 3, &a)),
     );
     let calls = Calls::new();
-    Controller::new("shops", &shops).owns(&parts).run(calls.noting(), after(5)).await;
+    Controller::new("shops", &shops).owns(&parts).run(calls.noting(), Arc::new(()), after(5)).await;
     assert_eq!(calls.all(), ["a@0", "b@1", "a@2"]);
 }
 
@@ -76,7 +77,7 @@ async fn keys_from_a_channel_are_reconciled() {
         tokio::time::sleep(SECOND * 2).await;
         sender.send(ObjectKey::namespaced("x", "late")).await.unwrap();
     });
-    Controller::new("shops", &shops).reconcile_on(keys).run(calls.noting(), after(5)).await;
+    Controller::new("shops", &shops).reconcile_on(keys).run(calls.noting(), Arc::new(()), after(5)).await;
     sending.await.unwrap();
     let mut all = calls.all();
     all[..2].sort();
@@ -89,7 +90,10 @@ async fn a_custom_mapping_decides_which_keys_are_reconciled() {
     let prices = informer("Price", List::at(1), Watch::new().wait(SECOND).added(shop("beer", 2, 1)));
     let calls = Calls::new();
     let all_shops = |_: &_| vec![ObjectKey::namespaced("x", "a"), ObjectKey::namespaced("x", "z")];
-    Controller::new("shops", &shops).watches(&prices, all_shops).run(calls.noting(), after(5)).await;
+    Controller::new("shops", &shops)
+        .watches(&prices, all_shops)
+        .run(calls.noting(), Arc::new(()), after(5))
+        .await;
     assert_eq!(calls.all(), ["a@0", "a@1", "z@1"]);
 }
 
@@ -117,13 +121,16 @@ async fn a_predicate_filters_updates_and_nothing_else() {
     let calls = Calls::new();
     Controller::new("shops", &shops)
         .with_predicate(predicate::generation_changed)
-        .run(calls.noting(), after(9))
+        .run(calls.noting(), Arc::new(()), after(9))
         .await;
     assert_eq!(calls.all(), ["a@0", "b@2", "a@3", "a@4"]);
     // Not even a predicate that rejects everything hides objects.
     assert_eq!(shops.store().snapshot().len(), 1);
     let calls = Calls::new();
-    Controller::new("shops", &shops).with_predicate(|_, _| false).run(calls.noting(), after(1)).await;
+    Controller::new("shops", &shops)
+        .with_predicate(|_, _| false)
+        .run(calls.noting(), Arc::new(()), after(1))
+        .await;
     assert_eq!(calls.all(), ["b@0"]);
 }
 
@@ -131,7 +138,7 @@ async fn a_predicate_filters_updates_and_nothing_else() {
 async fn resync_reconciles_every_object_periodically() {
     let shops = shops(List::at(1).item(shop("a", 1, 1)), Watch::new());
     let calls = Calls::new();
-    Controller::new("shops", &shops).resync(SECOND * 10).run(calls.noting(), after(25)).await;
+    Controller::new("shops", &shops).resync(SECOND * 10).run(calls.noting(), Arc::new(()), after(25)).await;
     assert_eq!(calls.all(), ["a@0", "a@10", "a@20"]);
 }
 
@@ -144,7 +151,7 @@ async fn changes_are_reconciled_before_the_rest_of_the_initial_list() {
     let calls = Calls::new();
     let slow = {
         let calls = calls.clone();
-        move |request: watchkeeper_controller::Request| {
+        move |request: watchkeeper_controller::Request, _| {
             let calls = calls.clone();
             async move {
                 calls.note(&request);
@@ -153,6 +160,6 @@ async fn changes_are_reconciled_before_the_rest_of_the_initial_list() {
             }
         }
     };
-    Controller::new("shops", &shops).run(slow, after(9)).await;
+    Controller::new("shops", &shops).run(slow, Arc::new(()), after(9)).await;
     assert_eq!(calls.all(), ["a@0", "z@1", "b@2", "c@3"]);
 }

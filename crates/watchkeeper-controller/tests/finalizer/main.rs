@@ -58,11 +58,11 @@ impl World {
     /// Runs the finalizer once for a cached object, and returns the steps run and whether the call succeeded.
     async fn run(&self, cached: &Arc<Value>, outcome: Result<Action, &'static str>) -> (Vec<String>, bool) {
         let (done, informer) = (Arc::new(Mutex::new(Vec::new())), one());
-        let finalizer = Finalizer::new(OURS, &self.maps, informer.store());
+        let finalizer = Finalizer::new(OURS, &self.maps);
         let (noted, cached) = (done.clone(), cached.clone());
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let sender = Arc::new(Mutex::new(Some(sender)));
-        let reconcile = move |request: Request| {
+        let reconcile = move |_: Request, _| {
             let (finalizer, cached, noted, sender) =
                 (finalizer.clone(), cached.clone(), noted.clone(), sender.clone());
             async move {
@@ -73,7 +73,7 @@ impl World {
                     });
                     outcome.map_err(|error| TerminalError::new(error).into())
                 };
-                let outcome = finalizer.run(&request, cached, act).await;
+                let outcome = finalizer.run(cached, act).await;
                 sender.lock().take().unwrap().send(outcome.is_ok()).unwrap();
                 Ok(Action::await_change())
             }
@@ -81,7 +81,7 @@ impl World {
         let stop = Arc::new(Mutex::new(None));
         let stopped = stop.clone();
         Controller::new("maps", &informer)
-            .run(reconcile, async move {
+            .run(reconcile, Arc::new(()), async move {
                 *stopped.lock() = receiver.await.ok();
             })
             .await;

@@ -5,16 +5,38 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
-use watchkeeper_cache::{InformerFactory, Keep};
+use watchkeeper_cache::InformerFactory;
 use watchkeeper_client::retry_on_conflict;
-use watchkeeper_controller::{Action, Controller, Finalizer, Finalizing, Manager, Request};
+use watchkeeper_controller::{Action, Controller, Error, Finalizer, Finalizing, Manager};
 use watchkeeper_core::Collection;
 
 use crate::World;
 
+const CONTROLLERS: usize = 4;
+
+/// Keeps a finalizer on the shared map, and notifies when all controllers have theirs on it.
+async fn keep_finalizer(
+    map: Arc<Value>,
+    context: Arc<(Finalizer<Value>, Arc<Notify>)>,
+) -> Result<Action, Error> {
+    if map["metadata"]["name"] != "shared" {
+        return Ok(Action::await_change());
+    }
+    let (finalizer, all_applied) = &*context;
+    finalizer
+        .run(map, |step| async move {
+            if let Finalizing::Apply(map) = step
+                && crate::finalizers(&map).len() == CONTROLLERS + 1
+            {
+                all_applied.notify_one();
+            }
+            Ok(Action::await_change())
+        })
+        .await
+}
+
 #[tokio::test]
 async fn several_controllers_keep_their_finalizers_on_one_object() {
-    const CONTROLLERS: usize = 4;
     let world = World::start().await;
     let maps = Collection::CONFIG_MAPS.namespace(world.cluster.namespace());
     let factory = InformerFactory::new(world.client.clone());
@@ -22,26 +44,9 @@ async fn several_controllers_keep_their_finalizers_on_one_object() {
     let (mut manager, all_applied) = (Manager::new(&factory), Arc::new(Notify::new()));
     for number in 0..CONTROLLERS {
         let name = format!("example.com/controller-{number}");
-        let finalizer = Finalizer::new(&name, &world.maps, informer.store());
-        let (reader, all_applied) = (informer.reader::<Value>(Keep::Encoded), all_applied.clone());
-        manager.add(Controller::new(&name, &informer), move |request: Request| {
-            let (finalizer, reader, all_applied) = (finalizer.clone(), reader.clone(), all_applied.clone());
-            async move {
-                let Some(map) = reader.get(&request.key().to_string())? else {
-                    return Ok(Action::await_change());
-                };
-                let is_ours = map["metadata"]["name"] == "shared";
-                let act = |what: Finalizing<Value>| async move {
-                    if let Finalizing::Apply(map) = what
-                        && crate::finalizers(&map).len() == CONTROLLERS + 1
-                    {
-                        all_applied.notify_one();
-                    }
-                    Ok(Action::await_change())
-                };
-                if is_ours { finalizer.run(&request, map, act).await } else { Ok(Action::await_change()) }
-            }
-        });
+        let finalizer = Finalizer::new(&name, &world.maps);
+        let context = Arc::new((finalizer, all_applied.clone()));
+        manager.add(Controller::new(&name, &informer), keep_finalizer, context);
     }
     let scenario = async {
         world.create("shared", &["example.com/person"]).await;

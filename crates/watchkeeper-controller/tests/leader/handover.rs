@@ -81,23 +81,27 @@ async fn live(cluster: Arc<TestCluster>, world: World, ledger: Ledger, number: u
         });
         let mut manager = Manager::new(&factory).elector(elector);
         let ledger = ledger.clone();
-        manager.add(controller, move |request: Request| {
-            let (ledger, process) = (ledger.clone(), process.clone());
-            async move {
-                if ledger.state.lock().done.contains(request.key()) {
-                    return Ok(Action::await_change());
+        manager.add(
+            controller,
+            move |request: Request, _| {
+                let (ledger, process) = (ledger.clone(), process.clone());
+                async move {
+                    if ledger.state.lock().done.contains(request.key()) {
+                        return Ok(Action::await_change());
+                    }
+                    let working = ledger.begin(&process);
+                    sleep(Duration::from_millis(working.number * 389 % 5000)).await;
+                    if working.number.is_multiple_of(3) {
+                        return Err("not this time".into());
+                    }
+                    let mut state = ledger.state.lock();
+                    state.done.insert(request.key().clone());
+                    state.history.push(format!("{process}: {}", request.key().name()));
+                    Ok(Action::await_change())
                 }
-                let working = ledger.begin(&process);
-                sleep(Duration::from_millis(working.number * 389 % 5000)).await;
-                if working.number.is_multiple_of(3) {
-                    return Err("not this time".into());
-                }
-                let mut state = ledger.state.lock();
-                state.done.insert(request.key().clone());
-                state.history.push(format!("{process}: {}", request.key().name()));
-                Ok(Action::await_change())
-            }
-        });
+            },
+            Arc::new(()),
+        );
         let time = Duration::from_millis(500 + (number * 1511 + life * 2711) % 9000);
         let enough = async {
             leads.notified().await;

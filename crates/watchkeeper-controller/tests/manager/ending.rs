@@ -1,6 +1,7 @@
 //! Shutdown of a manager.
 
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::time::Duration;
 
 use watchkeeper_controller::{Action, Manager, ManagerError, Request};
@@ -20,15 +21,19 @@ async fn shutdown_order_is_calls_lease_tasks_informers_port() {
     let address = manager.address().unwrap();
     for name in ["shops", "banks"] {
         let story = story.clone();
-        manager.add(controller(name, &factory), move |_: Request| {
-            let story = story.clone();
-            async move {
-                story.record("called");
-                after(6).await;
-                story.record("finished");
-                Ok(Action::await_change())
-            }
-        });
+        manager.add(
+            controller(name, &factory),
+            move |_: Request, _| {
+                let story = story.clone();
+                async move {
+                    story.record("called");
+                    after(6).await;
+                    story.record("finished");
+                    Ok(Action::await_change())
+                }
+            },
+            Arc::new(()),
+        );
     }
     let log = story.clone();
     manager.spawn("recorder", move |stop| async move {
@@ -56,7 +61,7 @@ async fn shutdown_order_is_calls_lease_tasks_informers_port() {
 async fn parts_that_exceed_the_grace_period_are_dropped_and_reported() {
     let (story, factory) = (Story::new(), factory(Duration::ZERO));
     let mut manager = Manager::new(&factory).grace(Duration::from_secs(5));
-    manager.add(controller("shops", &factory), |_: Request| std::future::pending());
+    manager.add(controller("shops", &factory), |_: Request, _| std::future::pending(), Arc::new(()));
     manager.spawn("stubborn", |_| std::future::pending());
     manager.spawn("quick", |stop| async move {
         stop.cancelled().await;
@@ -78,7 +83,7 @@ async fn a_manager_can_be_dropped_and_started_again() {
     for _ in 0..3 {
         let factory = factory(Duration::ZERO);
         let mut manager = Manager::new(&factory);
-        manager.add(controller("shops", &factory), |_: Request| std::future::pending());
+        manager.add(controller("shops", &factory), |_: Request, _| std::future::pending(), Arc::new(()));
         manager.spawn("stubborn", |_| std::future::pending());
         assert!(tokio::time::timeout(Duration::from_secs(3), manager.run_until(after(60))).await.is_err());
         drop(factory);
@@ -93,13 +98,13 @@ async fn it_can_be_stopped_before_the_first_list_and_reports_unsynced_informers(
     let story = Story::new();
     let late = factory(Duration::from_secs(100));
     let mut manager = Manager::new(&late);
-    manager.add(controller("shops", &late), story.recording("called"));
+    manager.add(controller("shops", &late), story.recording("called"), Arc::new(()));
     manager.run_until(after(3)).await.unwrap();
     assert!(story.entries().is_empty());
 
     let late = factory(Duration::from_secs(100));
     let mut manager = Manager::new(&late).sync_within(Duration::from_secs(5));
-    manager.add(controller("shops", &late), story.recording("called"));
+    manager.add(controller("shops", &late), story.recording("called"), Arc::new(()));
     match manager.run_until(std::future::pending()).await {
         Err(ManagerError::NotSynced { late, after }) => {
             assert_eq!(

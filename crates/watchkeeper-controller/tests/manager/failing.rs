@@ -1,5 +1,6 @@
 //! Parts that end by themselves (`manager.G3`).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use watchkeeper_cache::InformerFactory;
@@ -26,8 +27,8 @@ async fn a_controller_whose_informer_ends_stops_the_manager() {
     });
     let story = Story::new();
     let mut manager = Manager::new(&factory);
-    manager.add(controller("shops", &factory), story.recording("shops"));
-    manager.add(controller("banks", &factory), story.recording("banks"));
+    manager.add(controller("shops", &factory), story.recording("shops"), Arc::new(()));
+    manager.add(controller("banks", &factory), story.recording("banks"), Arc::new(()));
     match manager.run_until(std::future::pending()).await {
         Err(ManagerError::ControllerEnded { name, why: Why::Gone(status) }) => {
             assert_eq!((name.as_str(), status.is_not_found()), ("shops", true));
@@ -47,7 +48,7 @@ async fn a_failing_or_panicking_task_stops_the_manager_and_a_finished_one_does_n
     for panics in [false, true] {
         let (story, factory) = (Story::new(), factory(Duration::ZERO));
         let mut manager = Manager::new(&factory);
-        manager.add(controller("shops", &factory), story.recording("called"));
+        manager.add(controller("shops", &factory), story.recording("called"), Arc::new(()));
         manager.spawn("done", |_| async { Ok(()) });
         let log = story.clone();
         manager.spawn("worried", move |stop| async move {
@@ -85,7 +86,7 @@ async fn a_used_address_and_a_used_metric_name_are_errors() {
     registry.counter("controller_reconcile_total", "Something else.", []).unwrap();
     let mut manager = Manager::new(&factory).metrics(&registry);
     let informer = factory.informer(&collection("shops"));
-    manager.add(Controller::new("shops", &informer), Story::new().recording("called"));
+    manager.add(Controller::new("shops", &informer), Story::new().recording("called"), Arc::new(()));
     let refused = manager.run_until(std::future::pending()).await;
     assert!(matches!(refused, Err(ManagerError::Metrics(_))), "{refused:?}");
 }

@@ -1,5 +1,6 @@
 //! Managers with leader election.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use watchkeeper_controller::{Action, Manager, ManagerError, Request};
@@ -14,7 +15,7 @@ async fn the_second_manager_is_ready_while_it_waits_and_starts_after_the_first()
     let run = |name: &'static str, seconds: u64| {
         let factory = factory(Duration::ZERO);
         let mut manager = Manager::new(&factory).elector(board.elector(name));
-        manager.add(controller("shops", &factory), story.recording(name));
+        manager.add(controller("shops", &factory), story.recording(name), Arc::new(()));
         async move {
             let outcome = manager.run_until(after(seconds)).await;
             (outcome.is_ok(), factory.unsynced().len())
@@ -39,16 +40,20 @@ async fn the_lease_is_held_until_the_last_call_has_finished() {
     let (mine, others) = (factory(Duration::ZERO), factory(Duration::ZERO));
     let mut first = Manager::new(&mine).elector(board.elector("first"));
     let log = story.clone();
-    first.add(controller("shops", &mine), move |_: Request| {
-        let log = log.clone();
-        async move {
-            after(28).await; // longer than the lease duration
-            log.record("finished");
-            Ok(Action::await_change())
-        }
-    });
+    first.add(
+        controller("shops", &mine),
+        move |_: Request, _| {
+            let log = log.clone();
+            async move {
+                after(28).await; // longer than the lease duration
+                log.record("finished");
+                Ok(Action::await_change())
+            }
+        },
+        Arc::new(()),
+    );
     let mut second = Manager::new(&others).elector(board.elector("second"));
-    second.add(controller("shops", &others), story.recording("second"));
+    second.add(controller("shops", &others), story.recording("second"), Arc::new(()));
     let second = async {
         after(1).await;
         second.run_until(after(60)).await
@@ -65,7 +70,7 @@ async fn a_manager_that_loses_the_lease_stops() {
     let (story, factory) = (Story::new(), factory(Duration::ZERO));
     let board = Board::new(&story);
     let mut manager = Manager::new(&factory).elector(board.elector("me"));
-    manager.add(controller("shops", &factory), story.recording("called"));
+    manager.add(controller("shops", &factory), story.recording("called"), Arc::new(()));
     let stolen = async {
         after(5).await;
         board.seize("thief");

@@ -56,9 +56,12 @@ impl Story {
     }
 
     /// Returns a reconcile function that records its calls.
-    fn recording(&self, name: &'static str) -> impl Fn(Request) -> Ready<Result<Action, Error>> + use<> {
+    fn recording(
+        &self,
+        name: &'static str,
+    ) -> impl Fn(Request, Arc<()>) -> Ready<Result<Action, Error>> + use<> {
         let story = self.clone();
-        move |_| {
+        move |_, _| {
             story.record(name);
             std::future::ready(Ok(Action::await_change()))
         }

@@ -37,7 +37,7 @@ async fn it_is_live_at_once_and_ready_once_all_informers_are_synced() {
     let factory = factory(NEVER);
     let mut manager = Manager::new(&factory).serve("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = manager.address().unwrap();
-    manager.add(controller("shops", &factory), Story::new().recording("called"));
+    manager.add(controller("shops", &factory), Story::new().recording("called"), Arc::new(()));
     let asking = async {
         assert_eq!(get(address, "/livez").await, (200, "ok".to_owned()));
         assert_eq!(get(address, "/healthz?verbose").await.1, "[+]ping ok\nhealthz check passed\n");
@@ -77,7 +77,11 @@ async fn it_is_ready_while_another_leads_and_serves_metrics_while_it_leads() {
         .check(disk)
         .elector(board.elector("me"));
     let address = manager.address().unwrap();
-    manager.add(controller("shops", &waiting), |_: Request| async { panic!("not the leader") });
+    manager.add(
+        controller("shops", &waiting),
+        |_: Request, _| async { panic!("not the leader") },
+        Arc::new(()),
+    );
     let asking = async {
         synced(&waiting).await;
         let report =
@@ -94,14 +98,18 @@ async fn it_is_ready_while_another_leads_and_serves_metrics_while_it_leads() {
         Manager::new(&leading).metrics(&registry).serve("127.0.0.1:0".parse().unwrap()).unwrap();
     let (address, called) = (manager.address().unwrap(), Arc::new(Notify::new()));
     let calls = called.clone();
-    manager.add(controller("shops", &leading).concurrency(2), move |_: Request| {
-        let calls = calls.clone();
-        async move {
-            calls.notify_one();
-            std::future::pending::<()>().await;
-            Ok(Action::await_change())
-        }
-    });
+    manager.add(
+        controller("shops", &leading).concurrency(2),
+        move |_: Request, _| {
+            let calls = calls.clone();
+            async move {
+                calls.notify_one();
+                std::future::pending::<()>().await;
+                Ok(Action::await_change())
+            }
+        },
+        Arc::new(()),
+    );
     let asking = async {
         called.notified().await;
         let (code, page) = get(address, "/metrics").await;

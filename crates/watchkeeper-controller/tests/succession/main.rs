@@ -73,7 +73,7 @@ async fn lives(number: u64, things: Things, world: World, leaders: Arc<AtomicUsi
                 let controller = Controller::new("things", informer).concurrency(3);
                 let reconcile =
                     reconcile(things.clone(), informer.clone(), random.clone(), leadership.token());
-                controller.run(reconcile, leadership.lost()).await;
+                controller.run(reconcile, Arc::new(()), leadership.lost()).await;
             }
         };
         if is_killed {
@@ -91,8 +91,9 @@ fn reconcile(
     informer: Informer,
     random: Random,
     token: u32,
-) -> impl Fn(Request) -> futures_util::future::BoxFuture<'static, Result<Action, Error>> + Send + Sync {
-    move |request| {
+) -> impl Fn(Request, Arc<()>) -> futures_util::future::BoxFuture<'static, Result<Action, Error>> + Send + Sync
+{
+    move |request, _| {
         let (things, informer, random) = (things.clone(), informer.clone(), random.clone());
         Box::pin(async move {
             let draw = |below| random.below(below);
