@@ -115,12 +115,7 @@ impl<T: Serialize + DeserializeOwned> Finalizer<T> {
     }
 
     /// Adds or removes the finalizer, first based on the cached object, then on the server's.
-    async fn change(
-        &self,
-        request: &Request,
-        cached: Metadata,
-        wanted: bool,
-    ) -> Result<Changed, RequestError> {
+    async fn change(&self, cached: Metadata, wanted: bool) -> Result<Changed, RequestError> {
         let objects = self.objects.viewed_as::<Value>().namespace(&cached.namespace);
         let mut now = cached.clone();
         for attempt in 1.. {

@@ -2,7 +2,6 @@
 
 use kube_core::{Resource as _, ResourceExt as _};
 use serde_json::json;
-use watchkeeper_controller::events::Event;
 use watchkeeper_kinds::apply::apps::v1::DeploymentApply;
 use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
 
@@ -47,21 +46,21 @@ pub(crate) fn readiness(deployment: &Deployment, wanted: i32) -> (i32, bool) {
     (ready, is_observed && counts.iter().all(|count| count.unwrap_or_default() == wanted))
 }
 
-/// Returns the event for a write to a deployment.
-pub(crate) fn difference(before: Option<&Deployment>, now: &Deployment) -> Event {
+/// Returns reason and message of the event for a write to a deployment.
+pub fn difference(before: Option<&Deployment>, now: &Deployment) -> (&'static str, String) {
     let replicas = |it: &Deployment| it.spec.replicas.unwrap_or_default();
     let (name, wanted) = (now.name_any(), replicas(now));
     match before.map(replicas) {
-        None => Event::normal("Created", format!("created deployment {name} with {wanted} replicas")),
+        None => ("Created", format!("created deployment {name} with {wanted} replicas")),
         Some(had) if had != wanted => {
-            Event::normal("Scaled", format!("scaled deployment {name} from {had} to {wanted} replicas"))
+            ("Scaled", format!("scaled deployment {name} from {had} to {wanted} replicas"))
         }
-        Some(_) => Event::normal("Updated", format!("updated deployment {name}")),
+        Some(_) => ("Updated", format!("updated deployment {name}")),
     }
 }
 
 /// Returns whether a deployment is controlled by a website of this name, perhaps an earlier one.
-pub(crate) fn is_of(deployment: &Deployment, website: &Website) -> bool {
+pub fn is_of(deployment: &Deployment, website: &Website) -> bool {
     let name = website.name_any();
     let mut owners = deployment.owner_references().iter();
     owners.any(|it| it.controller == Some(true) && it.kind == Website::kind(&()) && it.name == name)

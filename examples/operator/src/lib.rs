@@ -27,4 +27,5 @@ pub use ensure::MANAGER;
 pub use informers::informers;
 pub use install::install;
 pub use reconcile::{Context, FINALIZER, controller, reconcile};
+pub use status::status;
 pub use website::{Website, WebsiteSpec, WebsiteStatus};

@@ -81,15 +81,15 @@ impl Context {
 
         let before = self.deployments.get(&key.to_string())?;
         if before.as_ref().is_some_and(|before| !is_of(before, &website)) {
-            let taken = "a deployment of this name belongs to another owner";
-            self.record(&website, Event::warning("Taken", taken))?;
-            return Err(taken.into());
+            return Err("a deployment of this name belongs to another owner".into());
         }
         let namespace = website.namespace().unwrap_or_default();
         let deployments = Api::namespaced(&self.client, &namespace);
         let written = ensure(&deployments, before.as_deref(), &deployment(&website)?).await?;
         if let Some(written) = &written {
-            self.record(&website, difference(before.as_deref(), written))?;
+            let (reason, message) = difference(before.as_deref(), written);
+            let event = Event::normal(reason, message).action("Reconcile");
+            self.recorder.record(&Reference::of_object(&*website)?, event);
         }
 
         let status = Some(status(&website, written.as_ref().or(before.as_deref())));
@@ -107,10 +107,5 @@ impl Context {
             Err(error) if !error.is_not_found() => Err(error.into()),
             _ => Ok(Action::await_change()),
         }
-    }
-
-    fn record(&self, website: &Website, event: Event) -> Result<(), Error> {
-        self.recorder.record(&Reference::of_object(website)?, event.action("Reconcile"));
-        Ok(())
     }
 }

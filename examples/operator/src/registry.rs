@@ -12,12 +12,14 @@ use crate::{MANAGER, Website};
 
 /// The namespace of registrations.
 pub const REGISTRY: &str = "registry";
+/// The selector of registrations.
+pub const SELECTOR: &str = "app.kubernetes.io/managed-by=website-operator";
 /// The label of registrations.
 const LABEL: (&str, &str) = ("app.kubernetes.io/managed-by", MANAGER);
 
 /// Returns the informer of all registrations, without other ConfigMaps in their namespace.
 pub fn registrations(factory: &TypedFactory) -> TypedInformer<ConfigMap> {
-    let ours = LabelSelector::from_labels([LABEL]).expect("a valid label");
+    let ours = SELECTOR.parse::<LabelSelector>().expect("a valid selector");
     factory.core_v1().config_maps().namespace(REGISTRY).labels(&ours)
 }
 

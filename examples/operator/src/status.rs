@@ -7,7 +7,7 @@ use crate::deployment::readiness;
 use crate::website::{Condition, Phase, Website, WebsiteStatus};
 
 /// Returns the status of a website by that of its deployment. It equals the previous one if nothing has changed.
-pub(crate) fn status(website: &Website, deployment: Option<&Deployment>) -> WebsiteStatus {
+pub fn status(website: &Website, deployment: Option<&Deployment>) -> WebsiteStatus {
     let wanted = website.spec.replicas;
     let (ready_replicas, is_ready) = deployment.map_or((0, false), |it| readiness(it, wanted));
     let (phase, status) = if is_ready { (Phase::Ready, "True") } else { (Phase::Progressing, "False") };

@@ -45,9 +45,9 @@ fn initialized(containers: &[Container], phase: &str) -> Content {
     if phase == "Succeeded" {
         return (true, Some("PodCompleted"), None);
     }
-    let has_begun = containers.iter().any(|it| it.role == Role::Main && it.is_begun());
-    let incomplete = names(containers, |it| !it.lets_others_begin());
-    if has_begun || incomplete.is_empty() {
+    let has_started = containers.iter().any(|it| it.role == Role::Main && it.is_started());
+    let incomplete = names(containers, |it| !it.lets_others_start());
+    if has_started || incomplete.is_empty() {
         return (true, None, None);
     }
     let message = format!("containers with incomplete status: [{}]", incomplete.join(" "));

@@ -63,7 +63,7 @@ impl Living {
 
 /// A task that marks every new pod ready, and removes those being deleted.
 pub(crate) struct ManualKubelet {
-    task: tokio::task::JoinManualKubeletle<()>,
+    task: tokio::task::JoinHandle<()>,
 }
 
 impl Drop for ManualKubelet {

@@ -8,7 +8,7 @@ use watchkeeper_cache::handler::{EveryEvent, Filter, Heard};
 use watchkeeper_client::dynamic::DynamicObject;
 use watchkeeper_wire::Kind;
 
-use crate::by_kubelet::{is_child_of, is_ready, name, template};
+use crate::by_hand::{is_child_of, is_ready, name, template};
 use crate::living::{Living, Of, PODS};
 use crate::replica_sets::REPLICA_SETS;
 

@@ -112,7 +112,7 @@ impl Correlator {
             name: event_name(&event.involved.name, at),
             annotations: Default::default(),
             message: format!("{PREFIX}{}", event.message),
-            says_reporter: false,
+            sets_reporter: false,
             first: at.timestamp(),
             last: at.timestamp(),
             ..event

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use watchkeeper_cache::InformerFactory;
 use watchkeeper_controller::leader::Elector;
-use watchkeeper_controller::{Action, Controller, Error, Manager, Request};
+use watchkeeper_controller::{Action, Controller, Manager, Request};
 use watchkeeper_core::{Collection, ObjectKey};
 use watchkeeper_testkit::TestCluster;
 

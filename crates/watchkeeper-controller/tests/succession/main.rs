@@ -79,7 +79,7 @@ async fn lives(number: u64, things: Things, world: World, leaders: Arc<AtomicUsi
         if is_killed {
             drop(timeout(ends_after, elector.run(lead, std::future::pending())).await);
         } else {
-            drop(elector.run(lead, sleep(ends_after)).await);
+            elector.run(lead, sleep(ends_after)).await;
         }
         informer.stop().await;
     }
