@@ -58,8 +58,7 @@ async fn finalize(
 async fn finalizes(client: &Client) {
     let maps = objects(client, "", "configmaps", "ConfigMap");
     let factory = InformerFactory::new(client.clone());
-    let informer =
-        factory.informer(&Collection::new("", "v1", "configmaps", "ConfigMap").namespace(NAMESPACE));
+    let informer = factory.informer(&Collection::CONFIG_MAPS.namespace(NAMESPACE));
     let finalizer = Finalizer::new("example.com/ours", &maps);
     let (sender, mut steps) = mpsc::channel(100);
     let mut manager = Manager::new(&factory);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use watchkeeper_cache::{Informer, Store};
 use watchkeeper_client::rest::{WrittenObject, observe_writes};
-use watchkeeper_core::{LabelSelector, ObjectKey, ResourceVersion};
+use watchkeeper_core::{ObjectKey, ResourceVersion};
 
 /// Versions written on behalf of each key, with the store that will observe them. Clones share their state.
 #[derive(Clone)]
@@ -60,15 +60,15 @@ fn covers(informer: &Informer, object: &WrittenObject) -> bool {
         let namespace = object.key.namespace();
         namespaces.is_empty() || namespaces.iter().any(|one| namespace == Some(one.as_str()))
     };
-    let is_selected = || match collection.label_selector().parse::<LabelSelector>() {
-        Ok(selector) => selector.matches(|key| object.labels.get(key).map(String::as_str)),
-        Err(_) => false,
+    let is_selected = || {
+        let selector = collection.label_selector();
+        selector.matches(|key| object.labels.get(key).map(String::as_str))
     };
     collection.group_version().group == object.resource.group
         && collection.resource() == object.resource.resource
         && is_in_namespace()
         && is_selected()
-        && collection.field_selector().is_empty() // fields of the object are not known here
+        && collection.field_selector().is_everything() // fields of the object are not known here
 }
 
 impl std::fmt::Debug for Expectations {

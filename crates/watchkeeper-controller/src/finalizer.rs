@@ -116,7 +116,7 @@ impl<T: Serialize + DeserializeOwned> Finalizer<T> {
 
     /// Adds or removes the finalizer, first based on the cached object, then on the server's.
     async fn change(&self, cached: Metadata, wanted: bool) -> Result<Changed, RequestError> {
-        let objects = self.objects.viewed_as::<Value>().namespace(&cached.namespace);
+        let objects = self.objects.cast::<Value>().namespace(&cached.namespace);
         let mut now = cached.clone();
         for attempt in 1.. {
             let patch = now.patch(&self.name, wanted);
@@ -127,7 +127,7 @@ impl<T: Serialize + DeserializeOwned> Finalizer<T> {
                 Err(error) if is_outdated(&error) && attempt < TRIES => {}
                 Err(error) => return Err(error),
             }
-            let Some(object) = objects.find(&cached.name).await? else { return Ok(Changed::Gone) };
+            let Some(object) = objects.get_opt(&cached.name).await? else { return Ok(Changed::Gone) };
             now = Metadata::of(&object);
             if now.uid != cached.uid || (wanted && now.is_terminating) {
                 return Ok(Changed::Gone);

@@ -18,7 +18,6 @@
 mod call;
 mod content;
 mod error;
-mod limiter;
 mod observe;
 mod path;
 mod rate_limiter;
@@ -37,8 +36,8 @@ use crate::Transport;
 
 pub use content::{Content, MediaType, Shape};
 pub use error::{InvalidRequest, RequestError};
-pub use limiter::Limiter;
 pub use observe::{WrittenObject, observe_writes};
+pub use rate_limiter::RateLimiter;
 pub use request::{PatchKind, Request};
 pub use response::Response;
 pub use retry::{Backoff, MAX_RETRY_AFTER, RetryPolicy};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use watchkeeper_core::{GroupResource, ObjectKey, ResourceVersion};
 
-use super::Answer;
+use super::Response;
 
 tokio::task_local! {
     static OBSERVER: Observer;
@@ -42,9 +42,9 @@ pub async fn observe_writes<F: Future>(
 }
 
 /// Reports the response to a write, if an observer is set.
-pub(super) fn notify(resource: Option<GroupResource>, answer: &Answer) {
+pub(super) fn notify(resource: Option<GroupResource>, response: &Response) {
     let Ok(observer) = OBSERVER.try_with(Arc::clone) else { return };
-    if let Some(object) = resource.and_then(|resource| WrittenObject::read(resource, answer)) {
+    if let Some(object) = resource.and_then(|resource| WrittenObject::read(resource, response)) {
         observer(&object);
     }
 }
@@ -65,13 +65,13 @@ struct PartialMeta {
 }
 
 impl WrittenObject {
-    fn read(resource: GroupResource, answer: &Answer) -> Option<Self> {
-        let (_, kind) = answer.object_type()?;
+    fn read(resource: GroupResource, response: &Response) -> Option<Self> {
+        let (_, kind) = response.object_type()?;
         if kind == "Status" {
             return None;
         }
         let PartialMeta { name, namespace, resource_version, labels } =
-            answer.clone().into::<Partial>().ok()?.metadata;
+            response.clone().into::<Partial>().ok()?.metadata;
         if name.is_empty() || resource_version.is_empty() {
             return None;
         }

@@ -10,9 +10,10 @@ use watchkeeper_core::Status;
 use super::call::Call;
 use super::content::{MediaType, encode};
 use super::request::{Payload, Request};
-use super::retry::{Attempt, MAX_RETRY_AFTER, Use, again, retry_after};
+use super::response::{Response, status_for};
+use super::retry::{Attempt, MAX_RETRY_AFTER, Use, retry_after, retry_delay};
 use super::{InvalidRequest, RequestError, observe, warning};
-use crate::transport::{Body, Gather, TransportError, Upgrade, Upgraded};
+use crate::transport::{Body, BodyBuffer, TransportError, Upgrade, Upgraded};
 
 /// Maximum number of bytes read from an error response; a Status is never longer.
 const MAX_STATUS_BYTES: usize = 1 << 20;
@@ -55,13 +56,13 @@ impl Request {
     /// With `If-None-Match`, a 304 is a successful response.
     ///
     /// # Errors
-    /// If it was not sent, or not answered, or refused, or the answer is too large (R6).
-    pub async fn send(self) -> Result<Answer, RequestError> {
+    /// If there is no response, the server returned an error, or the response is too large (`rest.R6`).
+    pub async fn send(self) -> Result<Response, RequestError> {
         let is_write = self.method() != http::Method::GET && !self.is_dry_run();
         let resource = if is_write { self.group_resource() } else { None };
-        let answer = self.receive(Gather::default()).await?;
-        observe::notify(resource, &answer);
-        Ok(answer)
+        let response = self.receive(BodyBuffer::default()).await?;
+        observe::notify(resource, &response);
+        Ok(response)
     }
 
     /// Sends the request and passes the response to a receiver.

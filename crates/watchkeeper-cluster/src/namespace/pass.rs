@@ -48,7 +48,7 @@ struct Found {
 impl Namespaces {
     /// Makes one pass.
     pub(super) async fn empty(&self, name: &str) -> Result<Outcome, Error> {
-        let Some(mut namespace) = self.api.find(name).await? else { return Ok(Outcome::Over) };
+        let Some(mut namespace) = self.api.get_opt(name).await? else { return Ok(Outcome::Over) };
         let Ok(deleted) = namespace.text(&["metadata", "deletionTimestamp"]).parse::<Timestamp>() else {
             return Ok(Outcome::Over); // not being deleted
         };

@@ -77,7 +77,7 @@ fn write_error(error: RequestError) -> WriteError {
         error if error.is_not_found() => WriteError::Missing(error.into()),
         error if error.is_already_exists() => WriteError::Exists(error.into()),
         // A retry would send the same request.
-        RequestError::Invalid { .. } | RequestError::Refused { .. } => WriteError::Refused(error.into()),
+        RequestError::Invalid { .. } | RequestError::Api { .. } => WriteError::Refused(error.into()),
         _ => WriteError::Failed(error.into()),
     }
 }

@@ -67,7 +67,7 @@ impl LeaseStore for Lease {
     }
 
     async fn read(&self) -> Result<Option<Held>, LeaseError> {
-        self.leases.find(&self.name).await.map_err(lease_error)?.map(|lease| self.held(&lease)).transpose()
+        self.leases.get_opt(&self.name).await.map_err(lease_error)?.map(|lease| self.held(&lease)).transpose()
     }
 
     async fn create(&self, record: &Record) -> Result<Held, LeaseError> {

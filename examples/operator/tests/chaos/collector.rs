@@ -32,7 +32,7 @@ async fn collect(client: &Client, deployment: &Deployment) {
     let namespace = deployment.namespace().unwrap_or_default();
     for owner in deployment.owner_references() {
         // The cache may be stale: only the server knows whether an owner is gone.
-        let there = Api::<Website>::namespaced(client, &namespace).find(&owner.name).await.unwrap();
+        let there = Api::<Website>::namespaced(client, &namespace).get_opt(&owner.name).await.unwrap();
         if there.and_then(|website| website.uid()).as_ref() != Some(&owner.uid) {
             let options = DeleteOptions {
                 uid: deployment.uid(),

@@ -39,7 +39,7 @@ async fn a_website_is_created_scaled_and_deleted() {
 
     api.delete("hello", &Default::default()).await.unwrap();
     comes(&websites, <[_]>::is_empty).await;
-    assert!(registrations.find(&registered).await.unwrap().is_none()); // deleted before the finalizer was removed
+    assert!(registrations.get_opt(&registered).await.unwrap().is_none()); // deleted before the finalizer was removed
     comes(&factory.of::<Deployment>(), <[_]>::is_empty).await; // by the garbage collector
     let has = |all: &[_], reason| all.iter().any(|it: &Event| it.reason.as_deref() == Some(reason));
     comes(&factory.of::<Event>(), |all| has(all, "Created") && has(all, "Scaled")).await;
