@@ -27,7 +27,7 @@ pub(crate) struct Claim<'a> {
     pub(crate) api: &'a DynamicApi,
 }
 
-/// What to do about an object.
+/// The decision about an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Mine,

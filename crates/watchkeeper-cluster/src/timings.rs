@@ -17,9 +17,9 @@ use std::time::Duration;
 pub struct Timings {
     /// Range of the time a container takes to start, including its image pull.
     pub start: RangeInclusive<Duration>,
-    /// How long containers that run to completion take: init containers, and those of a job's pods.
+    /// Run time of containers that run to completion: init containers, and those of a job's pods.
     pub job: Duration,
-    /// How long containers take to stop when their pod is deleted, within its grace period.
+    /// Time containers take to stop when their pod is deleted, within its grace period.
     pub stop: Duration,
     /// Real duration of one simulated second, in which backoffs, grace periods and tolerations are counted.
     pub second: Duration,
@@ -27,7 +27,7 @@ pub struct Timings {
     pub heartbeat: Duration,
     /// Interval at which a node writes its status if nothing has changed.
     pub report: Duration,
-    /// How long a node may miss its heartbeat before it is considered lost.
+    /// Time without a heartbeat after which a node is considered lost.
     pub lost_after: Duration,
 }
 

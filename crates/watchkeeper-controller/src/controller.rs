@@ -22,7 +22,7 @@ use crate::trigger::Trigger;
 use crate::worker::Work;
 use crate::{Action, Error, FromRequest};
 
-/// How long running reconcile calls may take to finish after `stop`.
+/// Default time for running reconcile calls to finish after `stop`.
 const GRACE: Duration = Duration::from_secs(30);
 
 /// Reconciles the objects of one kind: calls a function with the key of each primary object whenever that

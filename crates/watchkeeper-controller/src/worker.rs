@@ -38,7 +38,7 @@ enum Outcome {
     Stale(Duration),
 }
 
-/// How long to wait for the cache to observe earlier writes.
+/// Time limit for the cache to observe earlier writes.
 const CACHE_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl<C, F> Work<C, F> {

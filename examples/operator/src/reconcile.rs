@@ -28,7 +28,7 @@ use crate::website::Website;
 /// Keeps a website until its registration is deleted (`reconcile.W1`).
 pub const FINALIZER: &str = "watchkeeper.example/registration";
 
-/// What all calls share.
+/// The state that all calls share.
 #[derive(Debug)]
 pub struct Context {
     client: Client,

@@ -60,7 +60,7 @@ pub(super) struct Due {
     pub(super) later: Vec<Uid>,
 }
 
-/// What a worker needs to know of a node.
+/// The part of a node that workers need.
 #[derive(Debug)]
 pub(super) struct Known {
     pub(super) reference: Reference,

@@ -34,7 +34,7 @@ use monitors::Monitors;
 
 /// Number of workers.
 const WORKERS: usize = 20;
-/// How long to wait for all monitors to catch up before collection starts.
+/// Time limit for all monitors to catch up before collection starts.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Starts the garbage collector. It reports deletions in terminating namespaces to `departures`.

@@ -22,7 +22,7 @@ pub(super) struct Content {
     namespace: String,
 }
 
-/// What is left of a resource.
+/// The remaining objects of a resource.
 #[derive(Debug, Default)]
 pub(super) struct Left {
     /// Estimated time until it is gone, in seconds; 0 if unknown, or if nothing is left.

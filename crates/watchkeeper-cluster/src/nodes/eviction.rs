@@ -36,7 +36,7 @@ struct Eviction {
     since: Mutex<HashMap<String, Vec<(Taint, Instant)>>>,
 }
 
-/// How long a pod may stay on a tainted node.
+/// The time a pod may stay on a tainted node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stay {
     Forever,

@@ -15,7 +15,7 @@ use crate::view::Meta;
 
 const FINALIZER: &str = "kubernetes.io/pvc-protection";
 
-/// How many claims are checked at the same time; each may need a list of pods.
+/// Number of workers; each claim may need a list of pods.
 const WORKERS: usize = 10;
 
 pub(super) fn start(context: &mut ControllerContext) {

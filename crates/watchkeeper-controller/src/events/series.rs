@@ -15,7 +15,7 @@ use super::reference::Reference;
 const REMEMBERED: usize = 4096;
 /// A series is over after this long without an occurrence.
 pub(super) const FINISH: Duration = Duration::from_secs(6 * 60);
-/// How often active series are written again.
+/// Interval at which active series are written again.
 pub(super) const REFRESH: Duration = Duration::from_secs(30 * 60);
 
 /// The fields in filter events of one series agree.

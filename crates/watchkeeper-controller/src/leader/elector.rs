@@ -22,7 +22,7 @@ pub struct Elector<S> {
     identity: String,
     timing: Timing,
     releases: bool,
-    /// How long to keep renewing while the led work shuts down.
+    /// Maximum time to keep renewing while the led work shuts down.
     ending: Duration,
     /// The record last read or written, and when this process first saw that version (`leader.L1`).
     observed: Option<(Held, Instant)>,

@@ -12,7 +12,7 @@ use crate::events::Reference;
 pub struct Record {
     /// Identity of the leader; empty if the lease was released.
     pub holder: String,
-    /// How long after its last change nobody else may take the lease.
+    /// Time after its last change during which no other process may take the lease.
     pub lasts: Duration,
     /// When the leader acquired the lease, by its own clock.
     pub acquired: Option<Timestamp>,

@@ -5,9 +5,9 @@ use std::time::Duration;
 /// The durations of an election, longest first.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
-    /// How long nobody else may take the lease (client-go's `LeaseDuration`).
+    /// Time during which no other process may take the lease (client-go's `LeaseDuration`).
     pub(crate) lease: Duration,
-    /// How long after its last renewal a leader keeps trying before it gives up (`RenewDeadline`).
+    /// Time after its last renewal for which a leader keeps trying before it gives up (`RenewDeadline`).
     pub(crate) renew: Duration,
     /// Delay between attempts (`RetryPeriod`).
     pub(crate) retry: Duration,

@@ -52,7 +52,7 @@ const GRACE: Duration = Duration::from_secs(35);
 /// Minimum time for each part that stops after the controllers.
 const LAST: Duration = Duration::from_secs(2);
 
-/// How much longer than the lease duration a leader may go without a renewal before its health check fails.
+/// Time beyond the lease duration without a renewal after which the health check of a leader fails.
 const TOLERANCE: Duration = Duration::from_secs(20);
 
 /// Controllers that start and stop together. Nothing runs before [`run`](Self::run).

@@ -30,7 +30,7 @@ use super::shutdown::ManagerError;
 
 const CONNECTIONS: usize = 64;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long to pause when `accept` fails, usually for lack of file descriptors.
+/// Pause when `accept` fails, usually for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A bound port that does not accept connections yet.
