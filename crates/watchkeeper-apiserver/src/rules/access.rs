@@ -3,7 +3,7 @@
 use super::KindRules;
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{NameRule, path_segment, subdomain};
+use crate::validate::syntax::{NameRule, path_segment, subdomain};
 use crate::validate::metadata::ordered;
 use crate::validate::selector::{json_text, selector};
 

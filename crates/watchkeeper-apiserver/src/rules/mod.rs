@@ -39,7 +39,7 @@ use crate::apply::Reset;
 use crate::registry::Resource;
 use crate::validate::faults::Faults;
 use crate::validate::field::Object;
-use crate::validate::form::NameRule;
+use crate::validate::syntax::NameRule;
 use crate::validate::metadata::{self, Finalizers};
 use crate::write::Draft;
 

@@ -4,7 +4,7 @@ use super::KindRules;
 use crate::apply::Reset;
 use crate::validate::faults::Faults;
 use crate::validate::field::Object;
-use crate::validate::form::NameRule;
+use crate::validate::syntax::NameRule;
 use crate::validate::metadata::Finalizers;
 
 /// A kind of which only the metadata is validated.

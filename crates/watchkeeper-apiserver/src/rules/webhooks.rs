@@ -5,7 +5,7 @@ use watchkeeper_core::Quoted;
 use super::KindRules;
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{label_1035, port_number, subdomain};
+use crate::validate::syntax::{label_1035, port_number, subdomain};
 use crate::validate::metadata::Finalizers;
 use crate::validate::selector::selector;
 

@@ -5,7 +5,7 @@ use watchkeeper_core::Quoted;
 
 use super::faults::{Faults, json};
 use super::field::{Field, Object};
-use super::form::{NameRule, qualified_name};
+use super::syntax::{NameRule, qualified_name};
 use super::selector::labels;
 
 /// The maximum size of all annotations of an object.

@@ -17,7 +17,7 @@ pub(crate) mod address;
 pub(crate) mod amount;
 pub(crate) mod faults;
 pub(crate) mod field;
-pub(crate) mod form;
+pub(crate) mod syntax;
 pub(crate) mod metadata;
 pub(crate) mod selector;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use watchkeeper_core::{LabelSelector, Quoted, StructuredSelector};
 
 use super::faults::{Faults, json};
 use super::field::Field;
-use super::form::{label_value, qualified_name};
+use super::syntax::{label_value, qualified_name};
 use super::metadata::ordered;
 
 /// Checks a map of labels.

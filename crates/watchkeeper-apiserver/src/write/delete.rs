@@ -11,7 +11,7 @@ use watchkeeper_core::{GroupKind, GroupResource, Outcome, Status, StatusDetails,
 use super::draft::Draft;
 use super::modify::ATTEMPTS;
 use super::refusal::{MODIFIED, unavailable, unwritten};
-use super::{Answer, Call, Writer, Written};
+use super::{ResponseBody, Call, Writer, WriteResponse};
 use crate::admission::Operation;
 use crate::clock::now;
 
@@ -35,7 +35,7 @@ impl Writer {
         &self,
         call: &Call<'_>,
         options: &DeleteOptions,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         self.mutate(call, Operation::Delete, None, None, options.dry_run).await?;
         self.remove_object(call, options, true).await
     }
@@ -47,7 +47,7 @@ impl Writer {
         call: &Call<'_>,
         options: &DeleteOptions,
         is_admitted: bool,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         let (collection, key) = (call.collection()?, call.key()?);
         let mut current = self.store.get(&collection, &key).await.map_err(unavailable)?;
         for _ in 0..ATTEMPTS {
@@ -58,20 +58,20 @@ impl Writer {
                 self.validate_admission(call, Operation::Delete, Some(&old), None, options.dry_run).await?;
             }
             let outcome = match decide(call, &old, options) {
-                Step::Hold(new) if *new == old => return Ok(held(Answer::Stored(stored), options)),
+                Step::Hold(new) if *new == old => return Ok(held(ResponseBody::Stored(stored), options)),
                 Step::Hold(new) if options.dry_run => {
-                    return Ok(held(Answer::Value(new.typed(call.resource)), options));
+                    return Ok(held(ResponseBody::Value(new.typed(call.resource)), options));
                 }
                 Step::Remove if options.dry_run => return Ok(gone(call, stored)),
                 Step::End(new) if options.dry_run => {
-                    return Ok(Written::new(200, Answer::Value(new.typed(call.resource))));
+                    return Ok(WriteResponse::new(200, ResponseBody::Value(new.typed(call.resource))));
                 }
                 Step::Hold(new) => {
                     let written = self
                         .store
                         .put(&collection, new.unversioned(call.resource)?, Expect::At(stored.modified()))
                         .await;
-                    written.map(|stored| held(Answer::Stored(stored), options))
+                    written.map(|stored| held(ResponseBody::Stored(stored), options))
                 }
                 Step::End(new) => {
                     let expected = Expect::At(stored.modified());
@@ -124,15 +124,15 @@ impl Writer {
     }
 }
 
-fn held(answer: Answer, options: &DeleteOptions) -> Written {
+fn held(body: ResponseBody, options: &DeleteOptions) -> WriteResponse {
     // 202 only for the deprecated `orphanDependents: false`.
     let code = if options.orphan_dependents == Some(false) { 202 } else { 200 };
-    Written::new(code, answer)
+    WriteResponse::new(code, body)
 }
 
-fn gone(call: &Call<'_>, last: Arc<Stored>) -> Written {
+fn gone(call: &Call<'_>, last: Arc<Stored>) -> WriteResponse {
     if call.resource.rules().return_deleted_object() {
-        return Written::new(200, Answer::Stored(last));
+        return WriteResponse::new(200, ResponseBody::Stored(last));
     }
     let resource = call.resource.group_resource();
     let details = StatusDetails {
@@ -143,9 +143,9 @@ fn gone(call: &Call<'_>, last: Arc<Stored>) -> Written {
         ..Default::default()
     };
     let details = Some(Box::new(details));
-    Written::new(
+    WriteResponse::new(
         200,
-        Answer::Status(Status { outcome: Some(Outcome::Success), details, ..Default::default() }),
+        ResponseBody::Status(Status { outcome: Some(Outcome::Success), details, ..Default::default() }),
     )
 }
 

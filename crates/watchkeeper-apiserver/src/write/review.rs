@@ -11,7 +11,7 @@ use watchkeeper_core::{CauseType, GroupKind, Quoted, Status};
 
 use super::create::namespace_for;
 use super::refusal::fault;
-use super::{Answer, Call, Written};
+use super::{ResponseBody, Call, WriteResponse};
 use crate::clock::now;
 use crate::rules::Review;
 
@@ -22,7 +22,7 @@ pub(super) async fn answer(
     mut body: Value,
     known: &Authenticator,
     authorizer: &dyn Authorizer,
-) -> Result<Written, Status> {
+) -> Result<WriteResponse, Status> {
     place(&mut body, call)?;
     check_review(kind, call, &body)?;
     let user = call.user;
@@ -50,7 +50,7 @@ pub(super) async fn answer(
         Review::SelfSubject => answer["metadata"] = json!({"creationTimestamp": now().to_string()}),
         _ => {}
     }
-    Ok(Written::new(201, Answer::Value(answer)))
+    Ok(WriteResponse::new(201, ResponseBody::Value(answer)))
 }
 
 /// Sets the namespace of a review to that of the path.

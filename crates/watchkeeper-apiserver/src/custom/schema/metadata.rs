@@ -13,7 +13,7 @@ use crate::http::FINDING_PATH_BYTES;
 use crate::http::go_text::beginning;
 use crate::validate::faults::Faults;
 use crate::validate::field::Field;
-use crate::validate::form::label_1035;
+use crate::validate::syntax::label_1035;
 use crate::validate::metadata;
 
 /// The schema of `ObjectMeta`.

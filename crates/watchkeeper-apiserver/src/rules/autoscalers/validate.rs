@@ -7,7 +7,7 @@ use watchkeeper_core::Quoted;
 use crate::validate::amount::{Amount, container_resource, written};
 use crate::validate::faults::{Faults, json};
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{label, path_segment};
+use crate::validate::syntax::{label, path_segment};
 use crate::validate::selector::json_text;
 
 const MOST_WINDOW_SECONDS: i64 = 3600;

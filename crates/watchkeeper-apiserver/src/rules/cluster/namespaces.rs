@@ -8,7 +8,7 @@ use crate::registry::Resource;
 use crate::rules::KindRules;
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{NameRule, qualified_name};
+use crate::validate::syntax::{NameRule, qualified_name};
 use crate::validate::metadata::owned_finalizer;
 use crate::validate::selector::json_text;
 use crate::write::Draft;

@@ -6,7 +6,7 @@ use crate::rules::KindRules;
 use crate::validate::address;
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{port_name, port_number};
+use crate::validate::syntax::{port_name, port_number};
 use crate::validate::selector::selector;
 
 const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];

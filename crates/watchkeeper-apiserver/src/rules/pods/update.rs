@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::validate::{MIRROR, pod, special_annotations};
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::NameRule;
-use crate::validate::form::in_range;
+use crate::validate::syntax::NameRule;
+use crate::validate::syntax::in_range;
 use crate::validate::metadata::{self, Finalizers};
 
 /// kube-apiserver appends a diff.

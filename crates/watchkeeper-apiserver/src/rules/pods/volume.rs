@@ -8,7 +8,7 @@ use crate::rules::storage::validate_claim_spec;
 use crate::validate::amount::Amount;
 use crate::validate::faults::Faults;
 use crate::validate::field::Field;
-use crate::validate::form::{label, subdomain};
+use crate::validate::syntax::{label, subdomain};
 use crate::validate::metadata::annotations;
 use crate::validate::selector::labels;
 

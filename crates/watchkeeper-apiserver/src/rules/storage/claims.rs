@@ -8,7 +8,7 @@ use crate::rules::KindRules;
 use crate::validate::amount::{Amount, positive, quantity};
 use crate::validate::faults::{Faults, json};
 use crate::validate::field::{Field, Object};
-use crate::validate::form::subdomain;
+use crate::validate::syntax::subdomain;
 use crate::validate::selector::selector;
 use crate::write::Draft;
 

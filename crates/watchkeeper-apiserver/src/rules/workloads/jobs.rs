@@ -10,7 +10,7 @@ use crate::rules::KindRules;
 use crate::rules::pods::{Owner, template};
 use crate::validate::faults::{Faults, json as shown_json};
 use crate::validate::field::{Field, Object};
-use crate::validate::form::label;
+use crate::validate::syntax::label;
 use crate::validate::selector::{json_text, selector, selects, shown};
 use crate::write::{Draft, nested};
 

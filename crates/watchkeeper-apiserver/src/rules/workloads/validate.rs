@@ -6,7 +6,7 @@ use watchkeeper_core::Quoted;
 use crate::rules::pods::{Owner, template};
 use crate::validate::faults::{Faults, json};
 use crate::validate::field::Field;
-use crate::validate::form::percent;
+use crate::validate::syntax::percent;
 use crate::validate::selector::{is_without_content, json_text, parsed, selector, selects, shown};
 
 const IMMUTABLE: &str = "field is immutable";
