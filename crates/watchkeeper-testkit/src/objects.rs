@@ -5,7 +5,7 @@ use watchkeeper_apiserver::http::{FieldValidation, MASTERS, MediaType, User, Wri
 use watchkeeper_apiserver::registry::{self, Resource};
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_apiserver::store::{Collection, Stored};
-use watchkeeper_apiserver::write::{ResponseBody, Call, Writer};
+use watchkeeper_apiserver::write::{Call, ResponseBody, Writer};
 use watchkeeper_core::{ObjectKey, Status};
 
 use crate::TestCluster;

@@ -69,21 +69,20 @@ async fn change(
             return Ok(false);
         }
         set_condition(&mut value, condition, now());
-        let mut is_over = false;
+        let mut is_removed = false;
         if release && let Some(Value::Array(finalizers)) = value["metadata"].get_mut("finalizers") {
             finalizers.retain(|finalizer| finalizer != CLEANUP);
-            is_over = finalizers.is_empty();
+            is_removed = finalizers.is_empty();
         }
-        let outcome = match is_over {
-            true => store.delete(&collection, &key, Some(stored.modified())).await.map(|_| ()),
-            false => {
-                let body = value.to_string();
-                let value = Unversioned::from_json(body.as_bytes()).map_err(Status::internal_error)?;
-                store.put(&collection, value, Expect::At(stored.modified())).await.map(|_| ())
-            }
+        let outcome = if is_removed {
+            store.delete(&collection, &key, Some(stored.modified())).await.map(|_| ())
+        } else {
+            let body = value.to_string();
+            let value = Unversioned::from_json(body.as_bytes()).map_err(Status::internal_error)?;
+            store.put(&collection, value, Expect::At(stored.modified())).await.map(|_| ())
         };
         match outcome {
-            Ok(()) => return Ok(!is_over),
+            Ok(()) => return Ok(!is_removed),
             Err(WriteError::Conflict { .. }) => {} // read it again
             Err(error) => return Err(unavailable(error)),
         }

@@ -8,7 +8,7 @@ use super::modify::ATTEMPTS;
 use super::patched::{check_uid, reason_in};
 use super::refusal::{MODIFIED, unexplained};
 use super::revise::check_path;
-use super::{Call, Writer, WriteResponse, managed};
+use super::{Call, WriteResponse, Writer, managed};
 use crate::apply::{Applied, ApplyError, Managers, Subject, Writing, renew_last_applied};
 use crate::clock::now;
 use crate::http::{FieldValidation, Finding, MediaType, PatchType, WriteOptions, decode_patch, read_object};

@@ -9,7 +9,7 @@ use super::delete::check_preconditions;
 use super::draft::Draft;
 use super::refusal::unexplained;
 use super::revise::check_versions;
-use super::{ResponseBody, Call, Writer, WriteResponse};
+use super::{Call, ResponseBody, WriteResponse, Writer};
 use crate::clock::now;
 
 impl Writer {

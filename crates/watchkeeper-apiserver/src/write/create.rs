@@ -13,7 +13,7 @@ use watchkeeper_core::Status;
 
 use super::draft::{Draft, empty_status};
 use super::refusal::{check, no_randomness, unavailable, unexplained, unwritten};
-use super::{ResponseBody, Call, Writer, WriteResponse, name};
+use super::{Call, ResponseBody, WriteResponse, Writer, name};
 use crate::admission::Operation;
 use crate::rules::finalizer_warnings;
 
@@ -68,7 +68,12 @@ impl Writer {
     }
 
     /// Stores a new object: 409 if its name is taken.
-    async fn create_draft(&self, call: &Call<'_>, draft: &Draft, dry_run: bool) -> Result<WriteResponse, Status> {
+    async fn create_draft(
+        &self,
+        call: &Call<'_>,
+        draft: &Draft,
+        dry_run: bool,
+    ) -> Result<WriteResponse, Status> {
         let collection = call.collection()?;
         let value = draft.unversioned(call.resource)?;
         let taken = |by: Option<&Stored>| {

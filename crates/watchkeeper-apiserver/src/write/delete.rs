@@ -11,7 +11,7 @@ use watchkeeper_core::{GroupKind, GroupResource, Outcome, Status, StatusDetails,
 use super::draft::Draft;
 use super::modify::ATTEMPTS;
 use super::refusal::{MODIFIED, unavailable, unwritten};
-use super::{ResponseBody, Call, Writer, WriteResponse};
+use super::{Call, ResponseBody, WriteResponse, Writer};
 use crate::admission::Operation;
 use crate::clock::now;
 
@@ -240,10 +240,10 @@ fn set_finalizers(resource: &Resource, draft: &mut Draft, options: &DeleteOption
     };
     let mut finalizers: Vec<String> = draft.finalizers().into_iter().map(str::to_owned).collect();
     for (name, is_wanted) in [(ORPHAN, orphan), (FOREGROUND, foreground)] {
-        match is_wanted {
-            true if finalizers.iter().all(|it| it != name) => finalizers.push(name.to_owned()),
-            true => {}
-            false => finalizers.retain(|it| it != name),
+        if !is_wanted {
+            finalizers.retain(|it| it != name);
+        } else if finalizers.iter().all(|it| it != name) {
+            finalizers.push(name.to_owned());
         }
     }
     draft.set_meta("finalizers", (!finalizers.is_empty()).then(|| finalizers.into()));

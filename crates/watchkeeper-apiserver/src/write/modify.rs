@@ -12,7 +12,7 @@ use super::create::place;
 use super::draft::Draft;
 use super::refusal::{MODIFIED, unavailable, unwritten};
 use super::revise::{check_path, is_removed, parse_version, revise, wrong_uid};
-use super::{ResponseBody, Call, Writer, WriteResponse, managed};
+use super::{Call, ResponseBody, WriteResponse, Writer, managed};
 use crate::admission::Operation;
 use crate::rules::finalizer_warnings;
 

@@ -10,7 +10,7 @@ use watchkeeper_wire::schema;
 use super::draft::Draft;
 use super::refusal::{check, fault, invalid_value, unpatchable};
 use super::revise::check_path;
-use super::{Call, Writer, WriteResponse, managed};
+use super::{Call, WriteResponse, Writer, managed};
 
 impl Writer {
     pub(super) async fn patch_object(
@@ -150,7 +150,9 @@ impl<'a> Patcher<'a> {
             .and_then(|sent| sent.pruned_by(self.custom).judge(lenient))
             .map_err(|status| {
                 let misfit = match (self.format, schema::builtin().message_of(self.kind)) {
-                    (PatchFormat::Strategic, Some(message)) => patch::misfit(value, schema::builtin(), message),
+                    (PatchFormat::Strategic, Some(message)) => {
+                        patch::misfit(value, schema::builtin(), message)
+                    }
                     _ => None,
                 };
                 unfit(misfit.as_deref().unwrap_or(reason_in(&status.message, &self.kind.kind)))

@@ -14,7 +14,7 @@ use super::draft::Draft;
 use super::patched::Patcher;
 use super::refusal::{fault, unexplained};
 use super::revise::check_path;
-use super::{ResponseBody, Call, Writer, WriteResponse, managed};
+use super::{Call, ResponseBody, WriteResponse, Writer, managed};
 use crate::clock::now;
 
 /// Returns the `Scale` of an object (with or without its type).

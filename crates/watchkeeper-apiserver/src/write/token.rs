@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use watchkeeper_core::{CauseType, GroupKind, Status, StatusCause, Timestamp};
 
 use super::refusal::{fault, invalid_value, no_randomness, unavailable};
-use super::{ResponseBody, Call, Writer, WriteResponse};
+use super::{Call, ResponseBody, WriteResponse, Writer};
 use crate::clock::now;
 
 /// Default, minimum and maximum lifetime of a token, in seconds.

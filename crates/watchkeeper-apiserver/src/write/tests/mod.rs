@@ -2,10 +2,10 @@
 
 mod admission;
 mod applied;
+mod canonical;
 mod create;
 mod custom;
 mod delete;
-mod canonical;
 mod namespace;
 mod patch;
 mod race;
@@ -22,7 +22,7 @@ use crate::store::{MemoryStore, Revision, Store, Stored};
 use serde_json::{Value, json};
 use watchkeeper_core::Status;
 
-use super::{ResponseBody, Call, Writer, WriteResponse};
+use super::{Call, ResponseBody, WriteResponse, Writer};
 
 /// A writer with a namespace `default`. Paths are `configmaps/a` or `pods/a/status`.
 pub(super) struct Server {
