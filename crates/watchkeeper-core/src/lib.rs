@@ -35,6 +35,7 @@ mod selector;
 mod status;
 mod timestamp;
 mod token_bucket;
+mod uuid;
 mod version;
 mod watch_event;
 
@@ -61,5 +62,6 @@ pub use selector::{
 pub use status::{CauseType, Outcome, Status, StatusCause, StatusDetails, StatusReason, UnexpectedAnswer};
 pub use timestamp::{Timestamp, TimestampError};
 pub use token_bucket::TokenBucket;
+pub use uuid::uuid_v4;
 pub use version::{NotComparable, ResourceVersion};
 pub use watch_event::{Bookmark, EventKind, UnknownEventKind, WatchEvent};

@@ -10,7 +10,6 @@
 //! - `watcher.F3`: a failure is the last step. A watcher that falls behind the history fails like one that starts
 //!   too late; nothing waits for it.
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -89,7 +88,7 @@ impl Watcher {
     pub(super) async fn open(reader: &Reader, scope: &Scope, options: &ListOptions) -> Result<Self, Status> {
         let selection = Selection::new(scope, options)?;
         let lasts =
-            options.timeout.unwrap_or_else(|| MINIMUM + MINIMUM.mul_f64(random_fraction())).min(MAXIMUM);
+            options.timeout.unwrap_or_else(|| MINIMUM + MINIMUM.mul_f64(fastrand::f64())).min(MAXIMUM);
         let deadline = Instant::now() + lasts;
         let mut watcher = Self {
             selection,
@@ -211,7 +210,7 @@ impl Watcher {
         let now = Instant::now();
         let mut at = self.deadline;
         if self.bookmarks {
-            let next = now + BOOKMARK_EVERY.mul_f64(1.0 - random_fraction() / 4.0);
+            let next = now + BOOKMARK_EVERY.mul_f64(1.0 - fastrand::f64() / 4.0);
             let last = self.deadline.checked_sub(LAST_BOOKMARK).filter(|last| *last > now);
             at = [Some(next), last].into_iter().flatten().filter(|it| *it < at).min().unwrap_or(at);
         }
@@ -227,10 +226,4 @@ fn watch_status(error: &WatchError) -> Status {
         }
         error => Status::internal_error(error),
     }
-}
-
-/// Returns a random number in [0, 1). It spreads load, and need not be unpredictable.
-fn random_fraction() -> f64 {
-    let bits = RandomState::new().build_hasher().finish() >> 32;
-    bits as f64 / (1u64 << 32) as f64
 }
