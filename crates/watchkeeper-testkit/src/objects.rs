@@ -4,7 +4,7 @@ use serde_json::Value;
 use watchkeeper_apiserver::http::{FieldValidation, MASTERS, MediaType, User, WriteOptions, decode_object};
 use watchkeeper_apiserver::registry::{self, Resource};
 use watchkeeper_apiserver::server::ApiServer;
-use watchkeeper_apiserver::store::{Collection, Stored};
+use watchkeeper_apiserver::store::{CollectionId, Stored};
 use watchkeeper_apiserver::write::{Call, ResponseBody, Writer};
 use watchkeeper_core::{ObjectKey, Status};
 
@@ -75,7 +75,7 @@ impl<'a> Objects<'a> {
             true => ObjectKey::namespaced(namespace, name),
             false => ObjectKey::cluster(name),
         };
-        let found = self.server.store().get(&Collection::from(storage), &key).await;
+        let found = self.server.store().get(&CollectionId::from(storage), &key).await;
         let found = found.map_err(Status::internal_error)?;
         found.map(|stored| shown(resource, &stored)).transpose()
     }

@@ -130,7 +130,7 @@ impl Faults {
     }
 
     /// Waits until at least this many watches are open. Cancel-safe.
-    pub async fn watches_opened(&self, which: &Requests, count: usize) {
+    pub async fn wait_for_watches(&self, which: &Requests, count: usize) {
         self.watches.opened(which, count).await;
     }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::http::{AtVersion, ListOptions};
-use crate::store::{BoxWatch, Event, RangeQuery, Revision, Stored, Told, WatchError, WatchQuery};
+use crate::store::{BoxWatch, ChangeType, Event, RangeQuery, Revision, Stored, WatchError, WatchQuery};
 use futures_util::StreamExt as _;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -40,7 +40,7 @@ const MAXIMUM: Duration = Duration::from_secs(365 * 24 * 3600);
 #[derive(Debug, Clone)]
 pub struct WatchChange {
     /// Added, modified or deleted.
-    pub told: Told,
+    pub change_type: ChangeType,
     /// The change, shared with all watches.
     pub event: Arc<Event>,
 }
@@ -196,13 +196,13 @@ impl Watcher {
     fn change(&self, event: Arc<Event>) -> Option<WatchChange> {
         let matches =
             |stored: Option<&Arc<Stored>>| stored.is_some_and(|stored| self.selection.matches(stored));
-        let told = match (matches(event.previous()), matches(event.current())) {
+        let change_type = match (matches(event.previous()), matches(event.current())) {
             (false, false) => return None,
-            (false, true) => Told::Added,
-            (true, true) => Told::Modified,
-            (true, false) => Told::Deleted,
+            (false, true) => ChangeType::Added,
+            (true, true) => ChangeType::Modified,
+            (true, false) => ChangeType::Deleted,
         };
-        Some(WatchChange { told, event })
+        Some(WatchChange { change_type, event })
     }
 
     /// Sets the alarm for the next bookmark, the last bookmark, or the end.

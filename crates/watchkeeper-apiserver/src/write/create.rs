@@ -6,7 +6,7 @@ use crate::clock::now;
 use crate::http::{WriteOptions, random_uid};
 use crate::registry::Resource;
 use crate::size;
-use crate::store::{Expect, Stored, WriteError};
+use crate::store::{Precondition, Stored, WriteError};
 use crate::validate;
 use serde_json::Value;
 use watchkeeper_core::Status;
@@ -90,7 +90,7 @@ impl Writer {
             };
         }
         size::check_stored(call.resource, &value)?;
-        match self.store.put(&collection, value, Expect::Absent).await {
+        match self.store.put(&collection, value, Precondition::Absent).await {
             Ok(stored) => Ok(WriteResponse::new(201, ResponseBody::Stored(stored))),
             Err(WriteError::Conflict { current }) => Err(taken(current.as_deref())),
             Err(error) => Err(unwritten(&error)),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::http::{DeleteOptions, Propagation, method_not_allowed};
 use crate::registry::{Resource, Verb};
-use crate::store::{Expect, Stored, WriteError};
+use crate::store::{Precondition, Stored, WriteError};
 use serde_json::Value;
 use watchkeeper_core::{GroupKind, GroupResource, Outcome, Status, StatusDetails, Timestamp};
 
@@ -69,12 +69,16 @@ impl Writer {
                 Step::Hold(new) => {
                     let written = self
                         .store
-                        .put(&collection, new.unversioned(call.resource)?, Expect::At(stored.modified()))
+                        .put(
+                            &collection,
+                            new.unversioned(call.resource)?,
+                            Precondition::At(stored.modified()),
+                        )
                         .await;
                     written.map(|stored| held(ResponseBody::Stored(stored), options))
                 }
                 Step::End(new) => {
-                    let expected = Expect::At(stored.modified());
+                    let expected = Precondition::At(stored.modified());
                     match self.store.put(&collection, new.unversioned(call.resource)?, expected).await {
                         Ok(ending) => {
                             let deleted = self.store.delete(&collection, &key, Some(ending.modified())).await;

@@ -50,7 +50,7 @@ use crate::http::{
 use crate::registry::Resource;
 use crate::rules::services::AddressAllocator;
 use crate::rules::{Action, CreateEndpoint};
-use crate::store::{Collection, Store, Stored};
+use crate::store::{CollectionId, Store, Stored};
 use bytes::Bytes;
 use serde_json::Value;
 use watchkeeper_core::{ObjectKey, Status};
@@ -106,8 +106,8 @@ impl WriteResponse {
 
 impl<'a> Call<'a> {
     /// Returns the collection in the store; 405 if the kind is not stored.
-    fn collection(&self) -> Result<Collection, Status> {
-        self.resource.storage.as_deref().map(Collection::from).ok_or_else(method_not_allowed)
+    fn collection(&self) -> Result<CollectionId, Status> {
+        self.resource.storage.as_deref().map(CollectionId::from).ok_or_else(method_not_allowed)
     }
 
     /// Returns the name of the path; 405 without one.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::http::WriteOptions;
 use crate::size;
-use crate::store::{Expect, Stored, WriteError};
+use crate::store::{Precondition, Stored, WriteError};
 use serde_json::Value;
 use watchkeeper_core::Status;
 
@@ -77,7 +77,7 @@ impl Writer {
             let outcome = if is_removed {
                 self.store.delete(&collection, &key, Some(stored.modified())).await.map(|_| None)
             } else {
-                self.store.put(&collection, value, Expect::At(stored.modified())).await.map(Some)
+                self.store.put(&collection, value, Precondition::At(stored.modified())).await.map(Some)
             };
             match outcome {
                 Ok(stored) => return Ok(Modified { draft, stored, warnings }),

@@ -184,7 +184,7 @@ async fn a_copy_follows_a_server_over_the_wire_through_expired_versions_and_cut_
                 faults.end_watches(&which)
             }];
         for (round, order) in orders.into_iter().enumerate() {
-            faults.watches_opened(&which, 1).await;
+            faults.wait_for_watches(&which, 1).await;
             assert_eq!(order(), 1);
             world.create(&format!("after-{round}")).await;
             world.touch("m1").await;
@@ -194,7 +194,7 @@ async fn a_copy_follows_a_server_over_the_wire_through_expired_versions_and_cut_
 
         // While nobody can watch, history is forgotten: the version has expired when the server is back.
         let away = faults.add(maps(Verb::Watch).answer(503));
-        faults.watches_opened(&which, 1).await;
+        faults.wait_for_watches(&which, 1).await;
         faults.cut_watches(&which);
         world.delete("m2").await;
         world.create("unseen").await;
