@@ -83,7 +83,7 @@ impl Faults {
         FaultHandle { id, hits, rules: self.rules.clone() }
     }
 
-    /// Removes a rule; returns false if there is none with this ID.
+    /// Removes a rule; returns false if no rule has this ID.
     pub fn remove(&self, id: u64) -> bool {
         self.rules.remove(id)
     }
