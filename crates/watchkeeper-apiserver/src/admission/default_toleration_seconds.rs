@@ -6,7 +6,7 @@ use super::node_taint::NOT_READY;
 use super::{AdmissionFuture, AdmissionPlugin, AdmissionRequest, Operation};
 use crate::write::Draft;
 
-/// How long a pod stays on a node that does not respond.
+/// The time that a pod stays on a node that does not respond, in seconds.
 const TOLERATION_SECONDS: i64 = 300;
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 

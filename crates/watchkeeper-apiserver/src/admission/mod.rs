@@ -68,7 +68,7 @@ pub(crate) use stored::all as stored_objects;
 /// The future of an admission plugin.
 pub type AdmissionFuture<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a>>;
 
-/// What a request does to an object.
+/// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// POST, and a PUT or an apply that creates.
@@ -84,7 +84,7 @@ pub enum Operation {
 /// A request, as admission plugins see it.
 #[derive(Debug)]
 pub struct AdmissionRequest<'a> {
-    /// What is to be done.
+    /// The operation.
     pub operation: Operation,
     /// The row of the registry.
     pub resource: &'a Resource,
@@ -94,7 +94,7 @@ pub struct AdmissionRequest<'a> {
     pub namespace: Option<&'a str>,
     /// The name of the path; `None` for most creates.
     pub name: Option<&'a str>,
-    /// Who sent the request.
+    /// The user who sent the request.
     pub user: &'a User,
     /// Whether nothing will be stored.
     pub dry_run: bool,

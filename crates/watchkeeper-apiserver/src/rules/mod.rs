@@ -104,7 +104,7 @@ pub(crate) trait KindRules: fmt::Debug + Send + Sync {
 
     // Create.
 
-    /// Returns what a POST to the collection, or to a subresource, does; `None` is a 405.
+    /// Returns the effect of a POST to the collection or to a subresource; `None` is a 405.
     fn create_endpoint(&self, subresource: Option<&str>) -> Option<CreateEndpoint> {
         subresource.is_none().then_some(CreateEndpoint::Object)
     }
@@ -253,7 +253,7 @@ pub(crate) trait KindRules: fmt::Debug + Send + Sync {
         metadata::changed(old, new, self.finalizer_rule(), faults);
     }
 
-    // What the kind is to the server.
+    // Roles of the kind in the server.
 
     /// Returns whether objects of the kind define resources: a write changes what is served.
     fn defines_resources(&self) -> bool {
@@ -289,23 +289,23 @@ pub(crate) trait KindRules: fmt::Debug + Send + Sync {
     fn complete_bookmark(&self, _object: &mut Value) {}
 }
 
-/// An update, as far as [`KindRules::is_new_generation`] depends on it.
+/// The endpoint of an update.
 #[derive(Clone, Copy)]
 pub(crate) struct Update<'a> {
     pub(crate) resource: &'a Resource,
     pub(crate) subresource: Option<&'a str>,
 }
 
-/// What a POST does.
+/// The effect of a POST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CreateEndpoint {
     /// Stores an object.
     Object,
-    /// Does something else.
+    /// Performs an action.
     Action(Action),
 }
 
-/// What a POST does that does not store its body.
+/// An action that does not store the body of its POST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Assigns a pod to a node.

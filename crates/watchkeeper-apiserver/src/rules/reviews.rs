@@ -5,17 +5,17 @@ use super::{Action, CreateEndpoint, KindRules};
 /// The kinds of review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Review {
-    /// Who the caller is.
+    /// The identity of the caller.
     SelfSubject,
-    /// Whose a token is.
+    /// The identity behind a token.
     Token,
-    /// Whether somebody may do something.
+    /// Whether a user may do something.
     SubjectAccess,
-    /// Whether somebody may do something in the namespace of the review.
+    /// Whether a user may do something in the namespace of the review.
     LocalSubjectAccess,
     /// Whether the caller may do something.
     SelfSubjectAccess,
-    /// What the caller may do in a namespace.
+    /// The rules that apply to the caller in a namespace.
     SelfSubjectRules,
 }
 

@@ -31,6 +31,7 @@ enum Step {
 }
 
 impl Writer {
+    /// Admits and deletes an object.
     pub(super) async fn delete_object(
         &self,
         call: &Call<'_>,
@@ -107,6 +108,7 @@ impl Writer {
         Err(call.conflict(MODIFIED))
     }
 
+    /// Deletes the found objects of a collection.
     pub(super) async fn delete_objects(
         &self,
         call: &Call<'_>,

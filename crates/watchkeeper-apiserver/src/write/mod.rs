@@ -72,7 +72,7 @@ pub struct Call<'a> {
     pub namespace: Option<&'a str>,
     /// The name of the path.
     pub name: Option<&'a str>,
-    /// Who sent the request.
+    /// The user who sent the request.
     pub user: &'a User,
 }
 

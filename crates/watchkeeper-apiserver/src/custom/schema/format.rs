@@ -13,7 +13,7 @@ use crate::validate::syntax::{label, subdomain};
 static HOSTNAME: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"^([a-zA-Z0-9\p{S}\p{L}]((-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?)|([a-zA-Z0-9\p{S}\p{L}](([a-zA-Z0-9-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?)(\.)){1,}([a-zA-Z\p{L}]){2,63})$";
     #[expect(clippy::expect_used, reason = "a constant, compiled by the tests")]
-    Regex::new(pattern).expect("the pattern of host names is well formed")
+    Regex::new(pattern).expect("the pattern is valid")
 });
 
 static RGB_COLOR: LazyLock<Option<Pattern>> = LazyLock::new(|| {
