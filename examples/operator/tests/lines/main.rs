@@ -1,7 +1,11 @@
 //! The operator is shorter than the same operator written with kube-rs.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-#[allow(dead_code, reason = "it is only compiled")]
+#[allow(
+    dead_code,
+    clippy::needless_pass_by_value,
+    reason = "it is only compiled, and kube-rs sets the signatures"
+)]
 mod kube_rs;
 
 /// Returns the number of lines that are neither blank nor comments.

@@ -91,7 +91,7 @@ impl<S: EventSink> Worker<S> {
             };
             match (next.why, outcome) {
                 (Purpose::Finish, WriteOutcome::Written(_) | WriteOutcome::Refused) => {
-                    self.series.lock().finished(&next)
+                    self.series.lock().finished(&next);
                 }
                 (Purpose::New, WriteOutcome::Written(_)) => self.counts.note(Result::Written),
                 (Purpose::New, WriteOutcome::Refused) => self.counts.note(Result::Refused),
