@@ -76,7 +76,7 @@ async fn hand_out(count: usize, workers: usize) -> Outcome<Report> {
         });
     }
     while adding.join_next().await.is_some() {}
-    queue.drain().await;
+    queue.shut_down_with_drain().await;
     let cost = spent.since()?;
     let done: usize = working.join_all().await.into_iter().sum();
     assert_eq!(done, count, "J2");

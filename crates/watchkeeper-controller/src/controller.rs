@@ -192,7 +192,7 @@ impl Controller {
     /// Sets the rate limiter that delays retries of failed keys.
     #[must_use]
     pub fn limiter(mut self, limiter: impl RateLimiter<ObjectKey> + 'static) -> Self {
-        self.queue = self.queue.limiter(limiter);
+        self.queue = self.queue.rate_limiter(limiter);
         self
     }
 
@@ -301,7 +301,7 @@ impl Controller {
             _ = self.primary.ended() => {}
         }
         triggers.shutdown().await;
-        queue.abandon();
+        queue.shut_down_now();
         let finished = async { while workers.join_next().await.is_some() {} };
         if tokio::time::timeout(self.grace, finished).await.is_err() {
             tracing::warn!(controller = work.name, grace = ?self.grace, "reconcile calls did not finish within the grace period and were dropped");

@@ -12,7 +12,7 @@ use watchkeeper_cache::{Informer, Keep, Reflector};
 use watchkeeper_core::{LabelSelector, ListWatch as _, WatchEvent, WatchFrom, WatchRequest};
 use watchkeeper_etcd::{ChangeKind, Delete, Etcd, EtcdSource, Put, Txn, Watch};
 use watchkeeper_oracle::EtcdServer;
-use watchkeeper_testkit::{FaultProxy, Trouble};
+use watchkeeper_testkit::{FaultProxy, NetworkFault};
 use watchkeeper_wire::Kind;
 
 use super::{client, gateway_range, held, put, soon};
@@ -107,7 +107,7 @@ async fn after_a_lost_connection_it_goes_on_and_after_a_compaction_it_lists_agai
         let revision = put(&etcd, "/c/marker", turn).await;
         soon("the marker", informer.store().wait_for(&revision.into())).await;
         proxy.refuse().await.unwrap();
-        assert!(proxy.now(Trouble::reset()) > 0);
+        assert!(proxy.inject(NetworkFault::reset()) > 0);
         let revision = write(&etcd, turn).await;
         if compacts {
             etcd.compact(i64::try_from(revision).unwrap()).await.unwrap();
@@ -180,7 +180,7 @@ async fn bookmarks_keep_an_idle_prefix_up_with_the_others() {
     }
     // What is forgotten up to there is not missed.
     etcd.compact(i64::try_from(revision).unwrap()).await.unwrap();
-    assert!(proxy.now(Trouble::reset()) > 0);
+    assert!(proxy.inject(NetworkFault::reset()) > 0);
     let revision = put(&etcd, "/c/quiet", 2).await;
     agrees(&informer, &server, revision).await;
     assert_eq!(lists.so_far(), 1);

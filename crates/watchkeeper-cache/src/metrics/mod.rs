@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::lock::Mutex;
 use watchkeeper_core::ResourceVersion;
-use watchkeeper_metrics::{Counter, Family, Gauge, Histogram, RegisterError, Registry, Sort};
+use watchkeeper_metrics::{Counter, Family, Gauge, Histogram, MetricType, RegisterError, Registry};
 
 use crate::handler::Figures;
 use crate::reflector::{Observer, Reflector};
@@ -92,7 +92,7 @@ impl InformerMetrics {
         let stores: Arc<Mutex<Vec<Measuring>>> = Arc::default();
         let per_store = |name: &str, help: &str, value: fn(&Store) -> f64| {
             let stores = stores.clone();
-            registry.computed_series(name, help, ["name"], Sort::Gauge, move || {
+            registry.computed_series(name, help, ["name"], MetricType::Gauge, move || {
                 let row = |(name, store): (String, Store)| ([name], value(&store));
                 living(&stores).into_iter().map(row).collect()
             })
@@ -109,7 +109,7 @@ impl InformerMetrics {
             "informer_store_bytes",
             "Memory of the store of an informer, by what it is used for.",
             ["name", "cause"],
-            Sort::Gauge,
+            MetricType::Gauge,
             {
                 let stores = stores.clone();
                 move || {
@@ -118,7 +118,7 @@ impl InformerMetrics {
                 }
             },
         )?;
-        let per_handler = |name: &str, help: &str, sort: Sort, value: fn(&Figures) -> u64| {
+        let per_handler = |name: &str, help: &str, sort: MetricType, value: fn(&Figures) -> u64| {
             let stores = stores.clone();
             registry.computed_series(name, help, ["name", "handler"], sort, move || {
                 let of = |(name, figures): (String, Figures)| {
@@ -130,32 +130,32 @@ impl InformerMetrics {
         per_handler(
             "informer_queued_items",
             "Changes that wait to be handled, by informer and handler.",
-            Sort::Gauge,
+            MetricType::Gauge,
             |figures| figures.pending as u64,
         )?;
         per_handler(
             "informer_handler_coalesced_total",
             "Changes that became one with another of their key before they were handled.",
-            Sort::Counter,
+            MetricType::Counter,
             |figures| figures.coalesced,
         )?;
         per_handler(
             "informer_handler_dropped_total",
             "Events that were dropped because nobody took them in time.",
-            Sort::Counter,
+            MetricType::Counter,
             |figures| figures.dropped,
         )?;
         per_handler(
             "informer_handler_panics_total",
             "Panics of handlers, by informer and handler.",
-            Sort::Counter,
+            MetricType::Counter,
             |figures| figures.panics,
         )?;
         registry.computed_series(
             "informer_handler_lag_seconds",
             "How long the oldest change has waited to be handled, by informer and handler.",
             ["name", "handler"],
-            Sort::Gauge,
+            MetricType::Gauge,
             {
                 let stores = stores.clone();
                 move || longest(handlers(&stores))
