@@ -1,16 +1,16 @@
-//! The cache: what a server has, kept in this process, indexed, and told of when it changes.
+//! Informers: local, indexed copies of server collections, with change notifications.
 //!
-//! From: a [`ListWatch`](watchkeeper_core::ListWatch): the REST client, etcd, the embedded server, a script.
-//! To:   readers, and handlers of changes.
+//! Input:  a [`ListWatch`](watchkeeper_core::ListWatch): the REST client, etcd, the embedded server or a test script.
+//! Output: [readers](reader) and [handlers](handler).
 //!
-//! The line, a module a hop:
+//! Each hop is one module:
 //!
 //! ```text
 //! list/watch -> reflector -> store -> delta queue -> handler
 //! ```
 //!
-//! From the socket to the store an object is its bytes and a small head; types appear where somebody asks for
-//! one.
+//! Objects travel from the socket to the store as encoded bytes with decoded metadata. They are decoded into a Rust
+//! type only at the edge, by a [`Reader`].
 
 pub mod delta;
 mod expiring;

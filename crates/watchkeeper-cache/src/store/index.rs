@@ -1,4 +1,4 @@
-//! Index: by what objects are found.
+//! Index: a named function from an object to the values it can be looked up by.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,11 +7,12 @@ use serde::de::DeserializeOwned;
 use watchkeeper_core::Object;
 use watchkeeper_wire::{FieldPath, Kind, decode, read_field};
 
-/// What says by which values an object is found.
+/// A function from an object to its index values.
 ///
-/// It is asked for each state of an object, by whoever writes; the same state must always give the same values.
+/// Runs on the writer's thread, once for each state of an object that is added or removed. It must be deterministic:
+/// an object's old values are computed again to remove them.
 pub trait IndexBy<T>: Send + Sync {
-    /// Hands over the values of an object: none, one or several.
+    /// Calls `found` with each index value of an object.
     fn values(&self, object: &T, found: &mut dyn FnMut(&str));
 }
 
@@ -24,8 +25,9 @@ impl<T, F: Fn(&T) -> Vec<String> + Send + Sync> IndexBy<T> for F {
     }
 }
 
-/// By the values at the end of a path: see [`read_field`]. What cannot be read is in the store, and is not found
-/// by this.
+/// An index by the values at a field path, read without decoding the object: see [`read_field`].
+///
+/// An object whose field cannot be read is stored, and is missing from the index.
 ///
 /// ```
 /// use watchkeeper_cache::Store;
@@ -43,7 +45,7 @@ pub struct ByField {
 }
 
 impl ByField {
-    /// A path in objects of a kind.
+    /// Creates an index by `path` for objects of `kind`.
     pub fn new(kind: Kind, path: FieldPath) -> Self {
         Self { kind, path }
     }
@@ -52,13 +54,14 @@ impl ByField {
 impl IndexBy<Object> for ByField {
     fn values(&self, object: &Object, found: &mut dyn FnMut(&str)) {
         if let Err(error) = read_field(&object.encoded, &self.kind, &self.path, found) {
-            tracing::debug!(key = %object.head.key(), path = %self.path, %error, "an object cannot be indexed");
+            tracing::debug!(key = %object.head.key(), path = %self.path, %error, "failed to index object");
         }
     }
 }
 
-/// By a function of objects as a `K`, which costs decoding them. What is no `K` is in the store, and is not found
-/// by this.
+/// An index by a function of the decoded object. Every object is decoded when it is written.
+///
+/// An object that cannot be decoded as a `K` is stored, and is missing from the index.
 #[derive(Debug, Clone)]
 pub struct ByView<K, F> {
     kind: Kind,
@@ -67,7 +70,7 @@ pub struct ByView<K, F> {
 }
 
 impl<K, F: Fn(&K) -> Vec<String>> ByView<K, F> {
-    /// A function of objects of a kind.
+    /// Creates an index by `values` for objects of `kind`.
     pub fn new(kind: Kind, values: F) -> Self {
         Self { kind, values, of: std::marker::PhantomData }
     }
@@ -78,13 +81,13 @@ impl<K: DeserializeOwned, F: Fn(&K) -> Vec<String> + Send + Sync> IndexBy<Object
         match decode::<K>(&object.encoded, &self.kind) {
             Ok(view) => (self.values)(&view).iter().for_each(|value| found(value)),
             Err(error) => {
-                tracing::debug!(key = %object.head.key(), %error, "an object cannot be indexed");
+                tracing::debug!(key = %object.head.key(), %error, "failed to index object");
             }
         }
     }
 }
 
-/// A way to find objects, and its name.
+/// An index function and its name.
 pub(super) struct Index<T> {
     pub(super) name: Arc<str>,
     by: Arc<dyn IndexBy<T>>,
@@ -114,20 +117,20 @@ impl<T> fmt::Debug for Index<T> {
     }
 }
 
-/// There is an index of this name already.
+/// An index with this name already exists.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is an index {name:?} already")]
+#[error("index {name:?} already exists")]
 pub struct IndexExists {
     /// The name.
     pub name: String,
 }
 
-/// There is no index of this name.
+/// No index with this name exists.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no index {name:?}: there are {}", .known.join(", "))]
+#[error("index {name:?} not found: available indexes are {}", .known.join(", "))]
 pub struct UnknownIndex {
-    /// The name.
+    /// The name that was looked up.
     pub name: String,
-    /// The indexes that there are.
+    /// The names of the indexes that exist.
     pub known: Vec<String>,
 }
