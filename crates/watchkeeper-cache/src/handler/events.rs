@@ -1,4 +1,4 @@
-//! Every event: for who must see each change and not only the newest.
+//! Raw events: a subscription that does not coalesce.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,21 +12,25 @@ use crate::delta::Delta;
 use crate::lock::Mutex;
 use crate::store::{Store, Subscriber};
 
-/// What one hears who wants every event.
+/// An item of [`EveryEvent`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
-    /// An event, as the store has seen it.
+    /// A change of the store, not coalesced.
     Event(Delta<Arc<Object>>),
-    /// As many events as this were dropped here, because they were not taken in time.
+    /// This many events were dropped here because the consumer was too slow.
     Missed(u64),
 }
 
-/// All objects, and then every event that the store sees, none of them merged with another. If more wait than
-/// it holds the oldest are dropped, and it says so.
+/// A subscription to every single change of a store, without coalescing.
 ///
-/// What happened while the connection was lost no server tells: then even this has only what a list shows.
+/// Delivers all existing objects, and then each change in the order in which the store applied it. The buffer is
+/// bounded: when it is full, the oldest event is dropped, and the consumer receives the number of dropped events in
+/// their place. Producers never wait.
 ///
-/// Dropped, it ends. While it exists, the informer it came from keeps running.
+/// Changes that happened while the watch was interrupted are not sent by the server; the relist that follows reports
+/// only the difference.
+///
+/// Dropping it unsubscribes. While it exists, its informer keeps running.
 #[derive(Debug)]
 #[must_use = "a subscription ends when it is dropped"]
 pub struct EveryEvent {
@@ -45,19 +49,20 @@ struct Ring {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// With when they came.
+    /// Events with their arrival times.
     events: VecDeque<(Instant, Delta<Arc<Object>>)>,
-    /// Since it was last told.
+    /// Events dropped since the last [`Heard::Missed`].
     missed: u64,
+    /// Events dropped since the subscription began.
     dropped: u64,
     has_ended: bool,
 }
 
 impl Subscriber for Ring {
-    fn hear(&self, deltas: &[Delta<Arc<Object>>]) {
+    fn notify(&self, deltas: &[Delta<Arc<Object>>]) {
         let now = Instant::now();
         let mut inner = self.inner.lock();
-        for event in deltas.iter().filter_map(|delta| self.filter.seen(delta)) {
+        for event in deltas.iter().filter_map(|delta| self.filter.apply(delta)) {
             if inner.events.len() == self.capacity {
                 inner.events.pop_front();
                 inner.missed += 1;
@@ -69,9 +74,9 @@ impl Subscriber for Ring {
         self.changed.notify_one();
     }
 
-    fn synced(&self) {}
+    fn ready(&self) {}
 
-    fn ended(&self) {
+    fn close(&self) {
         self.inner.lock().has_ended = true;
         self.changed.notify_one();
     }
@@ -88,7 +93,7 @@ impl Subscriber for Ring {
 }
 
 impl EveryEvent {
-    /// Of a store. It holds `capacity` events, at least one.
+    /// Subscribes to a store. `capacity` is the largest number of buffered events, at least one.
     pub fn new(store: &Store, filter: Filter, capacity: usize) -> Self {
         let inner = Mutex::default();
         let ring = Arc::new(Ring { filter, capacity: capacity.max(1), inner, changed: Notify::new() });
@@ -96,7 +101,7 @@ impl EveryEvent {
         Self { ring, _store: store.clone() }
     }
 
-    /// The next event; waits for one. `None` once the store gets no more.
+    /// Waits for the next event. Returns `None` once the informer has stopped and the buffer is empty. Cancel safe.
     pub async fn next(&mut self) -> Option<Heard> {
         loop {
             {
@@ -115,12 +120,12 @@ impl EveryEvent {
         }
     }
 
-    /// How it is doing.
+    /// Returns the subscription's counters.
     pub fn figures(&self) -> Figures {
         self.ring.figures()
     }
 
-    /// How many events wait.
+    /// Returns the number of buffered events.
     pub fn pending(&self) -> usize {
         self.ring.inner.lock().events.len()
     }

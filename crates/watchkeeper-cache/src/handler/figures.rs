@@ -1,22 +1,22 @@
-//! Figures: how a handler is doing.
+//! Handler statistics.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How one who hears of changes is doing, at one moment.
+/// The counters of one handler or subscription at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Figures {
-    /// What it is called; empty unless it was named.
+    /// The name from [`SubscriptionOptions`](super::SubscriptionOptions); empty by default.
     pub name: Arc<str>,
-    /// How many keys wait to be handled; of one who wants [every event](super::EveryEvent), how many events.
+    /// Number of pending keys; for [`EveryEvent`](super::EveryEvent), of buffered events.
     pub pending: usize,
-    /// How long the oldest of them has waited: how far the handler is behind.
+    /// Time that the oldest pending change has waited.
     pub lag: Duration,
-    /// How many changes became one with another of their key, because they were not taken in time.
+    /// Number of changes merged into a pending one of the same key.
     pub coalesced: u64,
-    /// How many events were dropped, because they were not taken in time.
+    /// Number of events dropped because the buffer was full.
     pub dropped: u64,
-    /// How often it has panicked.
+    /// Number of panics.
     pub panics: u64,
 }

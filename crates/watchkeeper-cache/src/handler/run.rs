@@ -1,4 +1,4 @@
-//! Handler: a function that is called for every change.
+//! Handler: a task that calls a function for every change.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -12,22 +12,42 @@ use watchkeeper_core::{Object, ObjectKey};
 use super::Subscription;
 use crate::delta::Delta;
 
-/// What a handler hears of.
 type Change = Delta<Arc<Object>>;
 
-/// A handler has panicked (H2).
+/// A panic in a handler (`handler.H2`).
 #[derive(Debug)]
 pub struct HandlerPanic {
-    /// Whose change it was handling.
+    /// The key of the object that was being handled.
     pub key: ObjectKey,
-    /// What it said.
+    /// The panic message.
     pub message: String,
 }
 
-/// A function that is called for every change, one after the other, in a task of its own.
+/// A registered callback; client-go's `ResourceEventHandlerRegistration`.
 ///
-/// It is registered until it is [removed](Self::remove) or its informer ends, as a handler of client-go's
-/// `AddEventHandler`: dropping this value detaches it, as dropping a tokio `JoinHandle` does.
+/// # Ordering
+/// The callback runs in its own task, one call at a time. It receives each existing object as an initial
+/// [`Delta::Added`], and then the changes of each key in order. Changes that arrive while it is busy are coalesced
+/// by key.
+///
+/// # Failure
+/// A panic is caught, counted and reported, and the next change is handled. There are no retries: callbacks that can
+/// fail put a key on a work queue, as with client-go.
+///
+/// # Lifetime
+/// The callback stays registered until it is [removed](Self::remove) or its informer stops. Dropping this value does not
+/// unregister it, as dropping a tokio `JoinHandle` does not abort the task.
+///
+/// ```no_run
+/// # async fn example(pods: &watchkeeper_cache::Informer) {
+/// use watchkeeper_cache::handler::Handler;
+///
+/// let mut handler = Handler::start(pods.subscribe(Default::default()), |change| println!("{change:?}"));
+/// pods.start();
+/// handler.caught_up().await; // has processed all pods of the first list
+/// handler.remove();
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Handler {
     task: JoinHandle<()>,
@@ -73,7 +93,7 @@ impl Handler {
                 let key = change.newest().head.key().clone();
                 let called = async { handle(change).await };
                 if let Err(panic) = AssertUnwindSafe(called).catch_unwind().await {
-                    subscription.has_panicked();
+                    subscription.count_panic();
                     report(HandlerPanic { key, message: message(&*panic) });
                 }
             }
@@ -81,38 +101,38 @@ impl Handler {
         Self { task, caught_up }
     }
 
-    /// Waits until all that was there at the beginning has been handled. False if it ended before.
+    /// Waits until all objects of the first list have been handled. Returns false if the handler ends before that.
     pub async fn caught_up(&mut self) -> bool {
         self.caught_up.wait_for(|caught_up| *caught_up).await.is_ok()
     }
 
-    /// Removes it, without waiting for a call that is under way: that call is dropped at its next await point.
+    /// Unregisters the callback without waiting. A call in progress is cancelled at its next await point.
     pub fn remove(self) {
         self.task.abort();
     }
 
-    /// Removes it, and waits until a call that is under way was dropped.
+    /// Unregisters the callback, and waits until a call in progress is cancelled.
     pub async fn stop(self) {
         self.task.abort();
-        let _ = self.task.await; // an error: the task was aborted
+        let _ = self.task.await; // an error means that the task was aborted
     }
 
-    /// Waits until there are no more changes: the informer has ended, or the handler was removed.
+    /// Waits until the handler has ended: its informer has stopped and all pending changes are handled.
     pub async fn finished(self) {
         let _ = self.task.await;
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "as everybody who is told")]
+#[expect(clippy::needless_pass_by_value, reason = "has the signature of a report function")]
 fn log(panic: HandlerPanic) {
-    tracing::error!(key = %panic.key, panic = panic.message, "a handler has panicked");
+    tracing::error!(key = %panic.key, panic = panic.message, "handler panicked; continuing with the next change");
 }
 
-/// What somebody said who has panicked.
+/// Returns the message of a panic payload.
 pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
     match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
         (Some(text), _) => (*text).to_owned(),
         (_, Some(text)) => text.clone(),
-        _ => "a panic without a text".to_owned(),
+        _ => "panic without a message".to_owned(),
     }
 }
