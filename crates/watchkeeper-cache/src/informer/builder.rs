@@ -1,4 +1,4 @@
-//! Builder: what the informers of a factory have in common.
+//! Factory builder: the defaults that all informers of a factory share.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::store::Writer;
 
 pub(super) type Configure = dyn Fn(&Collection, Reflector<Writer>) -> Reflector<Writer> + Send + Sync;
 
-/// How a factory is to be: see [`InformerFactory::builder`].
+/// Configures an [`InformerFactory`]: see [`InformerFactory::builder`].
 ///
 /// ```no_run
 /// # fn example(server: impl watchkeeper_core::Sources + 'static) -> Result<(), Box<dyn std::error::Error>> {
@@ -40,7 +40,7 @@ pub struct FactoryBuilder {
     settings: Settings,
 }
 
-/// What the informers of a factory have in common.
+/// The defaults that all informers of a factory share.
 #[derive(Default)]
 pub(super) struct Settings {
     namespaces: Vec<String>,
@@ -48,7 +48,7 @@ pub(super) struct Settings {
     fields: FieldSelector,
     is_metadata: bool,
     resync: Resync,
-    /// By group and resource.
+    /// Keyed by group and resource.
     resyncs: BTreeMap<(String, String), Resync>,
     pub(super) configure: Option<Box<Configure>>,
 }
@@ -58,45 +58,47 @@ impl FactoryBuilder {
         Self { sources, settings: Settings::default() }
     }
 
-    /// Of these namespaces are the collections that name none, unless they are
-    /// [in none](Collection::cluster_scoped). Several are one informer. By default all namespaces.
+    /// Sets the namespaces of namespaced collections that do not set their own; all namespaces by default.
+    ///
+    /// Several namespaces are served by one informer. [Cluster-scoped](Collection::cluster_scoped) collections are not
+    /// affected.
     pub fn namespaces(mut self, namespaces: impl IntoIterator<Item: Into<String>>) -> Self {
         self.settings.namespaces = namespaces.into_iter().map(Into::into).collect();
         self
     }
 
-    /// With these labels are the collections that name none. It is part of every list and of every watch.
+    /// Sets the label selector of collections that do not set their own. The server applies it to lists and watches.
     pub fn labels(mut self, selector: LabelSelector) -> Self {
         self.settings.labels = selector;
         self
     }
 
-    /// With these fields are the collections that name none. It is part of every list and of every watch.
+    /// Sets the field selector of collections that do not set their own. The server applies it to lists and watches.
     pub fn fields(mut self, selector: FieldSelector) -> Self {
         self.settings.fields = selector;
         self
     }
 
-    /// Only the metadata of all objects: the server sends nothing else.
+    /// Requests only the metadata of objects (`PartialObjectMetadata`).
     pub fn metadata_only(mut self) -> Self {
         self.settings.is_metadata = true;
         self
     }
 
-    /// How often who subscribes, and does not say so himself, looks at every object again; never by default.
+    /// Sets the resync period of subscriptions that do not set their own; never by default.
     pub fn resync(mut self, period: Duration) -> Self {
         self.settings.resync = Resync::Every(period);
         self
     }
 
-    /// The same for one resource, which wins.
+    /// Sets the default resync period of one resource; overrides [`resync`](Self::resync).
     pub fn resync_of(mut self, group: &str, resource: &str, resync: Resync) -> Self {
         self.settings.resyncs.insert((group.to_owned(), resource.to_owned()), resync);
         self
     }
 
-    /// Sets up the reflector of a collection as one likes: page sizes, patience, an observer of its failures,
-    /// what to do when the collection is gone.
+    /// Sets a function that configures the reflector of each collection, for example its page size, its observer, or
+    /// what it does when the collection is removed.
     pub fn configure(
         mut self,
         configure: impl Fn(&Collection, Reflector<Writer>) -> Reflector<Writer> + Send + Sync + 'static,
@@ -105,14 +107,14 @@ impl FactoryBuilder {
         self
     }
 
-    /// The factory. Nothing is asked for yet.
+    /// Creates the factory. Sends no request.
     pub fn build(self) -> InformerFactory {
-        InformerFactory::of(self.sources, self.settings)
+        InformerFactory::with_settings(self.sources, self.settings)
     }
 }
 
 impl Settings {
-    /// A collection as it is where it does not say so itself.
+    /// Returns the collection with defaults filled in.
     pub(super) fn complete(&self, collection: &Collection) -> Collection {
         let mut whole = collection.clone();
         if collection.in_namespaces().is_empty() && !collection.is_cluster_scoped() {

@@ -1,23 +1,23 @@
-//! Endings: of informers that were not stopped.
+//! Exits: informers that ended without being stopped.
 
 use tokio::sync::{broadcast, watch};
 use watchkeeper_core::Collection;
 
 use crate::reflector::Why;
 
-/// So many endings are kept for who does not ask for the next; then the oldest are forgotten.
-pub(super) const KEPT: usize = 64;
+/// Number of exits buffered for a slow receiver; older ones are dropped.
+pub(super) const BUFFERED_EXITS: usize = 64;
 
-/// Hears why an informer has ended, before anybody else does.
-pub(super) type WhenEnded = Box<dyn FnOnce(&Why) + Send>;
+/// Called with the reason when an informer ends, before anyone waiting for the end is woken.
+pub(super) type OnExit = Box<dyn FnOnce(&Why) + Send>;
 
-/// An informer of a factory has ended, though nobody stopped it.
+/// An informer of a factory ended without being stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ending {
-    /// Of what it was the informer.
+    /// The informer's collection.
     pub collection: Collection,
-    /// Why it has ended: see [`Why::Gone`].
+    /// Why it ended.
     pub why: Why,
 }
 
@@ -27,21 +27,23 @@ impl Ending {
     }
 }
 
-/// Informers of a factory that end, though nobody stops them, from when this was asked for.
+/// A receiver of a factory's informers that end without being stopped; see
+/// [`InformerFactory::endings`](super::InformerFactory::endings).
+///
+/// Buffers 64 items; if the receiver is slower, the oldest are dropped.
 #[derive(Debug)]
-#[must_use = "endings are reported only to those who hold this"]
+#[must_use = "receives only while it exists"]
 pub struct Endings {
-    /// `None` if the factory was stopped before.
+    /// `None` if the factory had already been stopped.
     receiver: Option<broadcast::Receiver<Ending>>,
 }
 
 impl Endings {
-    pub(super) fn of(sender: Option<&broadcast::Sender<Ending>>) -> Self {
+    pub(super) fn new(sender: Option<&broadcast::Sender<Ending>>) -> Self {
         Self { receiver: sender.map(broadcast::Sender::subscribe) }
     }
 
-    /// The next; waits for it. `None` once the factory was stopped or is gone. Of 64 that nobody has asked for
-    /// the oldest is forgotten with each that follows. Dropping it half-way loses nothing.
+    /// Waits for the next exit. Returns `None` once the factory is stopped or dropped. Cancel safe.
     pub async fn next(&mut self) -> Option<Ending> {
         let receiver = self.receiver.as_mut()?;
         loop {
@@ -54,30 +56,30 @@ impl Endings {
     }
 }
 
-/// Tells why an informer has ended when its task has, in whatever way.
-pub(super) struct Told {
+/// Publishes why an informer ended when its task ends: on return, panic or abort.
+pub(super) struct ExitGuard {
     why: Why,
     ended: watch::Sender<Option<Why>>,
-    when_ended: Option<WhenEnded>,
+    on_exit: Option<OnExit>,
 }
 
-impl Told {
-    pub(super) fn new(ended: watch::Sender<Option<Why>>, when_ended: Option<WhenEnded>) -> Self {
-        Self { why: Why::Stopped, ended, when_ended }
+impl ExitGuard {
+    pub(super) fn new(ended: watch::Sender<Option<Why>>, on_exit: Option<OnExit>) -> Self {
+        Self { why: Why::Stopped, ended, on_exit }
     }
 
-    pub(super) fn because(mut self, why: Why) {
+    pub(super) fn exit(mut self, why: Why) {
         self.why = why;
     }
 }
 
-impl Drop for Told {
+impl Drop for ExitGuard {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.why = Why::Panicked;
         }
-        if let Some(when_ended) = self.when_ended.take() {
-            when_ended(&self.why);
+        if let Some(on_exit) = self.on_exit.take() {
+            on_exit(&self.why);
         }
         self.ended.send_replace(Some(self.why.clone()));
     }

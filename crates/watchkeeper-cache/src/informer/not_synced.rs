@@ -1,4 +1,4 @@
-//! Not synced: which informers have no first list, and why.
+//! Readiness errors: the informers that have not stored their first list, and why.
 
 use std::error::Error;
 use std::fmt;
@@ -10,47 +10,47 @@ use watchkeeper_core::Collection;
 use super::Informer;
 use crate::reflector::{Failure, Why};
 
-/// Why [`InformerFactory::synced`](super::InformerFactory::synced) gave up.
+/// The error of [`InformerFactory::synced`](super::InformerFactory::synced).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum NotSynced {
     /// The factory has no informers: request a lister, a handler, a subscription or an informer before `start`.
     NoInformers,
-    /// Some informers have no first list yet.
+    /// Some informers were not ready within the timeout. They keep trying.
     Pending {
         /// These informers, and why.
         informers: Vec<Unsynced>,
-        /// How long the caller waited.
+        /// The timeout.
         after: Duration,
     },
 }
 
-/// An informer without its first list.
+/// An informer that has not stored its first list.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Unsynced {
     /// The collection that it lists and watches.
     pub collection: Collection,
-    /// Why it has no list yet.
+    /// Why it is not ready.
     pub cause: UnsyncedCause,
 }
 
-/// Why an informer has no first list.
+/// Why an informer is not ready.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum UnsyncedCause {
-    /// It was requested after the last `start` of the factory: call `start` again.
+    /// It was requested after the factory's last `start`: call `start` again.
     NotStarted,
-    /// Its last request failed, and is tried again.
+    /// Its last request failed, and is being retried.
     Failed(Arc<Failure>),
-    /// The server has not answered yet, or not completely.
+    /// The server has not completed its response yet.
     NoAnswer,
-    /// It has ended.
+    /// It has exited.
     Ended(Why),
 }
 
 impl NotSynced {
-    /// The collections without a first list.
+    /// Returns the collections that are not ready.
     pub fn collections(&self) -> Vec<&Collection> {
         match self {
             Self::NoInformers => Vec::new(),
@@ -60,8 +60,8 @@ impl NotSynced {
 }
 
 impl Unsynced {
-    /// `None` if the informer is synced.
-    pub(super) fn of((collection, informer): (Collection, Informer)) -> Option<Self> {
+    /// Returns `None` if the informer is ready.
+    pub(super) fn from_informer((collection, informer): (Collection, Informer)) -> Option<Self> {
         Some(Self { collection, cause: informer.unsynced()? })
     }
 }
@@ -73,7 +73,7 @@ impl fmt::Display for NotSynced {
                 "the factory has no informers: request a lister, a handler or an informer before start",
             ),
             Self::Pending { informers, after } => {
-                write!(f, "not synced after {after:?}: ")?;
+                write!(f, "informers not ready after {after:?}: ")?;
                 for (position, informer) in informers.iter().enumerate() {
                     write!(f, "{}{informer}", if position > 0 { "; " } else { "" })?;
                 }
@@ -94,14 +94,14 @@ impl fmt::Display for UnsyncedCause {
         match self {
             Self::NotStarted => f.write_str("not started; call start again after requesting it"),
             Self::Failed(failure) => f.write_str(&failure.describe()),
-            Self::NoAnswer => f.write_str("the server has not answered completely"),
-            Self::Ended(why) => write!(f, "the informer has ended: {why}"),
+            Self::NoAnswer => f.write_str("waiting for the server's response"),
+            Self::Ended(why) => write!(f, "informer exited: {why}"),
         }
     }
 }
 
 impl Error for NotSynced {
-    /// The first failure of a request.
+    /// Returns the first failure of a request.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         let Self::Pending { informers, .. } = self else { return None };
         informers.iter().find_map(|it| match &it.cause {

@@ -1,4 +1,4 @@
-//! Observer: counts what a reflector goes through, and passes it on.
+//! An observer that records metrics and forwards to another observer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ pub(super) struct Measured {
     inner: Box<dyn Observer>,
     name: String,
     families: Arc<Families>,
-    /// Told of with every event: not looked up each time.
+    /// Resolved once, because it is set with every event.
     last_version: Arc<Gauge>,
     lists: Arc<Counter>,
     list_durations: Arc<Histogram>,

@@ -1,4 +1,4 @@
-//! The reader.
+//! Reader: typed reads from a store.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,8 +13,21 @@ use crate::delta::Delta;
 use crate::handler::{Filter, Resync, Subscription, SubscriptionOptions};
 use crate::store::{Snapshot, Store, UnknownIndex};
 
-/// The objects of a store as `K`s: any type that can be deserialized. Clones share what they keep. While a reader
-/// exists, the informer it came from keeps running.
+/// A typed, read-only view of a store; client-go's lister, kube-rs's `Store<K>`.
+///
+/// `K` is any type that implements `Deserialize`: a kind, a custom resource, or a struct with just the fields that the
+/// program needs. Clones are cheap and share the decoded copies.
+///
+/// # Guarantees
+/// Each call reads one consistent snapshot, from memory. Objects are decoded when they are read, and returned as
+/// `Arc<K>`; with [`Keep::Decoded`] a state is decoded at most once. Reads trail the server, as all reads from an
+/// informer do.
+///
+/// # Failure
+/// Reads fail only for objects that cannot be decoded as a `K`; see [`Listed`] for lists that contain some.
+///
+/// # Lifetime
+/// While a reader exists, its informer keeps running.
 ///
 /// ```
 /// use serde::Deserialize;
@@ -22,7 +35,7 @@ use crate::store::{Snapshot, Store, UnknownIndex};
 /// use watchkeeper_core::{Encoded, HeadBuilder, Object};
 /// use watchkeeper_wire::Kind;
 ///
-/// /// All that this program wants to know of a pod.
+/// /// The one field of a pod that this program needs.
 /// #[derive(Deserialize)]
 /// struct Placed {
 ///     spec: Spec,
@@ -52,28 +65,28 @@ pub struct Reader<K> {
     resync: Resync,
 }
 
-/// Why [`Reader::get`] has no answer.
+/// The error of [`Reader::get`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GetError {
-    /// The objects are in namespaces, and neither the reader nor the key has one.
+    /// The kind is namespaced, and neither the reader nor the key has a namespace.
     #[error("{kind} {name:?} has no namespace: get \"namespace/name\", or use Reader::namespace")]
     MissingNamespace {
         /// The kind of the objects.
         kind: String,
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
     },
-    /// The text is not the name or key of an object.
+    /// The text is not a valid name or key.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The object exists and is not a `K`.
+    /// The object exists, and cannot be decoded.
     #[error(transparent)]
     Undecodable(#[from] Undecodable),
 }
 
 impl<K> Reader<K> {
-    /// Of all namespaces. The kind is that of the objects in the store.
+    /// Creates a reader of all namespaces. `kind` is the kind of the objects in the store.
     pub fn new(store: Store, kind: Kind, keep: Keep) -> Self {
         let decoded = match keep {
             Keep::Encoded => None,
@@ -82,26 +95,26 @@ impl<K> Reader<K> {
         Self { store, kind, namespace: None, decoded, resync: Resync::Default }
     }
 
-    /// How often those who hear of changes look at every object again, where they do not say so themselves.
+    /// Sets the default resync period of subscriptions created from this reader.
     #[must_use]
     pub fn resync(mut self, resync: Resync) -> Self {
         self.resync = resync;
         self
     }
 
-    /// Only of one namespace; an empty one stands for all of them.
+    /// Returns a reader restricted to one namespace; an empty namespace means all.
     #[must_use]
     pub fn namespace(&self, namespace: &str) -> Self {
         let namespace = Some(namespace).filter(|namespace| !namespace.is_empty()).map(Arc::from);
         Self { namespace, ..self.clone() }
     }
 
-    /// The objects as they are in the store: for who only passes them on.
+    /// Returns the underlying store of encoded objects.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// The kind of the objects.
+    /// Returns the kind of the objects.
     pub fn kind(&self) -> &Kind {
         &self.kind
     }
@@ -122,7 +135,7 @@ impl<K: DeserializeOwned> Reader<K> {
         let now = self.store.snapshot();
         match now.get(&key) {
             Some(object) => Ok(Some(self.decode(object, &now)?)),
-            // The objects of a collection are all in namespaces, or none of them is.
+            // The objects of a collection are either all namespaced or all cluster-scoped.
             None if key.namespace().is_none()
                 && now.iter().next().is_some_and(|it| it.head.key().namespace().is_some()) =>
             {
@@ -132,7 +145,7 @@ impl<K: DeserializeOwned> Reader<K> {
         }
     }
 
-    /// The objects that are selected, at one moment.
+    /// Returns the objects that match a label selector, ordered by namespace and name.
     pub fn list(&self, labels: &LabelSelector) -> Listed<K> {
         let now = self.store.snapshot();
         if labels.is_everything() {
@@ -144,28 +157,28 @@ impl<K: DeserializeOwned> Reader<K> {
         self.listed(&now, &now.select(labels, self.namespace.as_deref()))
     }
 
-    /// The objects that have a value in an index, at one moment.
+    /// Returns the objects with this index value, ordered by namespace and name.
     ///
     /// # Errors
-    /// If there is no such index.
+    /// If the index does not exist.
     pub fn by_index(&self, index: &str, value: &str) -> Result<Listed<K>, UnknownIndex> {
         let now = self.store.snapshot();
         let found = now.by_index(index, value)?;
         Ok(self.listed(&now, found.filter(|object| self.is_here(object))))
     }
 
-    /// The objects that an object owns, at one moment.
+    /// Returns the objects with an owner reference to this UID, ordered by namespace and name.
     pub fn owned_by(&self, uid: &str) -> Listed<K> {
         let now = self.store.snapshot();
         self.listed(&now, now.owned_by(uid).filter(|object| self.is_here(object)))
     }
 
-    /// All objects, and then every change of them.
+    /// Subscribes to all objects and their changes, decoded.
     pub fn changes(&self, options: SubscriptionOptions) -> Notifications<K> {
         Notifications::new(self.subscribe(options), self.clone())
     }
 
-    /// The same in bytes, each of which can be made a [`notification`](Self::notification) of.
+    /// Subscribes to all objects and their changes, encoded. [`notification`](Self::notification) decodes a change.
     pub fn subscribe(&self, mut options: SubscriptionOptions) -> Subscription {
         options.resync = options.resync.or(self.resync);
         if let Some(namespace) = &self.namespace {
@@ -174,7 +187,7 @@ impl<K: DeserializeOwned> Reader<K> {
         Subscription::new(&self.store, options)
     }
 
-    /// What has happened, with the object as a `K`.
+    /// Decodes a change.
     pub fn notification(&self, delta: Delta<Arc<Object>>) -> Notification<K> {
         notification::decoded(self, delta)
     }
@@ -190,8 +203,7 @@ impl<K: DeserializeOwned> Reader<K> {
         Ok(copy)
     }
 
-    /// A state that may not be in the store any more, and so is not kept. Where it was, and nothing newer was
-    /// decoded since, it is still there.
+    /// Decodes a state that may no longer be in the store. Uses a kept copy, and does not keep a new one.
     pub(super) fn decode_former(&self, object: &Arc<Object>) -> Result<Arc<K>, Undecodable> {
         match self.decoded.as_ref().and_then(|decoded| decoded.get(object)) {
             Some(copy) => Ok(copy),
@@ -260,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_type_is_an_error_of_its_own() {
+    fn an_undecodable_object_does_not_hide_the_others() {
         let (reader, mut writer) = sizes(Keep::Encoded);
         writer.put(object("a", 1, r#"{"size":1}"#));
         writer.put(object("b", 2, r#"{"size":"large"}"#));
@@ -268,20 +280,20 @@ mod tests {
         assert_eq!(all().version(), &2.into());
         let (items, undecodable) = all().partial();
         assert_eq!(items, [Arc::new(Sized { size: 1 })]);
-        assert_eq!(undecodable[0].to_string(), "x/b in version 2 cannot be decoded");
+        assert_eq!(undecodable[0].to_string(), "failed to decode x/b at resource version 2");
         assert!(matches!(reader.get("x/b"), Err(GetError::Undecodable(error)) if error.key.name() == "b"));
     }
 
     #[test]
-    fn a_list_with_an_object_that_cannot_be_decoded_is_an_error() {
+    fn a_list_with_an_undecodable_object_is_an_error() {
         let (reader, mut writer) = sizes(Keep::Encoded);
         writer.put(object("a", 1, r#"{"size":1}"#));
         assert_eq!(reader.list(&LabelSelector::default()).items().unwrap().len(), 1);
         writer.put(object("b", 2, r#"{"size":"large"}"#));
         writer.put(object("c", 3, r#"{"size":"small"}"#));
         let error = reader.list(&LabelSelector::default()).items().unwrap_err();
-        assert_eq!(error.to_string(), "2 of 3 objects cannot be decoded");
-        assert_eq!(error.first.to_string(), "x/b in version 2 cannot be decoded");
+        assert_eq!(error.to_string(), "failed to decode 2 of 3 objects");
+        assert_eq!(error.first.to_string(), "failed to decode x/b at resource version 2");
         assert_eq!(reader.namespace("y").list(&LabelSelector::default()).items().unwrap(), []);
         assert!(reader.namespace("").list(&"app=web".parse().unwrap()).items().is_err());
     }
@@ -314,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_kept_as_long_as_the_object_stays_as_it_is() {
+    fn a_decoded_copy_is_kept_until_the_object_changes() {
         let (reader, mut writer) = sizes(Keep::Decoded);
         writer.put(object("a", 1, r#"{"size":1}"#));
         let one = reader.get("x/a").unwrap().unwrap();
@@ -331,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_of_what_is_gone_do_not_pile_up() {
+    fn copies_of_deleted_objects_do_not_accumulate() {
         let (reader, mut writer) = sizes(Keep::Decoded);
         for number in 0..1_000 {
             let name = number.to_string();

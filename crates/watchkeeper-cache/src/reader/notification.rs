@@ -1,4 +1,4 @@
-//! Notifications: changes, with objects of a type.
+//! Notifications: changes with decoded objects.
 
 use std::sync::Arc;
 
@@ -10,47 +10,47 @@ use super::{Reader, Undecodable};
 use crate::delta::Delta;
 use crate::handler::Subscription;
 
-/// What has happened to an object.
+/// A change of one object, decoded: a [`Delta`] at the typed edge.
 #[derive(Debug)]
 pub enum Notification<K> {
-    /// It is there.
+    /// The object exists, and the consumer has not received it before.
     Added {
         /// The object.
         new: Arc<K>,
-        /// Whether it was there before one began to look.
+        /// Whether the object is part of the initial state rather than newly created.
         initial: bool,
     },
-    /// It has changed.
+    /// The object has changed.
     Updated {
-        /// What one last saw.
+        /// The state that the consumer last received.
         old: Arc<K>,
-        /// What it is now.
+        /// The current state.
         new: Arc<K>,
     },
-    /// It is gone.
+    /// The object was deleted.
     Deleted {
-        /// Its last state.
+        /// The final state.
         last: Arc<K>,
     },
-    /// It went while nobody looked: a list did not have it any more.
+    /// The object was deleted, and its final state is not known: a relist no longer contains it.
     DeletedWhileAway {
-        /// The last state that was seen; others may have followed.
+        /// The last known state.
         last_seen: Arc<K>,
     },
-    /// Nothing has happened: it is time to look at it again.
+    /// The object has not changed, and is due to be processed again.
     Resync(Arc<K>),
-    /// Something has happened to it, and what it is or was cannot be decoded.
+    /// The object has changed, and its current or former state cannot be decoded.
     Undecodable {
-        /// Which object.
+        /// The key of the object.
         key: ObjectKey,
-        /// Why not.
+        /// The decode error.
         error: Undecodable,
-        /// What has happened, in bytes.
+        /// The change, encoded.
         delta: Delta<Arc<Object>>,
     },
 }
 
-/// All objects, and then every change of them, as a type. Dropped, it ends.
+/// A [`Subscription`] that decodes. Dropping it unsubscribes.
 #[derive(Debug)]
 #[must_use = "a subscription ends when it is dropped"]
 pub struct Notifications<K> {
@@ -63,19 +63,18 @@ impl<K: DeserializeOwned> Notifications<K> {
         Self { subscription, reader }
     }
 
-    /// The next change; waits for one. `None` once the store gets no more. What was returned before counts as
-    /// handled.
+    /// Waits for the next change: see [`Subscription::next`].
     pub async fn next(&mut self) -> Option<Notification<K>> {
         let delta = self.subscription.next().await?;
         Some(self.reader.notification(delta))
     }
 
-    /// Becomes true when all that was there at the beginning has been handled.
+    /// Returns a receiver that becomes true when all objects of the first list have been handled.
     pub fn caught_up(&self) -> watch::Receiver<bool> {
         self.subscription.caught_up()
     }
 
-    /// The same changes in bytes, and how far behind one is.
+    /// Returns the underlying subscription.
     pub fn subscription(&self) -> &Subscription {
         &self.subscription
     }
@@ -126,25 +125,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_told_as_new_is_told_as_old_without_being_decoded_again() {
+    async fn a_kept_copy_is_delivered_as_old_without_decoding_it_again() {
         let (store, mut writer) = Store::new();
         writer.put(object("a", 1, r#"{"size":1}"#));
         let reader = Reader::<Sized>::new(store, Kind::new("example.com", "v1", "Sized"), Keep::Decoded);
         let mut changes = reader.changes(Default::default());
         let Some(Notification::Added { new: first, .. }) = changes.next().await else {
-            panic!("it is there")
+            panic!("not added")
         };
         writer.put(object("a", 2, r#"{"size":2}"#));
-        let Some(Notification::Updated { old, .. }) = changes.next().await else { panic!("it has changed") };
+        let Some(Notification::Updated { old, .. }) = changes.next().await else { panic!("not updated") };
         assert!(Arc::ptr_eq(&first, &old));
         writer.put(object("a", 3, r#"{"size":3}"#));
-        assert_eq!(reader.get("x/a").unwrap().unwrap().size, 3); // its copy takes the place of the former
-        let Some(Notification::Updated { old, new }) = changes.next().await else { panic!("it has changed") };
+        assert_eq!(reader.get("x/a").unwrap().unwrap().size, 3); // replaces the kept copy
+        let Some(Notification::Updated { old, new }) = changes.next().await else { panic!("not updated") };
         assert_eq!((old.size, new.size), (2, 3));
     }
 
     #[tokio::test]
-    async fn changes_are_told_as_a_type_and_what_is_none_is_told_too() {
+    async fn changes_are_decoded_and_undecodable_ones_are_delivered_as_such() {
         let (store, mut writer) = Store::new();
         writer.put(object("a", 1, r#"{"size":1}"#));
         let reader = Reader::<Sized>::new(store, Kind::new("example.com", "v1", "Sized"), Keep::Decoded);
@@ -153,10 +152,12 @@ mod tests {
             matches!(changes.next().await, Some(Notification::Added { new, initial: true }) if new.size == 1)
         );
         writer.put(object("a", 2, r#"{"size":2}"#));
-        let Some(Notification::Updated { old, new }) = changes.next().await else { panic!("it has changed") };
+        let Some(Notification::Updated { old, new }) = changes.next().await else { panic!("not updated") };
         assert_eq!((old.size, new.size), (1, 2));
         writer.put(object("b", 3, r#"{"size":"large"}"#));
-        let Some(Notification::Undecodable { key, delta, .. }) = changes.next().await else { panic!("bad") };
+        let Some(Notification::Undecodable { key, delta, .. }) = changes.next().await else {
+            panic!("decoded")
+        };
         assert_eq!((key.to_string().as_str(), delta.newest().head.version()), ("x/b", &3.into()));
         writer.delete(object("a", 4, r#"{"size":3}"#));
         assert!(matches!(changes.next().await, Some(Notification::Deleted { last }) if last.size == 3));
@@ -165,9 +166,9 @@ mod tests {
         writer.commit(5.into());
         writer.begin();
         writer.commit(6.into());
-        let Some(Notification::Undecodable { delta, .. }) = changes.next().await else { panic!("b is gone") };
+        let Some(Notification::Undecodable { delta, .. }) = changes.next().await else { panic!("decoded") };
         assert!(matches!(delta, Delta::Deleted { last: None, .. }));
-        // It came with one list and went with the next.
+        // Added by one list and missing from the next.
         assert!(
             matches!(changes.next().await, Some(Notification::DeletedWhileAway { last_seen }) if last_seen.size == 5)
         );

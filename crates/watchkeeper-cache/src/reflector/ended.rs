@@ -1,49 +1,50 @@
-//! Ended: how a reflector ends, and what it does when there is nothing left to reflect.
+//! Exit: why a reflector ends, and its behaviour when the collection is removed.
 
 use watchkeeper_core::Status;
 
-/// What to do once a collection is not there any more, as when a custom resource definition was removed: it had
-/// been listed before, and a list is now answered by 404.
+/// The behaviour when a collection is removed from the server, as with a deleted custom resource definition: it was
+/// listed before, and a list now returns 404.
 ///
-/// Either way [`Observer::gone`](super::Observer::gone) is called and [`Progress`](super::Progress) says so. The copy stays as it was: whoever owns it
-/// knows whether its objects are to be forgotten, or whether a server is only being replaced.
+/// In both cases [`Observer::gone`](super::Observer::gone) is called and [`Progress`](super::Progress) reports
+/// [`Phase::Gone`](super::Phase::Gone). The copy is kept: only its owner knows whether the objects are obsolete or the
+/// server is being replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum WhenGone {
-    /// Go on asking, with the usual delays, and without further reports until it is there again.
+    /// Retries with backoff, and without further reports until the collection is back.
     #[default]
     KeepTrying,
-    /// End, with [`Why::Gone`].
+    /// Exits with [`Why::Gone`].
     End,
 }
 
-/// How a reflector has ended.
+/// The result of [`Reflector::run`](super::Reflector::run).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Ended<S> {
-    /// The copy, for another reflector to go on with.
+    /// The sink, for use by another reflector.
     pub sink: S,
     /// The reason.
     pub why: Why,
 }
 
-/// Why a reflector has ended.
+/// Why a reflector or informer exited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Why {
-    /// It was asked to.
+    /// It was stopped.
     Stopped,
-    /// The collection is not there any more, and this is what the server says: see [`WhenGone`].
+    /// The collection was removed from the server, which returned this status: see [`WhenGone`].
     Gone(Box<Status>),
-    /// Something that it was given, as its observer, has panicked.
+    /// User code, such as its observer, panicked.
     Panicked,
 }
 
 impl std::fmt::Display for Why {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Stopped => f.write_str("it was stopped"),
-            Self::Gone(status) => write!(f, "the collection is gone: {status}"),
-            Self::Panicked => f.write_str("it has panicked"),
+            Self::Stopped => f.write_str("stopped"),
+            Self::Gone(status) => write!(f, "collection removed: {status}"),
+            Self::Panicked => f.write_str("panicked"),
         }
     }
 }

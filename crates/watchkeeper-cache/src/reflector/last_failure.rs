@@ -1,11 +1,11 @@
-//! Last failure: why the copy of a reflector is not current.
+//! Last failure: the reason why a reflector's copy may be stale.
 
 use std::sync::Arc;
 
 use super::Failure;
 use crate::lock::Mutex;
 
-/// The failure of the last list or watch request, until one succeeds. Clones share it.
+/// The failure of the last list or watch request; `None` once a request succeeds. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LastFailure {
     failure: Arc<Mutex<Option<Arc<Failure>>>>,

@@ -286,7 +286,7 @@ async fn waiting_for_informers_that_were_not_started_is_an_error_that_says_so() 
     assert!(factory.unsynced().is_empty(), "it was not started");
     assert_eq!(
         factory.synced(Duration::from_secs(30)).await.unwrap_err().to_string(),
-        "not synced after 30s: pods.v1: not started; call start again after requesting it"
+        "informers not ready after 30s: pods.v1: not started; call start again after requesting it"
     );
     factory.start();
     factory.synced(PATIENCE).await.unwrap();
@@ -309,7 +309,7 @@ async fn who_is_not_synced_says_what_the_server_answers() {
     let error = factory.synced(Duration::from_secs(30)).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "not synced after 30s: nodes.v1: the server has not answered completely; \
+        "informers not ready after 30s: nodes.v1: waiting for the server's response; \
          pods.v1: list failed: list rejected by the server: Unauthorized (401)"
     );
     assert_eq!(error.source().unwrap().to_string(), "list failed");

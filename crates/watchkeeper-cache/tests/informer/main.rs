@@ -249,7 +249,7 @@ async fn who_is_not_synced_in_time_is_named() {
     factory.informer(&Collection::new("example.com", "v1", "widgets", "Widget").namespace("x"));
     factory.start();
     let error = factory.synced(Duration::from_secs(2)).await.unwrap_err();
-    let expected = "not synced after 2s: widgets.v1.example.com in x: list failed: list rejected by the server: \
+    let expected = "informers not ready after 2s: widgets.v1.example.com in x: list failed: list rejected by the server: \
                     the server could not find the requested resource (get widgets.example.com) (404)";
     assert_eq!(error.to_string(), expected);
     assert_eq!(error.source().unwrap().to_string(), "list failed");

@@ -120,8 +120,8 @@ async fn a_transform_that_panics_or_changes_what_an_object_is_fails() {
     .await;
     assert_eq!(story.told, ["commit @3: c@3"]);
     let expected = [
-        "a@1: a transform has panicked: of all things",
-        "b@2: a transform has changed its key, uid or version",
+        "a@1: transform panicked: of all things",
+        "b@2: transform changed the key, UID or resource version",
     ];
     assert_eq!(story.heard.untransformed, expected);
 }

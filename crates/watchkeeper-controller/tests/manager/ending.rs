@@ -101,7 +101,7 @@ async fn it_ends_before_the_first_list_too_and_says_whose_it_waited_for() {
         Err(ManagerError::NotSynced { late, after }) => {
             assert_eq!(
                 (late, after.as_secs()),
-                (vec!["shops.v1.example.com: the server has not answered completely".to_owned()], 5)
+                (vec!["shops.v1.example.com: waiting for the server's response".to_owned()], 5)
             );
         }
         other => panic!("{other:?}"),
