@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_in_no_order_leaves_little_room_unused() {
+    fn random_insertion_order_wastes_little_capacity() {
         let mut map = Map::default();
         for number in 0..10_000_u32 {
             map.insert(number.wrapping_mul(2_654_435_761), ());
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_in_order_fills_the_nodes() {
+    fn sorted_insertion_order_fills_the_nodes() {
         let mut map = Map::default();
         for key in 0..10 * WIDTH {
             map.insert(key, ());
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_that_was_large_becomes_small_again() {
+    fn a_map_shrinks_when_entries_are_removed() {
         let mut map: Map<usize, usize> = Map::default();
         for key in 0..20_000 {
             map.insert(key, key);
@@ -391,7 +391,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn a_map_does_what_a_btree_map_does_and_copies_stay_as_they_were(
+        fn a_map_behaves_like_a_btree_map_and_clones_do_not_change(
             steps in prop::collection::vec(step(), 0..3000),
             from in 0..700_u16,
         ) {

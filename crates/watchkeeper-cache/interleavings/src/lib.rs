@@ -1,10 +1,10 @@
-//! The cache with locks that shuttle schedules.
+//! The cache with a lock that shuttle schedules.
 //!
-//! From: the files of `watchkeeper-cache`, all but `lock.rs`.
-//! To:   the tests of this package, which run them in many interleavings.
+//! Input:  the sources of `watchkeeper-cache`, except for `lock.rs`.
+//! Output: the tests of this package, which run them in many interleavings.
 //!
-//! Threads change where a lock is taken, and where a future waits. What wakes futures is tokio's, as it is in
-//! life: it does not block, and so needs no scheduling.
+//! Threads are switched where a lock is taken and where a future waits. Wakeups are tokio's, as in production: they do not
+//! block, and so need no scheduling.
 
 #[path = "../../src/delta/mod.rs"]
 pub mod delta;

@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_in_a_namespace_is_not_found_by_its_name_alone() {
+    fn a_namespaced_object_is_not_found_by_its_name_alone() {
         let (reader, mut writer) = sizes(Keep::Encoded);
         assert_eq!(reader.get("a").unwrap(), None);
         writer.put(object("a", 1, r#"{"size":1}"#));

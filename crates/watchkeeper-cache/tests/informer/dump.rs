@@ -1,4 +1,4 @@
-//! What is written of an informer for who looks for a fault.
+//! The debug dump of an informer.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use watchkeeper_testkit::script::{List, Script, Watch, object};
 use watchkeeper_wire::{Kind, transcode};
 
 #[tokio::test(start_paused = true)]
-async fn a_dump_shows_objects_sizes_indexes_and_who_is_behind() {
+async fn a_dump_shows_objects_sizes_indexes_and_handlers() {
     let script = Script::new()
         .without_initial_events()
         .then(List::at(9).items([object("x/a", 7), object("x/b", 8)]))

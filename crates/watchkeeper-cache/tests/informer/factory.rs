@@ -1,4 +1,4 @@
-//! What the informers of a factory have in common, how they begin and how they end.
+//! Factories: defaults, start, readiness and exits.
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn nodes() -> Collection {
     Collection::NODES
 }
 
-/// Gives the same script for every collection, and notes which were asked for.
+/// Returns the same script for every collection, and records the requested collections.
 fn noting(
     script: &Script,
     asked: &Arc<Mutex<Vec<String>>>,
@@ -39,7 +39,7 @@ fn noting(
 }
 
 #[tokio::test]
-async fn what_a_collection_does_not_say_is_as_the_factory_has_it() {
+async fn a_collection_takes_unset_options_from_the_factory() {
     let asked = Arc::default();
     let factory = InformerFactory::builder(noting(&Script::new(), &asked))
         .namespaces(["shop", "bank"])
@@ -67,7 +67,7 @@ async fn what_a_collection_does_not_say_is_as_the_factory_has_it() {
 }
 
 #[tokio::test]
-async fn what_is_selected_by_default_holds_for_lists_and_for_watches() {
+async fn default_selectors_apply_to_lists_and_watches() {
     let world = World::start().await;
     let elsewhere = world.cluster.fresh_namespace().await.unwrap();
     world.create("a", "web").await;
@@ -107,7 +107,7 @@ async fn looked_again(subscription: &mut Subscription) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_says_nothing_looks_again_as_the_factory_has_it_for_the_resource_or_for_all() {
+async fn the_resync_period_defaults_to_that_of_the_resource_then_of_the_factory() {
     let there = Watch::new().added(object("x/a", 1)).initial_events_end(2).stalls();
     let sources = |script: Script| move |_: &Collection| Box::new(script.clone()) as Box<dyn ListWatch>;
     let with = |resync| SubscriptionOptions { resync, ..SubscriptionOptions::default() };
@@ -142,7 +142,7 @@ async fn who_says_nothing_looks_again_as_the_factory_has_it_for_the_resource_or_
 }
 
 #[tokio::test]
-async fn an_informer_whose_resource_is_gone_ends_and_the_next_who_asks_gets_a_new_one() {
+async fn an_informer_of_a_removed_resource_exits_and_is_created_anew_on_request() {
     let world = World::start().await;
     world.create("a", "web").await;
     let factory = InformerFactory::new(world.client.clone());
@@ -163,7 +163,7 @@ async fn an_informer_whose_resource_is_gone_ends_and_the_next_who_asks_gets_a_ne
     assert!(matches!(&ending.why, Why::Gone(status) if status.is_not_found()), "{}", ending.why);
     assert_eq!(maps.ended().await, ending.why);
     while changes.next().await.is_some() {}
-    assert!(kept > 0 && maps.store().snapshot().len() == kept, "it stays readable");
+    assert!(kept > 0 && maps.store().snapshot().len() == kept, "the store stays readable");
     let requests = gone[0].hits() + gone[1].hits();
     assert!(requests <= 5, "{requests}");
 
@@ -180,12 +180,12 @@ async fn an_informer_whose_resource_is_gone_ends_and_the_next_who_asks_gets_a_ne
     assert!(others.is_synced() && factory.collections().len() == 2);
 
     factory.stop().await;
-    assert_eq!(endings.next().await, None, "nothing else ended by itself");
+    assert_eq!(endings.next().await, None, "no other informer exited");
     world.cluster.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_factory_can_be_told_to_wait_for_a_resource_that_is_gone() {
+async fn a_factory_can_be_configured_to_retry_a_removed_resource() {
     let widgets = GroupResource { group: "example.com".into(), resource: "widgets".into() };
     let gone = || Status::not_found(&widgets, "");
     let there = |version| Watch::new().added(object("x/a", version)).initial_events_end(version);
@@ -208,7 +208,7 @@ async fn a_factory_can_be_told_to_wait_for_a_resource_that_is_gone() {
     assert_eq!(endings.next().await, None);
 }
 
-/// Panics when it hears of a failure.
+/// Panics on a failure.
 struct Nervous;
 
 impl Observer for Nervous {
@@ -218,7 +218,7 @@ impl Observer for Nervous {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_informer_that_panics_ends_and_holds_up_nobody() {
+async fn a_panicking_informer_exits_and_blocks_nobody() {
     let no = || Status::forbidden(None, "", "no");
     let sources = move |_: &Collection| {
         Box::new(Script::new().watch_fails(no()).list_fails(no())) as Box<dyn ListWatch>
@@ -235,7 +235,7 @@ async fn an_informer_that_panics_ends_and_holds_up_nobody() {
 }
 
 #[tokio::test]
-async fn when_a_factory_has_stopped_no_task_is_left_and_none_can_be_started() {
+async fn a_stopped_factory_has_no_tasks_and_starts_none() {
     let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
     let before = tasks();
     let sources = |_: &Collection| {
@@ -252,10 +252,10 @@ async fn when_a_factory_has_stopped_no_task_is_left_and_none_can_be_started() {
     let late = factory.informer(&nodes());
     factory.start();
     factory.start();
-    assert_eq!(tasks() - before, 11, "one for each informer however often it was started, and the handlers");
+    assert_eq!(tasks() - before, 11, "one for each informer and each handler");
     factory.synced(PATIENCE).await.unwrap();
     factory.stop_informer(&nodes()).await;
-    assert_eq!(tasks() - before, 10, "one informer can be stopped alone");
+    assert_eq!(tasks() - before, 10, "a single informer can be stopped");
     assert_eq!(late.ended().await, Why::Stopped);
 
     factory.stop().await;
@@ -273,7 +273,7 @@ async fn when_a_factory_has_stopped_no_task_is_left_and_none_can_be_started() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_for_informers_that_were_not_started_is_an_error_that_says_so() {
+async fn waiting_for_an_informer_that_was_not_started_is_an_error() {
     let there = Watch::new().added(object("x/a", 1)).initial_events_end(2).stalls();
     let script = Script::new().then(there);
     let factory = InformerFactory::new(move |_: &Collection| Box::new(script.clone()) as Box<dyn ListWatch>);
@@ -283,7 +283,7 @@ async fn waiting_for_informers_that_were_not_started_is_an_error_that_says_so() 
         "the factory has no informers: request a lister, a handler or an informer before start"
     );
     factory.informer(&pods());
-    assert!(factory.unsynced().is_empty(), "it was not started");
+    assert!(factory.unsynced().is_empty(), "not started");
     assert_eq!(
         factory.synced(Duration::from_secs(30)).await.unwrap_err().to_string(),
         "informers not ready after 30s: pods.v1: not started; call start again after requesting it"
@@ -294,7 +294,7 @@ async fn waiting_for_informers_that_were_not_started_is_an_error_that_says_so() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_not_synced_says_what_the_server_answers() {
+async fn an_informer_that_is_not_ready_reports_the_error_of_the_server() {
     let refused = || Status::unauthorized("Unauthorized");
     let sources = move |collection: &Collection| match collection.resource() {
         "pods" => {
@@ -318,7 +318,7 @@ async fn who_is_not_synced_says_what_the_server_answers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn readers_subscriptions_and_handlers_outlive_the_factory_that_made_their_informer() {
+async fn readers_subscriptions_and_handlers_outlive_the_factory() {
     let script = Script::new().then(
         Watch::new()
             .added(object("x/a", 1))
@@ -346,7 +346,7 @@ async fn readers_subscriptions_and_handlers_outlive_the_factory_that_made_their_
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_informer_ends_with_the_last_who_reads_it() {
+async fn an_informer_ends_with_its_last_reader_or_subscription() {
     let script = Script::new().then(Watch::new().initial_events_end(2).stalls());
     let source = script.clone();
     let factory = InformerFactory::new(move |_: &Collection| Box::new(source.clone()) as Box<dyn ListWatch>);
@@ -368,7 +368,7 @@ async fn an_informer_ends_with_the_last_who_reads_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_informer_can_be_waited_for_alone() {
+async fn a_single_informer_can_be_waited_for() {
     let sources = |collection: &Collection| {
         let watch = Watch::new().added(object("x/a", 1));
         let watch = match collection.resource() {
@@ -387,5 +387,5 @@ async fn one_informer_can_be_waited_for_alone() {
     let waiting = nodes_informer.clone();
     let waiting = tokio::spawn(async move { waiting.synced().await });
     factory.stop().await;
-    assert!(!waiting.await.unwrap(), "it will not be");
+    assert!(!waiting.await.unwrap(), "it exited before it was ready");
 }

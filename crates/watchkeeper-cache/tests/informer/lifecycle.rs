@@ -1,4 +1,4 @@
-//! Informers from their beginning to their end, and what they ask a server for.
+//! The lifecycle of informers, and the requests they send.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn one_object() -> Script {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stopped_informer_can_be_read_and_subscribed_to_and_never_starts_again() {
+async fn a_stopped_informer_stays_readable_and_cannot_be_started() {
     let script = one_object();
     let maps = informer(&script);
     assert!(!maps.is_started() && !maps.is_synced());
@@ -43,12 +43,12 @@ async fn a_stopped_informer_can_be_read_and_subscribed_to_and_never_starts_again
     let never = informer(&script);
     never.stop().await;
     never.start();
-    assert!(!never.synced().await, "it does not start after a stop");
+    assert!(!never.synced().await, "does not start after stop");
     assert_eq!(script.requests().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_left_of_an_informer_that_is_stopped_or_dropped_with_handlers_or_without() {
+async fn a_stopped_or_dropped_informer_leaves_no_task() {
     for with_handler in [false, true] {
         for is_dropped in [false, true] {
             let script = one_object();
@@ -64,7 +64,7 @@ async fn nothing_is_left_of_an_informer_that_is_stopped_or_dropped_with_handlers
                 (true, handler) => {
                     drop(maps);
                     if let Some(handler) = handler {
-                        assert_eq!(script.open(), 1, "its handler keeps it");
+                        assert_eq!(script.open(), 1, "kept running by its handler");
                         handler.stop().await;
                     }
                     while script.open() > 0 {
@@ -79,13 +79,13 @@ async fn nothing_is_left_of_an_informer_that_is_stopped_or_dropped_with_handlers
                 }
             }
             assert_eq!((script.open(), *calls.lock()), (0, i32::from(with_handler)));
-            assert_eq!(Arc::strong_count(&calls), 1, "no task is left");
+            assert_eq!(Arc::strong_count(&calls), 1, "no task is running");
         }
     }
 }
 
 #[tokio::test]
-async fn over_the_wire_one_watch_brings_the_state_and_the_changes_as_the_selectors_say() {
+async fn one_watch_delivers_the_initial_state_and_changes_with_selectors() {
     let world = World::start().await;
     world.create("a", "web").await;
     world.create("b", "db").await;

@@ -1,4 +1,4 @@
-//! Informers over a real server of this process, by way of the client.
+//! Informers of the embedded server, through the client.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod dump;
@@ -58,7 +58,7 @@ impl World {
         self.maps().patch(name, PatchKind::Merge, &json!({"data": data}), &Default::default()).await.unwrap()
     }
 
-    /// What the server has, by key.
+    /// Returns the objects of the server by key.
     async fn served(&self) -> BTreeMap<String, Value> {
         let all = self.client.dynamic(&"v1".parse().unwrap(), "configmaps");
         let list = all.list(&Default::default()).await.unwrap();
@@ -73,7 +73,7 @@ fn config_maps() -> Collection {
     Collection::CONFIG_MAPS
 }
 
-/// What a store has, by key.
+/// Returns the objects of a store by key.
 fn kept(store: &Store) -> BTreeMap<String, Value> {
     let kind = Kind::new("", "v1", "ConfigMap");
     let now = store.snapshot();
@@ -110,7 +110,7 @@ async fn one_watch_serves_every_reader_and_every_handler() {
     let mut changes = reader.changes(SubscriptionOptions::default());
     assert!(matches!(changes.next().await, Some(Notification::Added { initial: true, .. })));
     let changed = world.change("a", &json!({"x": "1"})).await;
-    let Some(Notification::Updated { old, new }) = changes.next().await else { panic!("it has changed") };
+    let Some(Notification::Updated { old, new }) = changes.next().await else { panic!("not updated") };
     assert_eq!((old.data.get("x"), new.data.get("x")), (None, Some(&"1".to_owned())));
     assert_ne!(before.resource_version(), changed.resource_version());
     world.create("b", "db").await;
@@ -133,14 +133,14 @@ async fn one_watch_serves_every_reader_and_every_handler() {
     factory.stop().await;
     assert!(changes.next().await.is_none());
     handler.finished().await;
-    assert_eq!(maps.store().snapshot().len(), world.served().await.len(), "it stays readable");
+    assert_eq!(maps.store().snapshot().len(), world.served().await.len(), "the store stays readable");
     factory.start();
     drop((maps, again, reader, changes));
     world.cluster.stop().await;
 }
 
 #[tokio::test]
-async fn a_collection_can_be_narrow_and_informers_of_it_are_their_own() {
+async fn collections_with_selectors_have_their_own_informers() {
     let world = World::start().await;
     for (name, app) in [("a", "web"), ("b", "db"), ("c", "web")] {
         world.create(name, app).await;
@@ -175,7 +175,7 @@ async fn a_collection_can_be_narrow_and_informers_of_it_are_their_own() {
 }
 
 #[tokio::test]
-async fn several_namespaces_are_one_informer() {
+async fn several_namespaces_share_one_informer() {
     let world = World::start().await;
     let namespaces = [
         world.cluster.namespace().to_owned(),
@@ -242,7 +242,7 @@ async fn several_namespaces_are_one_informer() {
 }
 
 #[tokio::test]
-async fn who_is_not_synced_in_time_is_named() {
+async fn informers_that_are_not_ready_in_time_are_named() {
     let world = World::start().await;
     let factory = InformerFactory::new(world.client.clone());
     factory.informer(&config_maps());
@@ -258,7 +258,7 @@ async fn who_is_not_synced_in_time_is_named() {
 }
 
 #[tokio::test]
-async fn whatever_breaks_the_copy_ends_equal_to_the_server() {
+async fn the_cache_converges_after_every_kind_of_fault() {
     let world = World::start().await;
     for number in 0..40 {
         world.create(&format!("m{number}"), "web").await;

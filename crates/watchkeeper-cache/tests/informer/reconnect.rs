@@ -1,4 +1,4 @@
-//! What an informer reports of its contact to the server, and how a caller makes it retry at once.
+//! Connection state of an informer, and immediate reconnects.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ fn watches(script: &Script) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_has_the_last_contact_and_the_error_of_the_last_request() {
+async fn progress_reports_the_last_contact_and_the_last_error() {
     let script = listed()
         .then(Watch::new().wait(Duration::from_secs(5)).bookmark(11))
         .watch_fails(refused())
@@ -51,7 +51,7 @@ async fn progress_has_the_last_contact_and_the_error_of_the_last_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reconnect_ends_a_wait_and_starts_the_delays_over() {
+async fn reconnect_ends_a_delay_and_resets_the_backoff() {
     let script = (0..7).fold(listed(), |script, _| script.watch_fails(refused()));
     let script = script.then(Watch::new().modified(object("a", 12)).stalls());
     let (maps, _) = started(&script, |progress| progress.error.is_some()).await;
@@ -73,7 +73,7 @@ async fn reconnect_ends_a_wait_and_starts_the_delays_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reconnect_replaces_a_request_that_never_ends() {
+async fn reconnect_replaces_a_hanging_request() {
     let listing = Script::new()
         .without_initial_events()
         .then(List::at(5).item(object("b", 5)).stalls())
@@ -95,7 +95,7 @@ async fn reconnect_replaces_a_request_that_never_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_fails_is_reported_until_one_succeeds() {
+async fn a_failed_list_is_reported_until_one_succeeds() {
     let script = Script::new()
         .without_initial_events()
         .list_fails(ListError::ConnectionRefused("nobody listens".into()))
