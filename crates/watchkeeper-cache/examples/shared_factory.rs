@@ -1,4 +1,4 @@
-//! One factory with six resources: waits until all are synced, then lists pods by label and by node.
+//! One factory with six resources: waits until all are ready, then lists pods by label and by node.
 //!
 //! ```sh
 //! cargo run -p watchkeeper-cache --example shared_factory -- app=web
@@ -14,7 +14,7 @@ use watchkeeper_cache::{InformerFactory, Keep};
 use watchkeeper_client::Client;
 use watchkeeper_core::{Collection, LabelSelector};
 
-/// All that this program wants to know of a pod.
+/// The fields of a pod that this program needs.
 #[derive(Deserialize)]
 struct PodView {
     metadata: Metadata,
@@ -58,7 +58,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     for collection in &collections {
         factory.informer(collection);
     }
-    let pods = factory.informer(&collections[0]); // the same one again
+    let pods = factory.informer(&collections[0]); // the same informer
     pods.add_index("node", ByField::new(collections[0].kind().into(), "spec.nodeName".parse()?))?;
     factory.start();
     factory.synced(Duration::from_secs(60)).await?;

@@ -1,4 +1,4 @@
-//! Three fields of every pod as a type of one's own: name, node and phase. Nothing else is decoded.
+//! Reads three fields of every pod into a custom type: name, node and phase. Nothing else is decoded.
 //!
 //! ```sh
 //! cargo run -p watchkeeper-cache --example three_fields
