@@ -17,7 +17,6 @@ mod expiring;
 pub mod handler;
 pub mod informer;
 mod lock;
-mod map;
 pub mod metrics;
 pub mod reader;
 pub mod reflector;

@@ -15,8 +15,6 @@ pub mod handler;
 #[path = "../../src/informer/mod.rs"]
 pub mod informer;
 mod lock;
-#[path = "../../src/map.rs"]
-mod map;
 #[path = "../../src/metrics/mod.rs"]
 pub mod metrics;
 #[path = "../../src/reader/mod.rs"]

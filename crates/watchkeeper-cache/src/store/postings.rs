@@ -4,13 +4,12 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use watchkeeper_core::ObjectKey;
-
-use crate::map::Map;
+use watchkeeper_map::OrdMap;
 
 /// The (value, key) pairs of one index. Clones share structure.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Postings {
-    pairs: Map<Posting, ()>,
+    pairs: OrdMap<Posting, ()>,
 }
 
 /// One pair, ordered by value and then by key.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use watchkeeper_core::{Object, ObjectKey, ResourceVersion};
+use watchkeeper_map::OrdMap;
 
 use super::postings::Postings;
 use super::sizes::Sizes;
 use super::table::Table;
-use crate::map::Map;
 
 /// The objects and their index entries (`store.S1`). Clones share structure.
 #[derive(Debug, Clone, Default)]
@@ -22,7 +22,7 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn objects(&self) -> &Map<ObjectKey, Arc<Object>> {
+    pub(super) fn objects(&self) -> &OrdMap<ObjectKey, Arc<Object>> {
         self.table.objects()
     }
 

@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use watchkeeper_core::ObjectKey;
+use watchkeeper_map::OrdMap;
 
 use super::index::{Index, IndexExists, UnknownIndex};
 use super::postings::Postings;
-use crate::map::Map;
 
 /// Objects by key, with their entries in each added index. Clones share structure.
 #[derive(Debug)]
 pub(super) struct Table<T> {
-    objects: Map<ObjectKey, Arc<T>>,
+    objects: OrdMap<ObjectKey, Arc<T>>,
     indexes: Vec<(Index<T>, Postings)>,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { objects: Map::default(), indexes: Vec::new() }
+        Self { objects: OrdMap::default(), indexes: Vec::new() }
     }
 }
 
@@ -28,7 +28,7 @@ impl<T> Clone for Table<T> {
 }
 
 impl<T> Table<T> {
-    pub(super) fn objects(&self) -> &Map<ObjectKey, Arc<T>> {
+    pub(super) fn objects(&self) -> &OrdMap<ObjectKey, Arc<T>> {
         &self.objects
     }
 
