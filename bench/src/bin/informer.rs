@@ -20,7 +20,7 @@ use watchkeeper_bench::informer::{Events, Memory, Report, Selected, Sync};
 use watchkeeper_bench::server::Outcome;
 use watchkeeper_cache::delta::Delta;
 use watchkeeper_cache::handler::{EveryEvent, Filter, Heard, SubscriptionOptions};
-use watchkeeper_cache::store::ByField;
+use watchkeeper_cache::store::by_field;
 use watchkeeper_cache::{Informer, Keep, Reader};
 use watchkeeper_client::discovery::RestMapper;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
@@ -133,7 +133,7 @@ async fn informer(client: &Client, resource: &str) -> Outcome<Informer> {
     let (name, kind) = (&found.resource, &found.kind);
     let collection = Collection::new(&name.group, &name.version, &name.resource, &kind.kind);
     let informer = Informer::new(kind.clone().into(), client.source(&collection));
-    informer.add_index("node", ByField::new(kind.clone().into(), "spec.nodeName".parse()?))?;
+    informer.add_index("node", by_field(kind.clone().into(), "spec.nodeName".parse()?))?;
     Ok(informer)
 }
 

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde::Deserialize;
-use watchkeeper_cache::store::ByField;
+use watchkeeper_cache::store::by_field;
 use watchkeeper_cache::{InformerFactory, Keep};
 use watchkeeper_client::Client;
 use watchkeeper_core::{Collection, LabelSelector};
@@ -59,7 +59,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
         factory.informer(collection);
     }
     let pods = factory.informer(&collections[0]); // the same informer
-    pods.add_index("node", ByField::new(collections[0].kind().into(), "spec.nodeName".parse()?))?;
+    pods.add_index("node", by_field(collections[0].kind().into(), "spec.nodeName".parse()?))?;
     factory.start();
     factory.synced(Duration::from_secs(60)).await?;
 

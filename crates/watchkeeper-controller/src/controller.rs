@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use watchkeeper_cache::Informer;
 use watchkeeper_cache::handler::Resync;
-use watchkeeper_cache::store::{ByField, UnknownIndex};
+use watchkeeper_cache::store::{by_field, UnknownIndex};
 use watchkeeper_core::{Object, ObjectKey};
 use watchkeeper_metrics::{RegisterError, Registry};
 use watchkeeper_wire::FieldPath;
@@ -111,7 +111,7 @@ impl Controller {
     pub fn watches_by_field(self, informer: &Informer, path: FieldPath) -> Self {
         let index = format!("refers by {path}");
         // One that is there already is the same: the name says all of it.
-        let _ = self.primary.add_index(&index, ByField::new(self.primary.kind().clone(), path));
+        let _ = self.primary.add_index(&index, by_field(self.primary.kind().clone(), path));
         self.watches_by_known_index(informer, &index)
     }
 

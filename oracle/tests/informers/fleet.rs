@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use watchkeeper_cache::Informer;
 use watchkeeper_cache::reflector::Backoff;
-use watchkeeper_cache::store::ByField;
+use watchkeeper_cache::store::by_field;
 use watchkeeper_client::Client;
 use watchkeeper_client::rest::Content;
 use watchkeeper_client::source::RestSource;
@@ -129,7 +129,7 @@ impl Member {
             _ => {}
         }
         for path in &indexes {
-            informer.add_index(path, ByField::new(kind.clone(), path.parse().unwrap())).unwrap();
+            informer.add_index(path, by_field(kind.clone(), path.parse().unwrap())).unwrap();
         }
         let mut listeners = Listener::all(&informer);
         listeners.push(Listener::filtering(&informer, &"app=web".parse().unwrap()));

@@ -27,7 +27,7 @@ use crate::lock::Mutex;
 use crate::metrics::InformerMetrics;
 use crate::reader::{Keep, Reader};
 use crate::reflector::{Failure, LastFailure, Progress, Reflector, Why};
-use crate::store::{Dump, IndexBy, IndexExists, Snapshot, Store, Writer};
+use crate::store::{Dump, IndexExists, Snapshot, Store, Writer};
 
 pub use builder::FactoryBuilder;
 pub use ending::{Ending, Endings};
@@ -68,13 +68,13 @@ pub use not_synced::{NotSynced, Unsynced, UnsyncedCause};
 /// ```no_run
 /// # async fn example(source: impl watchkeeper_core::ListWatch + 'static) -> Result<(), Box<dyn std::error::Error>> {
 /// use watchkeeper_cache::handler::Handler;
-/// use watchkeeper_cache::store::ByField;
+/// use watchkeeper_cache::store::by_field;
 /// use watchkeeper_cache::{Informer, Keep};
 /// use watchkeeper_wire::Kind;
 ///
 /// let kind = Kind::new("", "v1", "Pod");
 /// let pods = Informer::new(kind.clone(), source);
-/// pods.add_index("node", ByField::new(kind, "spec.nodeName".parse()?))?;
+/// pods.add_index("node", by_field(kind, "spec.nodeName".parse()?))?;
 /// Handler::start(pods.subscribe(Default::default()), |change| println!("{change:?}"));
 /// pods.start();
 /// pods.synced().await;
@@ -291,12 +291,16 @@ impl Informer {
         Reader::new(self.shared.store.clone(), self.shared.kind.clone(), keep).resync(self.shared.resync)
     }
 
-    /// Adds an index, before or after the start.
+    /// Adds an index, before or after the start: see [`Store::add_index`].
     ///
     /// # Errors
     /// If an index with this name exists.
-    pub fn add_index(&self, name: &str, by: impl IndexBy<Object> + 'static) -> Result<(), IndexExists> {
-        self.shared.store.add_index(name, by)
+    pub fn add_index(
+        &self,
+        name: &str,
+        values: impl Fn(&Object) -> Vec<String> + Send + Sync + 'static,
+    ) -> Result<(), IndexExists> {
+        self.shared.store.add_index(name, values)
     }
 
     /// Subscribes to all objects and their changes, coalesced by key.

@@ -7,82 +7,46 @@ use serde::de::DeserializeOwned;
 use watchkeeper_core::Object;
 use watchkeeper_wire::{FieldPath, Kind, decode, read_field};
 
-/// A function from an object to its index values.
-///
-/// Runs on the writer's thread, once for each state of an object that is added or removed. It must be deterministic:
-/// an object's old values are computed again to remove them.
-pub trait IndexBy<T>: Send + Sync {
-    /// Calls `found` with each index value of an object.
-    fn values(&self, object: &T, found: &mut dyn FnMut(&str));
-}
+/// The name of the built-in index by namespace, as in client-go.
+pub const NAMESPACE_INDEX: &str = "namespace";
 
-/// A function that returns the values.
-impl<T, F: Fn(&T) -> Vec<String> + Send + Sync> IndexBy<T> for F {
-    fn values(&self, object: &T, found: &mut dyn FnMut(&str)) {
-        for value in self(object) {
-            found(&value);
-        }
-    }
-}
-
-/// An index by the values at a field path, read without decoding the object: see [`read_field`].
+/// Returns an index function for the values at a field path, read without decoding the object: see [`read_field`].
 ///
 /// An object whose field cannot be read is stored, and is missing from the index.
 ///
 /// ```
 /// use watchkeeper_cache::Store;
-/// use watchkeeper_cache::store::ByField;
+/// use watchkeeper_cache::store::by_field;
 /// use watchkeeper_wire::Kind;
 ///
 /// let (store, _writer) = Store::new();
-/// store.add_index("node", ByField::new(Kind::new("", "v1", "Pod"), "spec.nodeName".parse()?))?;
+/// store.add_index("node", by_field(Kind::new("", "v1", "Pod"), "spec.nodeName".parse()?))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone)]
-pub struct ByField {
-    kind: Kind,
-    path: FieldPath,
-}
-
-impl ByField {
-    /// Creates an index by `path` for objects of `kind`.
-    pub fn new(kind: Kind, path: FieldPath) -> Self {
-        Self { kind, path }
-    }
-}
-
-impl IndexBy<Object> for ByField {
-    fn values(&self, object: &Object, found: &mut dyn FnMut(&str)) {
-        if let Err(error) = read_field(&object.encoded, &self.kind, &self.path, found) {
-            tracing::debug!(key = %object.head.key(), path = %self.path, %error, "failed to index object");
+pub fn by_field(kind: Kind, path: FieldPath) -> impl Fn(&Object) -> Vec<String> + Send + Sync + 'static {
+    move |object| {
+        let mut values = Vec::new();
+        if let Err(error) =
+            read_field(&object.encoded, &kind, &path, &mut |value: &str| values.push(value.to_owned()))
+        {
+            tracing::debug!(key = %object.head.key(), %path, %error, "failed to index object");
         }
+        values
     }
 }
 
-/// An index by a function of the decoded object. Every object is decoded when it is written.
+/// Returns an index function for the decoded object. Every object is decoded when it is written.
 ///
 /// An object that cannot be decoded as a `K` is stored, and is missing from the index.
-#[derive(Debug, Clone)]
-pub struct ByView<K, F> {
+pub fn by_view<K: DeserializeOwned>(
     kind: Kind,
-    values: F,
-    of: std::marker::PhantomData<fn() -> K>,
-}
-
-impl<K, F: Fn(&K) -> Vec<String>> ByView<K, F> {
-    /// Creates an index by `values` for objects of `kind`.
-    pub fn new(kind: Kind, values: F) -> Self {
-        Self { kind, values, of: std::marker::PhantomData }
-    }
-}
-
-impl<K: DeserializeOwned, F: Fn(&K) -> Vec<String> + Send + Sync> IndexBy<Object> for ByView<K, F> {
-    fn values(&self, object: &Object, found: &mut dyn FnMut(&str)) {
-        match decode::<K>(&object.encoded, &self.kind) {
-            Ok(view) => (self.values)(&view).iter().for_each(|value| found(value)),
-            Err(error) => {
-                tracing::debug!(key = %object.head.key(), %error, "failed to index object");
-            }
+    values: impl Fn(&K) -> Vec<String> + Send + Sync + 'static,
+) -> impl Fn(&Object) -> Vec<String> + Send + Sync + 'static {
+    move |object| match decode::<K>(&object.encoded, &kind) {
+        Ok(view) => values(&view),
+        Err(error) => {
+            tracing::debug!(key = %object.head.key(), %error, "failed to index object");
+            Vec::new()
         }
     }
 }
@@ -90,24 +54,25 @@ impl<K: DeserializeOwned, F: Fn(&K) -> Vec<String> + Send + Sync> IndexBy<Object
 /// An index function and its name.
 pub(super) struct Index<T> {
     pub(super) name: Arc<str>,
-    by: Arc<dyn IndexBy<T>>,
+    values: Arc<IndexFn<T>>,
 }
 
+/// Must be deterministic: an object's old values are computed again to remove them.
+type IndexFn<T> = dyn Fn(&T) -> Vec<String> + Send + Sync;
+
 impl<T> Index<T> {
-    pub(super) fn new(name: &str, by: impl IndexBy<T> + 'static) -> Self {
-        Self { name: name.into(), by: Arc::new(by) }
+    pub(super) fn new(name: &str, values: impl Fn(&T) -> Vec<String> + Send + Sync + 'static) -> Self {
+        Self { name: name.into(), values: Arc::new(values) }
     }
 
     pub(super) fn values(&self, object: &T) -> Vec<String> {
-        let mut values = Vec::new();
-        self.by.values(object, &mut |value| values.push(value.to_owned()));
-        values
+        (self.values)(object)
     }
 }
 
 impl<T> Clone for Index<T> {
     fn clone(&self) -> Self {
-        Self { name: self.name.clone(), by: self.by.clone() }
+        Self { name: self.name.clone(), values: self.values.clone() }
     }
 }
 

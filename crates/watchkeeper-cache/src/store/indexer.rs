@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use watchkeeper_core::ObjectKey;
 
-use super::index::{Index, IndexBy, IndexExists, UnknownIndex};
+use super::index::{Index, IndexExists, UnknownIndex};
 use super::table::Table;
 use crate::lock::Mutex;
 
@@ -24,8 +24,8 @@ use crate::lock::Mutex;
 /// }
 ///
 /// let pods = Indexer::new(|pod: &Pod| ObjectKey::namespaced(pod.namespace, pod.name));
-/// pods.add_index("node", |pod: &Pod| vec![pod.node.to_owned()])?;
-/// pods.add_index("namespace", |pod: &Pod| vec![pod.namespace.to_owned()])?;
+/// pods.add_index("node", |pod| vec![pod.node.to_owned()])?;
+/// pods.add_index("namespace", |pod| vec![pod.namespace.to_owned()])?;
 /// pods.put(Pod { namespace: "shop", name: "web-0", node: "n1" });
 /// pods.put(Pod { namespace: "shop", name: "web-1", node: "n2" });
 /// pods.put(Pod { namespace: "bank", name: "db-0", node: "n1" });
@@ -51,8 +51,12 @@ impl<T, F: Fn(&T) -> ObjectKey> Indexer<T, F> {
     ///
     /// # Errors
     /// If an index with this name exists.
-    pub fn add_index(&self, name: &str, by: impl IndexBy<T> + 'static) -> Result<(), IndexExists> {
-        self.table.lock().add_index(Index::new(name, by))
+    pub fn add_index(
+        &self,
+        name: &str,
+        values: impl Fn(&T) -> Vec<String> + Send + Sync + 'static,
+    ) -> Result<(), IndexExists> {
+        self.table.lock().add_index(Index::new(name, values))
     }
 
     /// Inserts an object, and returns the one it replaces.

@@ -35,7 +35,7 @@ use index::Index;
 use state::State;
 
 pub use dump::Dump;
-pub use index::{ByField, ByView, IndexBy, IndexExists, UnknownIndex};
+pub use index::{IndexExists, NAMESPACE_INDEX, UnknownIndex, by_field, by_view};
 pub use indexer::Indexer;
 pub use sizes::Sizes;
 pub use snapshot::Snapshot;
@@ -61,7 +61,7 @@ pub use writer::Writer;
 /// use watchkeeper_core::{Encoded, HeadBuilder, Object};
 ///
 /// let (store, mut writer) = Store::new();
-/// store.add_index("zone", |object: &Object| object.head.label("zone").map(str::to_owned).into_iter().collect())?;
+/// store.add_index("zone", |object| object.head.label("zone").map(str::to_owned).into_iter().collect())?;
 ///
 /// let head = HeadBuilder::default().name("node-1").version("7").label("zone", "east").finish();
 /// writer.put(Object { head, encoded: Encoded::json(*b"{}") });
@@ -159,14 +159,24 @@ impl Store {
     }
 
     /// Adds an index, and fills it from the objects already in the store. Blocks writers, not readers, until it is
-    /// built.
+    /// built. The [`NAMESPACE_INDEX`] exists without being added.
+    ///
+    /// `values` returns the index values of an object. It runs on the writer's thread, and must be deterministic.
+    /// [`by_field`] and [`by_view`] create such functions.
     ///
     /// # Errors
     /// If an index with this name exists.
-    pub fn add_index(&self, name: &str, by: impl IndexBy<Object> + 'static) -> Result<(), IndexExists> {
+    pub fn add_index(
+        &self,
+        name: &str,
+        values: impl Fn(&Object) -> Vec<String> + Send + Sync + 'static,
+    ) -> Result<(), IndexExists> {
+        if name == NAMESPACE_INDEX {
+            return Err(IndexExists { name: name.to_owned() });
+        }
         let _writes_blocked = self.shared.subscribers.lock();
         let mut next = State::clone(&self.shared.state.lock());
-        next.table.add_index(Index::new(name, by))?;
+        next.table.add_index(Index::new(name, values))?;
         *self.shared.state.lock() = Arc::new(next);
         Ok(())
     }

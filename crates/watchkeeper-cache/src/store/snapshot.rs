@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use watchkeeper_core::{LabelSelector, Object, ObjectKey, ResourceVersion};
 
-use super::index::UnknownIndex;
+use super::index::{NAMESPACE_INDEX, UnknownIndex};
 use super::select;
 use super::sizes::Sizes;
 use super::state::State;
@@ -95,7 +95,12 @@ impl Snapshot {
         index: &str,
         value: &str,
     ) -> Result<impl Iterator<Item = &Arc<Object>>, UnknownIndex> {
-        self.state.table.by_index(index, value)
+        let (in_namespace, added) = if index == NAMESPACE_INDEX {
+            (Some(self.in_namespace(value)), None)
+        } else {
+            (None, Some(self.state.table.by_index(index, value).map_err(with_namespace_index)?))
+        };
+        Ok(in_namespace.into_iter().flatten().chain(added.into_iter().flatten()))
     }
 
     /// Returns all values of an index, in order.
@@ -103,7 +108,21 @@ impl Snapshot {
     /// # Errors
     /// If the index does not exist.
     pub fn index_values(&self, index: &str) -> Result<impl Iterator<Item = &str>, UnknownIndex> {
-        self.state.table.index_values(index)
+        let (namespaces, added) = if index == NAMESPACE_INDEX {
+            (Some(self.namespaces()), None)
+        } else {
+            (None, Some(self.state.table.index_values(index).map_err(with_namespace_index)?))
+        };
+        Ok(namespaces.into_iter().flatten().chain(added.into_iter().flatten()))
+    }
+
+    /// Returns the distinct namespaces in order, with one lookup for each.
+    fn namespaces(&self) -> impl Iterator<Item = &str> {
+        let after = |last: Option<&str>| {
+            let mut rest = self.state.objects().iter_from(move |key| key.namespace() <= last);
+            rest.next().and_then(|(key, _)| key.namespace())
+        };
+        std::iter::successors(after(None), move |last| after(Some(last)))
     }
 
     /// Returns the objects with an owner reference to this UID, ordered by namespace and name.
@@ -119,4 +138,9 @@ impl Snapshot {
     pub(super) fn state(&self) -> &State {
         &self.state
     }
+}
+
+fn with_namespace_index(mut error: UnknownIndex) -> UnknownIndex {
+    error.known.insert(0, NAMESPACE_INDEX.to_owned());
+    error
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::objects::{Build, object};
 use futures_util::FutureExt as _;
 use proptest::prelude::*;
+use watchkeeper_cache::store::NAMESPACE_INDEX;
 use watchkeeper_cache::{Sink as _, Snapshot, Store};
 use watchkeeper_core::{Bookmark, LabelSelector, Object, ObjectKey};
 
@@ -119,7 +120,20 @@ fn owners_and_named_indexes_find_objects_whether_added_early_or_late() {
     assert_eq!(names(now.owned_by("u2")), ["x/a", "x/b"]);
     assert_eq!(store.add_index("late", zones).unwrap_err().to_string(), "index \"late\" already exists");
     let unknown = now.by_index("node", "n1").map(|_| ()).unwrap_err();
-    assert_eq!(unknown.to_string(), "index \"node\" not found: available indexes are early, late");
+    assert_eq!(unknown.to_string(), "index \"node\" not found: available indexes are namespace, early, late");
+}
+
+#[test]
+fn the_namespace_index_is_built_in() {
+    let (store, mut writer) = Store::new();
+    for (namespace, name) in [("b", "1"), ("a", "2"), ("b", "0"), ("", "node"), ("a-b", "3")] {
+        writer.put(object(namespace, name, 1));
+    }
+    let now = store.snapshot();
+    assert_eq!(names(now.by_index(NAMESPACE_INDEX, "b").unwrap()), ["b/0", "b/1"]);
+    assert_eq!(names(now.by_index("namespace", "c").unwrap()), [""; 0]);
+    assert_eq!(now.index_values("namespace").unwrap().collect::<Vec<_>>(), ["a", "a-b", "b"]);
+    assert_eq!(store.add_index("namespace", |_| Vec::new()).unwrap_err().name, "namespace");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use watchkeeper_cache::handler::{Handler, SubscriptionOptions};
-use watchkeeper_cache::store::ByField;
+use watchkeeper_cache::store::by_field;
 use watchkeeper_cache::{InformerFactory, Keep, Notification, Store};
 use watchkeeper_client::dynamic::{DynamicApi, DynamicObject};
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
@@ -91,7 +91,7 @@ async fn one_watch_serves_every_reader_and_every_handler() {
     let before = world.create("a", "web").await;
     let factory = InformerFactory::new(world.client.clone());
     let maps = factory.informer(&config_maps());
-    let by_name = ByField::new(Kind::new("", "v1", "ConfigMap"), "data.name".parse().unwrap());
+    let by_name = by_field(Kind::new("", "v1", "ConfigMap"), "data.name".parse().unwrap());
     maps.add_index("name", by_name).unwrap();
     let names = Arc::new(Mutex::new(Vec::new()));
     let mut handler = Handler::start(maps.subscribe(SubscriptionOptions::default()), {

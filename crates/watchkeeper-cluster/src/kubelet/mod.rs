@@ -27,7 +27,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::Instant;
 use watchkeeper_cache::Reader;
-use watchkeeper_cache::store::ByField;
+use watchkeeper_cache::store::by_field;
 use watchkeeper_client::dynamic::{DeleteOptions, DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_controller::events::{EventApi, Recorder};
@@ -53,7 +53,7 @@ pub(crate) fn start(plane: &mut Plane, fleet: &Arc<Fleet>, pace: &Pace) {
     let pods = plane.informer(PODS);
     if let Ok(path) = BY_NODE.parse() {
         // Somebody else may have added it: it is the same.
-        let _ = pods.add_index(BY_NODE, ByField::new(pods.kind().clone(), path));
+        let _ = pods.add_index(BY_NODE, by_field(pods.kind().clone(), path));
     }
     let store = pods.store().clone();
     let on_it = move |node: &Object| -> Vec<ObjectKey> {

@@ -9,7 +9,7 @@ use kube_core::metadata::PartialObjectMeta;
 use serde::de::DeserializeOwned;
 use watchkeeper_cache::handler::{Handler, Subscription, SubscriptionOptions};
 use watchkeeper_cache::reader::Notifications;
-use watchkeeper_cache::store::{ByView, IndexExists};
+use watchkeeper_cache::store::{by_view, IndexExists};
 use watchkeeper_cache::{Informer, InformerFactory, Keep, Notification, Reader};
 use watchkeeper_core::{Collection, FieldSelector, LabelSelector};
 
@@ -142,7 +142,7 @@ impl<K: DeserializeOwned> TypedInformer<K> {
         K: 'static,
     {
         let informer = self.informer();
-        informer.add_index(name, ByView::new(informer.kind().clone(), values))
+        informer.add_index(name, by_view(informer.kind().clone(), values))
     }
 }
 

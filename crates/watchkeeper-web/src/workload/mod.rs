@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use watchkeeper_cache::reader::{GetError, ListUndecodable};
-use watchkeeper_cache::store::ByField;
+use watchkeeper_cache::store::by_field;
 use watchkeeper_cache::{InformerFactory, Keep, Reader};
 use watchkeeper_core::{Collection, LabelSelector, RequirementError};
 
