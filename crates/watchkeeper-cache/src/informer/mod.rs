@@ -26,7 +26,7 @@ use crate::handler::{EveryEvent, Filter, Resync, Subscription, SubscriptionOptio
 use crate::lock::Mutex;
 use crate::metrics::InformerMetrics;
 use crate::reader::{Keep, Reader};
-use crate::reflector::{Failure, LastFailure, Progress, Reflector, Why};
+use crate::reflector::{Progress, Reflector, Why};
 use crate::store::{Dump, IndexExists, Snapshot, Store, Writer};
 
 pub use builder::FactoryBuilder;
@@ -57,9 +57,9 @@ pub use not_synced::{NotSynced, Unsynced, UnsyncedCause};
 /// nor other handlers. Reading never waits for the network.
 ///
 /// # Failure
-/// Failed requests are retried with backoff for as long as the informer runs; [`progress`](Self::progress) and
-/// [`last_failure`](Self::last_failure) report them. The store keeps its last contents meanwhile. If the collection is
-/// removed from the server, the informer retries or exits: see [`WhenGone`](crate::reflector::WhenGone).
+/// Failed requests are retried with backoff for as long as the informer runs; [`progress`](Self::progress) reports the
+/// last one. The store keeps its last contents meanwhile. If the collection is removed from the server, the informer
+/// retries or exits: see [`WhenGone`](crate::reflector::WhenGone).
 ///
 /// # Lifetime
 /// A started informer runs until it is [stopped](Self::stop), even if the informer and its factory are dropped, as with
@@ -96,7 +96,6 @@ struct Shared {
     store: Store,
     progress: watch::Receiver<Progress>,
     reconnect: Arc<Notify>,
-    last_failure: LastFailure,
     /// `None` once started or stopped.
     reflector: Mutex<Option<Box<Reflector<Writer>>>>,
     life: Arc<Life>,
@@ -140,7 +139,6 @@ impl Informer {
                 store: store.kept_by(life.clone()),
                 progress: reflector.progress(),
                 reconnect: reflector.reconnect(),
-                last_failure: reflector.last_failure(),
                 reflector: Mutex::new(Some(Box::new(reflector))),
                 life,
                 resync,
@@ -243,7 +241,7 @@ impl Informer {
         dump
     }
 
-    /// Returns a receiver of the informer's progress: phase, counts, version and errors.
+    /// Returns a receiver of the informer's progress: phase, counts, version and the last failure.
     pub fn progress(&self) -> watch::Receiver<Progress> {
         self.shared.progress.clone()
     }
@@ -257,18 +255,14 @@ impl Informer {
         self.shared.reconnect.notify_one();
     }
 
-    /// Returns the failure of the last list or watch request; `None` once a request succeeds.
-    pub fn last_failure(&self) -> Option<Arc<Failure>> {
-        self.shared.last_failure.get()
-    }
-
     /// Returns why the first list is not in the store yet; `None` if it is.
     pub fn unsynced(&self) -> Option<UnsyncedCause> {
         if self.is_synced() {
             return None;
         }
         let ended = self.shared.ended.borrow().clone();
-        Some(match (ended, self.is_started(), self.last_failure()) {
+        let failure = self.shared.progress.borrow().failure.clone();
+        Some(match (ended, self.is_started(), failure) {
             (Some(why), ..) => UnsyncedCause::Ended(why),
             (None, false, _) => UnsyncedCause::NotStarted,
             (None, true, Some(failure)) => UnsyncedCause::Failed(failure),

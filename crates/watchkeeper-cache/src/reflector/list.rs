@@ -100,28 +100,30 @@ impl<S: Sink> Reflector<S> {
         Err(ListError::Interrupted("list ended without its metadata".into())) // list_watch.W1
     }
 
+    /// Returns the state after a failed list.
     fn after_list_error(&mut self, error: ListError) -> State {
-        self.progress.set_error(&error);
         let delay = self.delay(error.status());
-        match error {
+        let gone = match &error {
             ListError::Refused(status) if status.is_not_found() && self.presence != Presence::Unknown => {
-                if self.presence == Presence::Present {
-                    self.presence = Presence::Gone;
-                    self.observer.gone(&self.name, &status);
-                }
-                match self.when_gone {
-                    WhenGone::KeepTrying => {
-                        self.observer.relists(Relist::Gone);
-                        State::Idle.after(delay)
-                    }
-                    WhenGone::End => State::Ended(Why::Gone(status)),
-                }
+                status.clone()
             }
-            error => {
+            _ => {
                 self.observer.relists(Relist::after_list(&error));
                 self.report_failure(Failure::List(error), Next::Relist, delay);
+                return State::Idle.after(delay);
+            }
+        };
+        self.progress.set_failure(Failure::List(error));
+        if self.presence == Presence::Present {
+            self.presence = Presence::Gone;
+            self.observer.gone(&self.name, &gone);
+        }
+        match self.when_gone {
+            WhenGone::KeepTrying => {
+                self.observer.relists(Relist::Gone);
                 State::Idle.after(delay)
             }
+            WhenGone::End => State::Ended(Why::Gone(gone)),
         }
     }
 }

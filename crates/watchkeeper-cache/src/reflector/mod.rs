@@ -20,7 +20,6 @@
 
 mod backoff;
 mod ended;
-mod last_failure;
 mod list;
 mod observer;
 mod internal_error_retry;
@@ -42,7 +41,6 @@ use watchkeeper_core::{BoxError, Head, ListWatch, Object, ResourceVersion, Statu
 pub use backoff::Backoff;
 use backoff::Delays;
 pub use ended::{Ended, WhenGone, Why};
-pub(crate) use last_failure::LastFailure;
 pub use observer::{Failure, Next, Observer};
 use internal_error_retry::InternalErrorRetry;
 use position::Position;
@@ -99,7 +97,6 @@ pub struct Reflector<S> {
     random: Random,
     delays: Delays,
     progress: ProgressSender,
-    last_failure: LastFailure,
     position: Position,
     presence: Presence,
     reconnect: Arc<Notify>,
@@ -152,7 +149,6 @@ impl<S: Sink> Reflector<S> {
             random: Random::fresh(),
             delays: Delays::new(Backoff::default()),
             progress: ProgressSender::new(),
-            last_failure: LastFailure::default(),
             position: Position::default(),
             presence: Presence::Unknown,
             reconnect: Arc::default(),
@@ -249,11 +245,6 @@ impl<S: Sink> Reflector<S> {
         self.reconnect.clone()
     }
 
-    /// Returns the failure of the last request, which is cleared when one succeeds.
-    pub(crate) fn last_failure(&self) -> LastFailure {
-        self.last_failure.clone()
-    }
-
     /// Runs until `stop` completes, or until the collection is removed and [`WhenGone::End`] is set. Cancels a request in
     /// flight and discards a partially staged list. If dropped half-way, the same holds, and the sink is dropped.
     pub async fn run(mut self, stop: impl Future<Output = ()>) -> Ended<S> {
@@ -330,10 +321,10 @@ impl<S: Sink> Reflector<S> {
         }
     }
 
-    /// Reports a failure, and keeps it as the last one.
+    /// Reports a failure to the observer and in the progress.
     fn report_failure(&mut self, failure: Failure, next: Next, after: Duration) {
         self.observer.failed(&self.name, &failure, next, after);
-        self.last_failure.set(failure);
+        self.progress.set_failure(failure);
     }
 
     pub(crate) fn called(&self) -> &str {
@@ -380,7 +371,6 @@ impl<S: Sink> Reflector<S> {
     /// Commits the staged list (`reflector.R1`), and continues with a watch from its version (`reflector.R2`).
     fn commit(&mut self, version: &ResourceVersion, took: Duration, open: Option<WatchStream>) -> State {
         self.sink.commit(version.clone());
-        self.last_failure.clear();
         self.position.set_listed(version);
         self.presence = Presence::Present;
         let items = self.progress.list_ends(version);

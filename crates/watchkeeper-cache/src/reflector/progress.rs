@@ -1,17 +1,18 @@
 //! Progress: a reflector's phase, counts, version and last error.
 
-use std::error::Error;
 use std::sync::Arc;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 use watchkeeper_core::ResourceVersion;
 
+use super::Failure;
+
 /// Number of listed items between two updates.
 const UPDATE_EVERY: u64 = 100;
 
 /// The progress of a reflector. While a list arrives it is updated every 100 items.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Progress {
     /// The current phase.
@@ -25,8 +26,8 @@ pub struct Progress {
     /// Time of the last data from the source: a list, the response that opens a watch, an event or a bookmark. Receivers
     /// are not notified when only this changes.
     pub last_contact: Option<Instant>,
-    /// The error of the last request with its causes; `None` once the source sends data again.
-    pub error: Option<Arc<str>>,
+    /// The failure of the last request; `None` once the source sends data again. Each failure is a new `Arc`.
+    pub failure: Option<Arc<Failure>>,
 }
 
 /// The phase of a reflector.
@@ -70,15 +71,14 @@ impl ProgressSender {
     pub(super) fn record_contact(&self) {
         self.sender.send_if_modified(|it| {
             it.last_contact = Some(Instant::now());
-            it.error.take().is_some()
+            it.failure.take().is_some()
         });
     }
 
-    /// Sets the error of the last request.
-    pub(super) fn set_error(&self, error: &(dyn Error + 'static)) {
-        let causes: Vec<String> =
-            std::iter::successors(Some(error), |error| (*error).source()).map(ToString::to_string).collect();
-        self.sender.send_modify(|it| it.error = Some(causes.join(": ").into()));
+    /// Sets the failure of the last request.
+    pub(super) fn set_failure(&self, failure: Failure) {
+        let failure = Arc::new(failure);
+        self.sender.send_modify(|it| it.failure = Some(failure));
     }
 
     pub(super) fn list_begins(&mut self) {

@@ -32,7 +32,6 @@ impl<S: Sink> Reflector<S> {
             Ok(watch) => watch,
             Err(error) => return self.after_stream_refused(error, restarts),
         };
-        self.last_failure.clear();
         self.observer.watch_begins();
         self.progress.record_contact();
         match self.initial_events(&mut watch, &mut tally).await {
@@ -94,7 +93,6 @@ impl<S: Sink> Reflector<S> {
 
     /// Returns the state after the watch could not be opened.
     fn after_stream_refused(&mut self, error: WatchError, restarts: u32) -> State {
-        self.progress.set_error(&error);
         self.observer.relists(Relist::after_watch(&error, Relist::InitialEvents));
         let (state, next, after) = match &error {
             WatchError::ConnectionRefused(_) | WatchError::TooManyRequests(_) => {
@@ -118,14 +116,11 @@ impl<S: Sink> Reflector<S> {
             Ending::Closed => Relist::InitialEvents,
             Ending::Failed(error) => Relist::after_watch(error, Relist::InitialEvents),
         });
-        if let Ending::Failed(error) = &ending {
-            self.progress.set_error(error);
-        }
-        match ending {
+        let state = match &ending {
             Ending::Closed if tally.is_short() => State::Listing,
             Ending::Closed => self.restart(restarts).0,
             Ending::Failed(WatchError::TooManyRequests(status)) => {
-                let delay = self.delay(Some(&*status));
+                let delay = self.delay(Some(&**status));
                 State::Streaming { restarts }.after(delay)
             }
             Ending::Failed(WatchError::Expired(_) | WatchError::TooLarge(_)) => {
@@ -133,7 +128,11 @@ impl<S: Sink> Reflector<S> {
                 self.restart(restarts).0
             }
             Ending::Failed(_) => State::Listing,
+        };
+        if let Ending::Failed(error) = ending {
+            self.progress.set_failure(Failure::Watch(error));
         }
+        state
     }
 
     /// Restarts the initial events: immediately the first time, then with backoff. A server or proxy that interrupts them

@@ -48,7 +48,6 @@ impl<S: Sink> Reflector<S> {
                 let opened = self.source.watch(WatchRequest { from, timeout, bookmarks: true }).await;
                 match opened {
                     Ok(watch) => {
-                        self.last_failure.clear();
                         self.observer.watch_begins();
                         self.progress.record_contact();
                         watch
@@ -159,7 +158,6 @@ impl<S: Sink> Reflector<S> {
     /// Returns the state after the watch could not be opened. If the server is busy or unreachable, the version is still
     /// good, and no relist is needed.
     fn after_watch_refused(&mut self, error: WatchError, retry: InternalErrorRetry) -> State {
-        self.progress.set_error(&error);
         let delay = self.delay(error.status());
         if let WatchError::Expired(_) = error {
             self.position.mark_expired();
@@ -178,20 +176,28 @@ impl<S: Sink> Reflector<S> {
     }
 
     /// Returns the state after an open watch ended.
-    fn after_watch_end(&mut self, ending: Ending, tally: &Tally, mut retry: InternalErrorRetry) -> State {
-        let reflector = &self.name;
-        let error = match ending {
-            Ending::Closed if !tally.is_short() => return State::Watching { open: None, retry },
+    fn after_watch_end(&mut self, ending: Ending, tally: &Tally, retry: InternalErrorRetry) -> State {
+        match ending {
+            Ending::Closed if !tally.is_short() => State::Watching { open: None, retry },
             Ending::Closed => {
+                let reflector = &self.name;
                 tracing::warn!(reflector, "watch closed within a second without an event; listing again");
                 self.observer.relists(Relist::ShortWatch);
                 let delay = self.delay(None);
-                return State::Idle.after(delay);
+                State::Idle.after(delay)
             }
-            Ending::Failed(error) => error,
-        };
-        self.progress.set_error(&error);
-        match &error {
+            Ending::Failed(error) => {
+                let state = self.after_watch_error(&error, retry);
+                self.progress.set_failure(Failure::Watch(error));
+                state
+            }
+        }
+    }
+
+    /// Returns the state after an open watch ended with an error.
+    fn after_watch_error(&mut self, error: &WatchError, mut retry: InternalErrorRetry) -> State {
+        let reflector = &self.name;
+        match error {
             WatchError::TooManyRequests(status) => {
                 let delay = self.delay(Some(&**status));
                 return State::Watching { open: None, retry }.after(delay);
@@ -211,7 +217,7 @@ impl<S: Sink> Reflector<S> {
                 None => tracing::warn!(reflector, %error, "watch failed; listing again"),
             },
         }
-        self.observer.relists(Relist::after_watch(&error, Relist::WatchFailed));
+        self.observer.relists(Relist::after_watch(error, Relist::WatchFailed));
         let delay = self.delay(error.status());
         State::Idle.after(delay)
     }

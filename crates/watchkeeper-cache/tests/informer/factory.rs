@@ -313,7 +313,7 @@ async fn an_informer_that_is_not_ready_reports_the_error_of_the_server() {
          pods.v1: list failed: list rejected by the server: Unauthorized (401)"
     );
     assert_eq!(error.source().unwrap().to_string(), "list failed");
-    assert_eq!(pods_informer.last_failure().unwrap().status().unwrap().code, 401);
+    assert_eq!(pods_informer.progress().borrow().failure.as_ref().unwrap().status().unwrap().code, 401);
     factory.stop().await;
 }
 

@@ -41,11 +41,12 @@ async fn progress_reports_the_last_contact_and_the_last_error() {
         .then(Watch::new().stalls());
     let begun = Instant::now();
 
-    let (maps, failed) = started(&script, |progress| progress.error.is_some()).await;
-    assert_eq!(failed.error.as_deref(), Some("connection refused: nobody listens"));
+    let (maps, failed) = started(&script, |progress| progress.failure.is_some()).await;
+    let failure = failed.failure.unwrap().describe();
+    assert_eq!(failure, "watch failed: connection refused: nobody listens");
     assert_eq!(failed.last_contact, Some(begun + Duration::from_secs(5)), "the bookmark");
 
-    let again = wait(&maps, |progress| progress.error.is_none()).await;
+    let again = wait(&maps, |progress| progress.failure.is_none()).await;
     assert_eq!(again.last_contact, Some(Instant::now()));
     maps.stop().await;
 }
@@ -54,7 +55,7 @@ async fn progress_reports_the_last_contact_and_the_last_error() {
 async fn reconnect_ends_a_delay_and_resets_the_backoff() {
     let script = (0..7).fold(listed(), |script, _| script.watch_fails(refused()));
     let script = script.then(Watch::new().modified(object("a", 12)).stalls());
-    let (maps, _) = started(&script, |progress| progress.error.is_some()).await;
+    let (maps, _) = started(&script, |progress| progress.failure.is_some()).await;
     for failures in 1..7 {
         wait(&maps, |progress| progress.phase == Phase::Waiting).await;
         assert_eq!(watches(&script), failures);
@@ -101,10 +102,10 @@ async fn a_failed_list_is_reported_until_one_succeeds() {
         .list_fails(ListError::ConnectionRefused("nobody listens".into()))
         .then(List::at(10))
         .then(Watch::new().stalls());
-    let (maps, failed) = started(&script, |progress| progress.error.is_some()).await;
+    let (maps, failed) = started(&script, |progress| progress.failure.is_some()).await;
     assert_eq!(failed.last_contact, None);
     maps.reconnect();
     let listed = wait(&maps, |progress| progress.version == 10.into()).await;
-    assert_eq!(listed.error, None);
+    assert!(listed.failure.is_none());
     maps.stop().await;
 }
