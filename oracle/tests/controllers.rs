@@ -45,7 +45,7 @@ async fn finalizes(client: &Client) {
     manager.add(Controller::new("maps", &informer), move |request: Request| {
         let (finalizer, reader, told) = (finalizer.clone(), reader.clone(), told.clone());
         async move {
-            let Some(map) = reader.get(&request.key().to_string())? else { return Ok(Action::Done) };
+            let Some(map) = reader.get(request.key())? else { return Ok(Action::Done) };
             if map["metadata"]["labels"]["ours"] != "yes" {
                 return Ok(Action::Done);
             }

@@ -125,7 +125,7 @@ async fn follow(arguments: Arguments) -> Outcome<Report> {
         move |request: Request| {
             let (reader, tell) = (reader.clone(), tell.clone());
             async move {
-                let found = reader.get(request.key().as_str()).ok().flatten();
+                let found = reader.get(request.key()).ok().flatten();
                 if let Some(sent) = found.and_then(|found| sent(found.data.as_ref())) {
                     let _ = tell.send(age(sent)); // nobody hears it when the job is done
                 }

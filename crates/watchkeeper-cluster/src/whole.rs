@@ -62,7 +62,7 @@ impl Whole {
         of: &Meta,
         change: impl FnOnce(&mut DynamicObject),
     ) -> Result<Option<DynamicObject>, Failure> {
-        let Some(object) = self.objects.get(&of.key().to_string())? else { return Ok(None) };
+        let Some(object) = self.objects.get(&of.key())? else { return Ok(None) };
         if object.resource_version() != of.resource_version {
             return Ok(None);
         }

@@ -37,7 +37,7 @@ const TRIES: u32 = 10;
 /// let finalizer = Finalizer::new("example.com/cleanup", &shops, informer.store());
 ///
 /// // For each request:
-/// let Ok(Some(shop)) = informer.reader::<Value>(Keep::Encoded).get(&request.key().to_string()) else {
+/// let Ok(Some(shop)) = informer.reader::<Value>(Keep::Encoded).get(request.key()) else {
 ///     return Ok(Action::Done);
 /// };
 /// finalizer.run(&request, shop, |shop| async move {

@@ -62,7 +62,7 @@ impl Websites {
 
 impl Reconcile for Websites {
     async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
-        let Some(website) = self.websites.get(&request.key().to_string())? else {
+        let Some(website) = self.websites.get(request.key())? else {
             // It is gone. A write for it may have come late: a former leader's, or one by a cache that was behind.
             if self.registered(&request)?.is_some() {
                 self.unregister(&request).await?;
@@ -87,7 +87,7 @@ impl Websites {
             wrote(request, &self.registrations, &written);
         }
 
-        let there = self.deployments.get(&request.key().to_string())?;
+        let there = self.deployments.get(request.key())?;
         if there.as_ref().is_some_and(|there| !is_of(there, &website)) {
             let taken = "the deployment of this name is somebody else's";
             self.tell(&website, Occurrence::warning("Taken", taken))?;
@@ -126,7 +126,7 @@ impl Websites {
     }
 
     fn registered(&self, request: &Request) -> Result<Option<Arc<ConfigMap>>, Failure> {
-        Ok(self.registrations.get(&format!("{REGISTRY}/{}", registry::name_of(request.key())))?)
+        Ok(self.registrations.namespace(REGISTRY).get(&registry::name_of(request.key()))?)
     }
 
     async fn unregister(&self, request: &Request) -> Result<Action, Failure> {

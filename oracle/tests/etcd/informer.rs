@@ -90,7 +90,7 @@ async fn an_informer_is_what_a_range_shows_object_by_object() {
     }
     assert_eq!(lists.so_far(), 1);
     let reader = informer.reader::<serde_json::Value>(Keep::Encoded);
-    assert_eq!(reader.get("shop/o3").unwrap().unwrap()["turn"], 1005);
+    assert_eq!(reader.namespace("shop").get("o3").unwrap().unwrap()["turn"], 1005);
     informer.stop().await;
 }
 

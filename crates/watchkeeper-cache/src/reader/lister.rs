@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use watchkeeper_core::{KeyError, LabelSelector, Object, ObjectKey};
+use watchkeeper_core::{LabelSelector, Object, ObjectKey};
 use watchkeeper_wire::{Kind, decode};
 
 use super::decoded::Decoded;
@@ -65,21 +65,51 @@ pub struct Reader<K> {
     resync: Resync,
 }
 
+/// The argument of [`Reader::get`]: a key, or a name in the reader's namespace.
+#[derive(Debug, Clone, Copy)]
+pub enum Lookup<'a> {
+    /// A key, as from a work queue.
+    Key(&'a ObjectKey),
+    /// The name of an object in the reader's namespace, or of a cluster-scoped object.
+    Name(&'a str),
+}
+
+impl<'a> From<&'a ObjectKey> for Lookup<'a> {
+    fn from(key: &'a ObjectKey) -> Self {
+        Self::Key(key)
+    }
+}
+
+impl<'a> From<&'a str> for Lookup<'a> {
+    fn from(name: &'a str) -> Self {
+        Self::Name(name)
+    }
+}
+
+impl<'a> From<&'a String> for Lookup<'a> {
+    fn from(name: &'a String) -> Self {
+        Self::Name(name)
+    }
+}
+
 /// The error of [`Reader::get`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GetError {
     /// The kind is namespaced, and neither the reader nor the key has a namespace.
-    #[error("{kind} {name:?} has no namespace: get \"namespace/name\", or use Reader::namespace")]
+    #[error("{kind} {name:?} requires a namespace: use an ObjectKey or Reader::namespace")]
     MissingNamespace {
         /// The kind of the objects.
         kind: String,
         /// The requested name.
         name: String,
     },
-    /// The text is not a valid name or key.
-    #[error(transparent)]
-    Key(#[from] KeyError),
+    /// The name is empty or contains a slash.
+    #[error("invalid object name {name:?}")]
+    InvalidName {
+        /// The name.
+        name: String,
+    },
     /// The object exists, and cannot be decoded.
     #[error(transparent)]
     Undecodable(#[from] Undecodable),
@@ -121,17 +151,34 @@ impl<K> Reader<K> {
 }
 
 impl<K: DeserializeOwned> Reader<K> {
-    /// Returns one object: by its name where the reader has a [namespace](Self::namespace) or the objects are
-    /// cluster-scoped, by `namespace/name` otherwise.
+    /// Returns one object, by its key or by its name in the reader's [namespace](Self::namespace).
+    ///
+    /// ```
+    /// # use serde_json::Value;
+    /// # use watchkeeper_cache::Reader;
+    /// # fn example(pods: &Reader<Value>, nodes: &Reader<Value>) -> Result<(), Box<dyn std::error::Error>> {
+    /// use watchkeeper_core::ObjectKey;
+    ///
+    /// let pod = pods.get(&ObjectKey::namespaced("shop", "web-0"))?;
+    /// let same = pods.namespace("shop").get("web-0")?;
+    /// let node = nodes.get("n1")?; // cluster-scoped
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// If the key has no namespace and the objects are in namespaces, if it cannot be a key, or if the object cannot
-    /// be decoded.
-    pub fn get(&self, name: &str) -> Result<Option<Arc<K>>, GetError> {
-        let key = match &self.namespace {
-            Some(namespace) => format!("{namespace}/{name}").parse(),
-            None => name.parse::<ObjectKey>(),
-        }?;
+    /// If the kind is namespaced and there is no namespace, if the name is invalid, or if the object cannot be decoded.
+    pub fn get<'a>(&self, key: impl Into<Lookup<'a>>) -> Result<Option<Arc<K>>, GetError> {
+        let lookup = key.into();
+        let key = match (lookup, &self.namespace) {
+            (Lookup::Key(key), Some(namespace)) if key.namespace() != Some(namespace) => return Ok(None),
+            (Lookup::Key(key), _) => key.clone(),
+            (Lookup::Name(name), _) if name.is_empty() || name.contains('/') => {
+                return Err(GetError::InvalidName { name: name.to_owned() });
+            }
+            (Lookup::Name(name), Some(namespace)) => ObjectKey::namespaced(namespace, name),
+            (Lookup::Name(name), None) => ObjectKey::cluster(name),
+        };
         let now = self.store.snapshot();
         match now.get(&key) {
             Some(object) => Ok(Some(self.decode(object, &now)?)),
@@ -139,7 +186,8 @@ impl<K: DeserializeOwned> Reader<K> {
             None if key.namespace().is_none()
                 && now.iter().next().is_some_and(|it| it.head.key().namespace().is_some()) =>
             {
-                Err(GetError::MissingNamespace { kind: self.kind.kind().to_owned(), name: name.to_owned() })
+                let (kind, name) = (self.kind.kind().to_owned(), key.name().to_owned());
+                Err(GetError::MissingNamespace { kind, name })
             }
             None => Ok(None),
         }
@@ -266,6 +314,10 @@ mod tests {
         Object { head: head.finish(), encoded: Encoded::json(body.as_bytes()) }
     }
 
+    fn key(name: &str) -> ObjectKey {
+        ObjectKey::namespaced("x", name)
+    }
+
     fn sizes(keep: Keep) -> (Reader<Sized>, crate::store::Writer) {
         let (store, writer) = Store::new();
         (Reader::new(store, Kind::new("example.com", "v1", "Sized"), keep), writer)
@@ -281,7 +333,7 @@ mod tests {
         let (items, undecodable) = all().partial();
         assert_eq!(items, [Arc::new(Sized { size: 1 })]);
         assert_eq!(undecodable[0].to_string(), "failed to decode x/b at resource version 2");
-        assert!(matches!(reader.get("x/b"), Err(GetError::Undecodable(error)) if error.key.name() == "b"));
+        assert!(matches!(reader.get(&key("b")), Err(GetError::Undecodable(error)) if error.key.name() == "b"));
     }
 
     #[test]
@@ -305,14 +357,17 @@ mod tests {
         writer.put(object("a", 1, r#"{"size":1}"#));
         let there = reader.namespace("x");
         assert_eq!((there.get("a").unwrap().unwrap().size, there.get("c").unwrap()), (1, None));
-        assert_eq!(reader.get("x/a").unwrap().unwrap().size, 1);
+        assert_eq!(reader.get(&key("a")).unwrap().unwrap().size, 1);
+        assert_eq!(there.get(&key("a")).unwrap().unwrap().size, 1);
+        assert_eq!(reader.namespace("y").get(&key("a")).unwrap(), None, "another namespace");
         let error = reader.get("a").unwrap_err();
         assert_eq!(
             error.to_string(),
-            r#"Sized "a" has no namespace: get "namespace/name", or use Reader::namespace"#
+            r#"Sized "a" requires a namespace: use an ObjectKey or Reader::namespace"#
         );
-        assert!(matches!(reader.get("a/b/c"), Err(GetError::Key(_))));
-        assert!(matches!(there.get("x/a"), Err(GetError::Key(_))), "a name has no slash");
+        for name in ["", "x/a", "a/b/c"] {
+            assert!(matches!(there.get(name), Err(GetError::InvalidName { .. })), "{name}");
+        }
     }
 
     #[test]
@@ -329,17 +384,17 @@ mod tests {
     fn a_decoded_copy_is_kept_until_the_object_changes() {
         let (reader, mut writer) = sizes(Keep::Decoded);
         writer.put(object("a", 1, r#"{"size":1}"#));
-        let one = reader.get("x/a").unwrap().unwrap();
+        let one = reader.get(&key("a")).unwrap().unwrap();
         assert!(Arc::ptr_eq(
             &one,
             &reader.namespace("x").list(&LabelSelector::default()).items().unwrap()[0]
         ));
         writer.put(object("a", 2, r#"{"size":2}"#));
-        assert_eq!(reader.get("x/a").unwrap().unwrap().size, 2);
+        assert_eq!(reader.get(&key("a")).unwrap().unwrap().size, 2);
         let (reader, mut writer) = sizes(Keep::Encoded);
         writer.put(object("a", 1, r#"{"size":1}"#));
-        let one = reader.get("x/a").unwrap().unwrap();
-        assert!(!Arc::ptr_eq(&one, &reader.get("x/a").unwrap().unwrap()));
+        let one = reader.get(&key("a")).unwrap().unwrap();
+        assert!(!Arc::ptr_eq(&one, &reader.get(&key("a")).unwrap().unwrap()));
     }
 
     #[test]

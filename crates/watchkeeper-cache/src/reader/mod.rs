@@ -14,7 +14,7 @@ mod lister;
 mod notification;
 
 pub use listed::{ListUndecodable, Listed, Undecodable};
-pub use lister::{GetError, Reader};
+pub use lister::{GetError, Lookup, Reader};
 pub use notification::{Notification, Notifications};
 
 /// Selects whether a reader keeps decoded objects.

@@ -29,13 +29,11 @@ pub enum Notification<K> {
     },
     /// The object was deleted.
     Deleted {
-        /// The final state.
-        last: Arc<K>,
-    },
-    /// The object was deleted, and its final state is not known: a relist no longer contains it.
-    DeletedWhileAway {
-        /// The last known state.
-        last_seen: Arc<K>,
+        /// The state that the consumer last received.
+        old: Arc<K>,
+        /// The final state; `None` if the deletion was missed and noticed by a relist (client-go's
+        /// `DeletedFinalStateUnknown`).
+        last: Option<Arc<K>>,
     },
     /// The object has not changed, and is due to be processed again.
     Resync(Arc<K>),
@@ -48,6 +46,18 @@ pub enum Notification<K> {
         /// The change, encoded.
         delta: Delta<Arc<Object>>,
     },
+}
+
+impl<K> Notification<K> {
+    /// Returns the newest state in this notification: the current one, or the last known one of a deleted object. Returns
+    /// `None` if it cannot be decoded.
+    pub fn newest(&self) -> Option<&Arc<K>> {
+        match self {
+            Self::Added { new, .. } | Self::Updated { new, .. } | Self::Resync(new) => Some(new),
+            Self::Deleted { old, last } => Some(last.as_ref().unwrap_or(old)),
+            Self::Undecodable { .. } => None,
+        }
+    }
 }
 
 /// A [`Subscription`] that decodes. Dropping it unsubscribes.
@@ -97,8 +107,9 @@ fn try_decoded<K: DeserializeOwned>(
     Ok(match delta {
         Delta::Added { new, initial } => Notification::Added { new: current(new)?, initial: *initial },
         Delta::Updated { old, new } => Notification::Updated { old: former(old)?, new: current(new)? },
-        Delta::Deleted { last: Some(last), .. } => Notification::Deleted { last: former(last)? },
-        Delta::Deleted { old, .. } => Notification::DeletedWhileAway { last_seen: former(old)? },
+        Delta::Deleted { old, last } => {
+            Notification::Deleted { old: former(old)?, last: last.as_ref().map(former).transpose()? }
+        }
         Delta::Resync(object) => Notification::Resync(current(object)?),
     })
 }
@@ -137,7 +148,7 @@ mod tests {
         let Some(Notification::Updated { old, .. }) = changes.next().await else { panic!("not updated") };
         assert!(Arc::ptr_eq(&first, &old));
         writer.put(object("a", 3, r#"{"size":3}"#));
-        assert_eq!(reader.get("x/a").unwrap().unwrap().size, 3); // replaces the kept copy
+        assert_eq!(reader.namespace("x").get("a").unwrap().unwrap().size, 3); // replaces the kept copy
         let Some(Notification::Updated { old, new }) = changes.next().await else { panic!("not updated") };
         assert_eq!((old.size, new.size), (2, 3));
     }
@@ -160,7 +171,10 @@ mod tests {
         };
         assert_eq!((key.to_string().as_str(), delta.newest().head.version()), ("x/b", &3.into()));
         writer.delete(object("a", 4, r#"{"size":3}"#));
-        assert!(matches!(changes.next().await, Some(Notification::Deleted { last }) if last.size == 3));
+        let Some(Notification::Deleted { old, last: Some(last) }) = changes.next().await else {
+            panic!("not deleted")
+        };
+        assert_eq!((old.size, last.size), (2, 3));
         writer.begin();
         writer.stage(object("c", 5, r#"{"size":5}"#));
         writer.commit(5.into());
@@ -170,14 +184,14 @@ mod tests {
         assert!(matches!(delta, Delta::Deleted { last: None, .. }));
         // Added by one list and missing from the next.
         assert!(
-            matches!(changes.next().await, Some(Notification::DeletedWhileAway { last_seen }) if last_seen.size == 5)
+            matches!(changes.next().await, Some(Notification::Deleted { old, last: None }) if old.size == 5)
         );
         writer.put(object("d", 7, r#"{"size":7}"#));
         assert!(matches!(changes.next().await, Some(Notification::Added { initial: false, .. })));
         writer.begin();
         writer.commit(8.into());
         assert!(
-            matches!(changes.next().await, Some(Notification::DeletedWhileAway { last_seen }) if last_seen.size == 7)
+            matches!(changes.next().await, Some(Notification::Deleted { old, last: None }) if old.size == 7)
         );
     }
 }

@@ -120,7 +120,7 @@ async fn one_watch_serves_every_reader_and_every_handler() {
     world.maps().delete("a", &Default::default()).await.unwrap();
     loop {
         match changes.next().await.unwrap() {
-            Notification::Deleted { last } => {
+            Notification::Deleted { last: Some(last), .. } => {
                 assert_eq!(last.data.get("x"), Some(&"1".to_owned()));
                 break;
             }
@@ -226,7 +226,7 @@ async fn several_namespaces_share_one_informer() {
                     );
                     seen.insert(key, (*new).clone());
                 }
-                Notification::Deleted { last: gone } | Notification::DeletedWhileAway { last_seen: gone } => {
+                Notification::Deleted { old: gone, .. } => {
                     let namespace = gone["metadata"]["namespace"].as_str().unwrap();
                     seen.remove(&format!("{namespace}/{}", gone["metadata"]["name"].as_str().unwrap()));
                 }

@@ -38,7 +38,7 @@ impl Deployments {
 
 impl Reconcile for Deployments {
     async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
-        let Some(before) = self.deployments.get(&request.key().to_string())? else { return Ok(Action::Done) };
+        let Some(before) = self.deployments.get(request.key())? else { return Ok(Action::Done) };
         let Some(selector) = before.selector() else { return Ok(Action::Done) };
         let sets = self.claim(&request, &before, &selector).await?;
         let mut rollout = Rollout::new(self, &request, Deployment::clone(&before), sets);

@@ -89,7 +89,7 @@ struct Kubelet {
 impl Reconcile for Kubelet {
     async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
         let key = request.key();
-        let pod = self.pods.get(key.as_str())?;
+        let pod = self.pods.get(key)?;
         let placed = pod.and_then(|pod| {
             let machine = self.fleet.machine(&pod.spec.node_name)?;
             Some((pod, machine))

@@ -59,7 +59,7 @@ impl<U: Users> Protection<U> {
 
 impl<U: Users> Reconcile for Protection<U> {
     async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
-        let Some(object) = self.objects.get(&request.key().to_string())? else { return Ok(Action::Done) };
+        let Some(object) = self.objects.get(request.key())? else { return Ok(Action::Done) };
         if self.awaits_us(&object) && self.users.in_use(&object).await? {
             return Ok(Action::Done); // the end of the use leads here again (P2)
         }

@@ -98,7 +98,7 @@ struct Scheduler {
 impl Reconcile for Scheduler {
     async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
         let key = request.key();
-        let pod = self.pods.get(key.as_str())?;
+        let pod = self.pods.get(key)?;
         let Some(pod) = pod.filter(|pod| pod.is_to_be_scheduled(NAME)) else {
             self.waiting.lock().remove(key);
             return Ok(Action::Done);

@@ -27,7 +27,7 @@ async fn several_controllers_share_an_object_and_none_loses_what_is_anothers() {
         manager.add(Controller::new(&name, &informer), move |request: Request| {
             let (finalizer, reader, all_applied) = (finalizer.clone(), reader.clone(), all_applied.clone());
             async move {
-                let Some(map) = reader.get(&request.key().to_string())? else { return Ok(Action::Done) };
+                let Some(map) = reader.get(request.key())? else { return Ok(Action::Done) };
                 let is_ours = map["metadata"]["name"] == "shared";
                 let act = |what: Finalizing<Value>| async move {
                     if let Finalizing::Apply(map) = what

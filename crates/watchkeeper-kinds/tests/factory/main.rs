@@ -179,9 +179,9 @@ async fn usage_patterns_of_client_go_work() {
     };
     let version = world.create(&here, "b", "bob").await;
     tokio::time::timeout(PATIENCE, lister.store().wait_for(&version)).await.unwrap();
-    assert!(lister.get(&format!("{here}/b")).unwrap().is_some());
+    assert!(lister.namespace(&here).get("b").unwrap().is_some());
     let error = lister.get("b").unwrap_err().to_string();
-    assert!(error.starts_with("ConfigMap \"b\" has no namespace"), "{error}");
+    assert!(error.starts_with("ConfigMap \"b\" requires a namespace"), "{error}");
     let mut names = Vec::new();
     while names.last().map(String::as_str) != Some("b") {
         names.push(tokio::time::timeout(PATIENCE, receiver.recv()).await.unwrap().unwrap());
@@ -216,7 +216,7 @@ async fn narrowed_informers_are_separate_and_defaults_apply_to_namespaced_resour
     assert_eq!(names.len(), 2);
     assert!(names.contains(&"a".to_owned()) && names.contains(&"b".to_owned()));
     assert_eq!(one.list(&everything).items().unwrap().iter().map(|map| name(map)).collect::<Vec<_>>(), ["c"]);
-    assert_eq!(heads.get(&format!("{there}/b")).unwrap().unwrap().metadata.name.as_deref(), Some("b"));
+    assert_eq!(heads.namespace(&there).get("b").unwrap().unwrap().metadata.name.as_deref(), Some("b"));
     assert_eq!(
         owners.list(&everything).items().unwrap().iter().map(|map| map.owner()).collect::<Vec<_>>(),
         ["ann"; 2]
