@@ -101,15 +101,15 @@ impl Listener {
         let record = Arc::<Record>::default();
         let heard = record.clone();
         let subscription = informer.subscribe(SubscriptionOptions::default());
-        let handler = Handler::start_async(subscription, move |change| {
+        let handler = Handler::start(subscription, move |change| {
             let count = heard.note(&change);
-            async move {
+            Box::pin(async move {
                 match count {
                     _ if count.is_multiple_of(500) => sleep(Duration::from_millis(400)).await,
                     _ if count.is_multiple_of(20) => sleep(Duration::from_millis(2)).await,
                     _ => {}
                 }
-            }
+            })
         });
         Self::new("slow", record, Hears::Handler(handler))
     }
@@ -117,22 +117,16 @@ impl Listener {
     fn panicking(informer: &Informer) -> Self {
         let record = Arc::<Record>::default();
         let (heard, reported) = (record.clone(), record.clone());
-        let handle = move |change| {
-            let is_due = heard.note(&change).is_multiple_of(100);
-            let heard = heard.clone();
-            async move {
-                if is_due {
-                    heard.panics.fetch_add(1, Ordering::Relaxed);
-                    std::panic::panic_any(ON_PURPOSE);
-                }
-            }
-        };
-        let report = move |panic: watchkeeper_cache::handler::HandlerPanic| {
+        let subscription = informer.subscribe(SubscriptionOptions::default()).on_panic(move |panic| {
             assert_eq!(panic.message, ON_PURPOSE);
             reported.reported.fetch_add(1, Ordering::Relaxed);
-        };
-        let subscription = informer.subscribe(SubscriptionOptions::default());
-        let handler = Handler::start_reporting(subscription, handle, report);
+        });
+        let handler = Handler::start(subscription, move |change| {
+            if heard.note(&change).is_multiple_of(100) {
+                heard.panics.fetch_add(1, Ordering::Relaxed);
+                std::panic::panic_any(ON_PURPOSE);
+            }
+        });
         Self::new("panicking", record, Hears::Handler(handler))
     }
 

@@ -21,5 +21,5 @@ pub use events::{EveryEvent, Heard};
 pub use figures::Figures;
 pub use filter::Filter;
 pub(crate) use run::message;
-pub use run::{Handler, HandlerPanic};
+pub use run::{Handler, HandlerOutput, HandlerPanic};
 pub use subscription::{Resync, Subscription, SubscriptionOptions};

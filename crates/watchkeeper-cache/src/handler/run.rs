@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
@@ -54,47 +55,64 @@ pub struct Handler {
     caught_up: watch::Receiver<bool>,
 }
 
+/// The return type of a handler function: nothing, or a boxed future that is awaited before the next change.
+///
+/// Implemented for `()` and for `Pin<Box<dyn Future>>`, so that one [`Handler::start`] serves both kinds of functions and
+/// still infers their argument.
+pub trait HandlerOutput: sealed::Sealed {
+    /// Waits for the end of the call.
+    #[doc(hidden)]
+    fn finish(self) -> impl Future<Output = ()> + Send;
+}
+
+impl HandlerOutput for () {
+    fn finish(self) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
+}
+
+impl<F: Future<Output = ()> + Send + ?Sized> HandlerOutput for Pin<Box<F>> {
+    fn finish(self) -> impl Future<Output = ()> + Send {
+        self
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for () {}
+    impl<F: ?Sized> Sealed for std::pin::Pin<Box<F>> {}
+}
+
 impl Handler {
-    /// Calls a function for every change. Panics are logged.
-    pub fn start(subscription: Subscription, mut handle: impl FnMut(Change) + Send + 'static) -> Self {
-        Self::start_reporting(
-            subscription,
-            move |change| {
-                handle(change);
-                std::future::ready(())
-            },
-            log,
-        )
-    }
-
-    /// Calls an async function for every change, and awaits it before the next. Panics are logged.
-    pub fn start_async<R>(
-        subscription: Subscription,
-        handle: impl FnMut(Change) -> R + Send + 'static,
-    ) -> Self
-    where
-        R: Future<Output = ()> + Send,
-    {
-        Self::start_reporting(subscription, handle, log)
-    }
-
-    /// Calls an async function for every change, and another one for every panic.
-    pub fn start_reporting<R>(
+    /// Spawns a task that calls a function for every change. Panics are logged, or reported to
+    /// [`Subscription::on_panic`].
+    ///
+    /// An async function returns a boxed future, which is awaited before the next change:
+    ///
+    /// ```no_run
+    /// # async fn save(_: &watchkeeper_core::ObjectKey) {}
+    /// # async fn example(pods: &watchkeeper_cache::Informer) {
+    /// use watchkeeper_cache::handler::Handler;
+    ///
+    /// Handler::start(pods.subscribe(Default::default()), |change| {
+    ///     Box::pin(async move { save(change.newest().head.key()).await })
+    /// });
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// If called outside a tokio runtime.
+    pub fn start<R: HandlerOutput>(
         mut subscription: Subscription,
         mut handle: impl FnMut(Change) -> R + Send + 'static,
-        report: impl Fn(HandlerPanic) + Send + 'static,
-    ) -> Self
-    where
-        R: Future<Output = ()> + Send,
-    {
+    ) -> Self {
         let caught_up = subscription.caught_up();
         let task = tokio::spawn(async move {
             while let Some(change) = subscription.next().await {
                 let key = change.newest().head.key().clone();
-                let called = async { handle(change).await };
+                let called = async { handle(change).finish().await };
                 if let Err(panic) = AssertUnwindSafe(called).catch_unwind().await {
-                    subscription.count_panic();
-                    report(HandlerPanic { key, message: message(&*panic) });
+                    subscription.report_panic(HandlerPanic { key, message: message(&*panic) });
                 }
             }
         });
@@ -121,11 +139,6 @@ impl Handler {
     pub async fn finished(self) {
         let _ = self.task.await;
     }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "has the signature of a report function")]
-fn log(panic: HandlerPanic) {
-    tracing::error!(key = %panic.key, panic = panic.message, "handler panicked; continuing with the next change");
 }
 
 /// Returns the message of a panic payload.

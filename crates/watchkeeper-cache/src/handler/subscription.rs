@@ -1,5 +1,6 @@
 //! Subscription: a pull-based stream of coalesced changes.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
@@ -9,7 +10,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until};
 use watchkeeper_core::{Object, ObjectKey};
 
-use super::{Figures, Filter};
+use super::{Figures, Filter, HandlerPanic};
 use crate::delta::{Delta, DeltaQueue, Transient};
 use crate::lock::Mutex;
 use crate::store::{Snapshot, Store, Subscriber};
@@ -93,6 +94,15 @@ pub struct Subscription {
     queue: Arc<Queue>,
     resync: Option<ResyncTimer>,
     caught_up: watch::Sender<bool>,
+    on_panic: Option<OnPanic>,
+}
+
+struct OnPanic(Box<dyn Fn(HandlerPanic) + Send>);
+
+impl fmt::Debug for OnPanic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnPanic")
+    }
 }
 
 #[derive(Debug)]
@@ -166,6 +176,13 @@ impl Subscription {
         new
     }
 
+    /// Sets a function that is called when a [`Handler`](super::Handler) of this subscription panics. By default the panic
+    /// is logged.
+    pub fn on_panic(mut self, report: impl Fn(HandlerPanic) + Send + 'static) -> Self {
+        self.on_panic = Some(OnPanic(Box::new(report)));
+        self
+    }
+
     /// Takes a snapshot, and subscribes to the changes after it, atomically. If the existing objects were delivered as
     /// additions, one deleted before it is received could be coalesced away.
     pub(crate) fn since(store: &Store, options: SubscriptionOptions) -> (Snapshot, Self) {
@@ -185,7 +202,7 @@ impl Subscription {
         });
         let resync = options.resync.period();
         let resync = resync.map(|period| ResyncTimer { period, next: Instant::now() + period });
-        Self { store: store.clone(), queue, resync, caught_up: watch::Sender::new(false) }
+        Self { store: store.clone(), queue, resync, caught_up: watch::Sender::new(false), on_panic: None }
     }
 
     /// Waits for the next change. Returns `None` once the informer has stopped and all changes were delivered.
@@ -249,9 +266,16 @@ impl Subscription {
         self.queue.figures()
     }
 
-    /// Counts a panic of the handler.
-    pub(super) fn count_panic(&self) {
+    /// Counts and reports a panic of the handler.
+    pub(super) fn report_panic(&self, panic: HandlerPanic) {
         self.queue.panics.fetch_add(1, Ordering::Relaxed);
+        match &self.on_panic {
+            Some(OnPanic(report)) => report(panic),
+            None => {
+                let HandlerPanic { key, message } = panic;
+                tracing::error!(%key, panic = message, "handler panicked; continuing with the next change");
+            }
+        }
     }
 
     fn catch_up(&self) {

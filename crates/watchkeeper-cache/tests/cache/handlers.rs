@@ -225,23 +225,20 @@ async fn each_subscription_has_its_own_resync_period() {
 async fn a_panicking_handler_is_reported_continues_and_does_not_affect_others() {
     let (store, mut writer) = Store::new();
     let (seen, panics) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
-    let handler = Handler::start_reporting(
-        subscribe(&store),
-        {
+    let subscription = subscribe(&store).on_panic({
+        let panics = panics.clone();
+        move |panic| panics.lock().push((panic.key.to_string(), panic.message.contains("of all things")))
+    });
+    let handler = Handler::start(subscription, {
+        let seen = seen.clone();
+        move |delta| {
             let seen = seen.clone();
-            move |delta: Delta<Arc<Object>>| {
-                let seen = seen.clone();
-                async move {
-                    assert_ne!(delta.newest().head.key().name(), "bad", "of all things");
-                    seen.lock().push(show(&delta));
-                }
-            }
-        },
-        {
-            let panics = panics.clone();
-            move |panic| panics.lock().push((panic.key.to_string(), panic.message.contains("of all things")))
-        },
-    );
+            Box::pin(async move {
+                assert_ne!(delta.newest().head.key().name(), "bad", "of all things");
+                seen.lock().push(show(&delta));
+            })
+        }
+    });
     let other = Arc::new(Mutex::new(0));
     let counting = Handler::start(subscribe(&store), {
         let other = other.clone();
@@ -264,11 +261,11 @@ async fn a_handler_catches_up_with_the_first_list_and_ends_when_stopped() {
     writer.stage(object("x", "a", 1));
     writer.commit(1.into());
     let count = Arc::new(Mutex::new(0));
-    let mut handler = Handler::start_async(subscribe(&store), {
+    let mut handler = Handler::start(subscribe(&store), {
         let count = count.clone();
         move |_| {
             let count = count.clone();
-            async move { *count.lock() += 1 }
+            Box::pin(async move { *count.lock() += 1 })
         }
     });
     assert!(handler.caught_up().await);

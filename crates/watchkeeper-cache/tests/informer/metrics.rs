@@ -104,11 +104,9 @@ async fn handler_metrics_report_pending_lag_coalesced_dropped_and_panics() {
     let (registry, informer) = measured(&script);
     let named = |name: &str| SubscriptionOptions { name: name.to_owned(), ..SubscriptionOptions::default() };
     let mut slow = informer.subscribe(named("slow"));
-    let mut quick = Handler::start_reporting(
-        informer.subscribe(named("quick")),
-        |change| async move { assert_ne!(change.newest().head.key().name(), "b", "of all things") },
-        |_| (),
-    );
+    let mut quick = Handler::start(informer.subscribe(named("quick")).on_panic(|_| ()), |change| {
+        assert_ne!(change.newest().head.key().name(), "b", "of all things");
+    });
     let mut every = informer.every_event(Filter::default(), 2);
     informer.start();
     assert!(quick.caught_up().await);

@@ -38,9 +38,9 @@ fn resident() -> u64 {
 async fn a_stuck_handler_does_not_grow_memory_over_a_million_changes() {
     let (store, mut writer) = Store::new();
     let (enter, mut entered) = tokio::sync::mpsc::unbounded_channel();
-    let _stuck = Handler::start_async(Subscription::new(&store, SubscriptionOptions::default()), move |_| {
+    let _stuck = Handler::start(Subscription::new(&store, SubscriptionOptions::default()), move |_| {
         enter.send(()).unwrap();
-        std::future::pending()
+        Box::pin(std::future::pending())
     });
     let unread = Subscription::new(&store, SubscriptionOptions::default());
     let unread_events = EveryEvent::new(&store, Filter::default(), EVENTS);
