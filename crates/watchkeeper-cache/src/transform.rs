@@ -41,7 +41,7 @@ use crate::handler::message;
 ///     }
 ///     Ok(())
 /// });
-/// let secrets = Informer::configured(kind, source, |reflector| reflector.transform(lengths));
+/// let secrets = Informer::builder(kind, source).configure(|reflector| reflector.transform(lengths)).build();
 /// # }
 /// ```
 pub fn view<K: DeserializeOwned + Serialize>(

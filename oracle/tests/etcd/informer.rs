@@ -40,7 +40,7 @@ async fn start(source: EtcdSource) -> (Informer, Lists) {
     let backoff =
         Backoff { base: Duration::from_millis(100), cap: Duration::from_millis(500), ..Backoff::default() };
     let configure = |reflector: Reflector<_>| reflector.observer(observer).backoff(backoff);
-    let informer = Informer::configured(kind, source, configure);
+    let informer = Informer::builder(kind, source).configure(configure).build();
     informer.start();
     assert!(soon("the first list", informer.synced()).await);
     (informer, lists)

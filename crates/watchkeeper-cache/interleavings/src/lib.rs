@@ -33,7 +33,7 @@ pub mod transform;
 pub mod wait;
 
 pub use expiring::Expiring;
-pub use informer::{FactoryBuilder, Informer, InformerFactory};
+pub use informer::{FactoryBuilder, Informer, InformerBuilder, InformerFactory};
 pub use reader::{Keep, Notification, Reader};
 pub use reflector::Reflector;
 pub use sink::Sink;

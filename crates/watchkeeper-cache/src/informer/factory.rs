@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::sync::broadcast;
 use watchkeeper_core::{Collection, Sources};
 
-use super::builder::Settings;
+use super::factory_builder::Settings;
 use super::ending::BUFFERED_EXITS;
 use super::{Ending, Endings, FactoryBuilder, Informer, NotSynced, Unsynced};
 use crate::lock::Mutex;
@@ -84,14 +84,6 @@ impl InformerFactory {
         FactoryBuilder::new(Box::new(sources))
     }
 
-    /// Creates a factory whose reflectors are configured by a function.
-    pub fn configured(
-        sources: impl Sources + 'static,
-        configure: impl Fn(&Collection, Reflector<Writer>) -> Reflector<Writer> + Send + Sync + 'static,
-    ) -> Self {
-        Self::builder(sources).configure(configure).build()
-    }
-
     pub(super) fn with_settings(sources: Box<dyn Sources>, settings: Settings) -> Self {
         let endings = Some(broadcast::Sender::new(BUFFERED_EXITS));
         let inner = Mutex::new(Inner { informers: BTreeMap::new(), metrics: None, endings });
@@ -134,9 +126,11 @@ impl InformerFactory {
             }
         };
         let (factory, exited) = (Arc::downgrade(&self.shared), collection.clone());
-        let on_exit = Box::new(move |why: &Why| remove_exited(&factory, exited, id, why));
-        let kind = collection.kind().into();
-        Informer::build(kind, source, configure, settings.resync(collection), Some(on_exit))
+        Informer::builder(collection.kind().into(), source)
+            .configure(configure)
+            .resync(settings.resync(collection))
+            .on_exit(Box::new(move |why| remove_exited(&factory, exited, id, why)))
+            .build()
     }
 
     /// Returns a receiver of the informers that end from now on without being stopped. Each is reported after the

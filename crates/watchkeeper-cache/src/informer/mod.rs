@@ -13,6 +13,7 @@
 mod builder;
 mod ending;
 mod factory;
+mod factory_builder;
 mod life;
 mod not_synced;
 
@@ -29,10 +30,11 @@ use crate::reader::{Keep, Reader};
 use crate::reflector::{Progress, Reflector, Why};
 use crate::store::{Dump, IndexExists, Snapshot, Store, Writer};
 
-pub use builder::FactoryBuilder;
+pub use builder::InformerBuilder;
 pub use ending::{Ending, Endings};
 use ending::{ExitGuard, OnExit};
 pub use factory::InformerFactory;
+pub use factory_builder::FactoryBuilder;
 use life::Life;
 pub use not_synced::{NotSynced, Unsynced, UnsyncedCause};
 
@@ -108,44 +110,12 @@ impl Informer {
     /// Creates an informer of a source whose objects are of `kind`. Sends no request before it is
     /// [started](Self::start).
     pub fn new(kind: Kind, source: impl ListWatch + 'static) -> Self {
-        Self::configured(kind, source, |reflector| reflector)
+        Self::builder(kind, source).build()
     }
 
-    /// Creates an informer whose reflector is configured by a function, for example its page size or its observer.
-    pub fn configured(
-        kind: Kind,
-        source: impl ListWatch + 'static,
-        configure: impl FnOnce(Reflector<Writer>) -> Reflector<Writer>,
-    ) -> Self {
-        Self::build(kind, source, configure, Resync::Default, None)
-    }
-
-    fn build(
-        kind: Kind,
-        source: impl ListWatch + 'static,
-        configure: impl FnOnce(Reflector<Writer>) -> Reflector<Writer>,
-        resync: Resync,
-        on_exit: Option<OnExit>,
-    ) -> Self {
-        let (store, writer) = Store::new();
-        let life = Arc::new(Life::new());
-        let writer = if source.is_ordered() { writer } else { writer.unordered() };
-        let name = kind.name().to_string();
-        let reflector = configure(Reflector::new(source, writer).name(name));
-        Self {
-            shared: Arc::new(Shared {
-                name: reflector.called().to_owned(),
-                kind,
-                store: store.kept_by(life.clone()),
-                progress: reflector.progress(),
-                reconnect: reflector.reconnect(),
-                reflector: Mutex::new(Some(Box::new(reflector))),
-                life,
-                resync,
-                on_exit: Mutex::new(on_exit),
-                ended: watch::Sender::new(None),
-            }),
-        }
+    /// Returns a builder for an informer with other settings, for example of its reflector.
+    pub fn builder(kind: Kind, source: impl ListWatch + 'static) -> InformerBuilder {
+        InformerBuilder::new(kind, source)
     }
 
     /// Starts listing and watching in a background task. Has no effect if already started or stopped (`informer.I2`).

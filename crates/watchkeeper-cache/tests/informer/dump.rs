@@ -14,9 +14,9 @@ async fn a_dump_shows_objects_sizes_indexes_and_handlers() {
         .without_initial_events()
         .then(List::at(9).items([object("x/a", 7), object("x/b", 8)]))
         .then(Watch::new().stalls());
-    let maps = Informer::configured(Kind::new("", "v1", "ConfigMap"), script.clone(), |reflector| {
+    let maps = Informer::builder(Kind::new("", "v1", "ConfigMap"), script.clone()).configure(|reflector| {
         reflector.name("maps")
-    });
+    }).build();
     maps.add_index("first", |object: &Object| vec![object.head.key().name()[..1].to_owned()]).unwrap();
     assert!(
         maps.dump()

@@ -199,7 +199,7 @@ async fn a_factory_can_be_configured_to_retry_a_removed_resource() {
         move |_: &Collection| Box::new(script.clone()) as Box<dyn ListWatch>
     };
     let factory =
-        InformerFactory::configured(sources, |_, reflector| reflector.when_gone(WhenGone::KeepTrying));
+        InformerFactory::builder(sources).configure(|_, reflector| reflector.when_gone(WhenGone::KeepTrying)).build();
     let mut endings = factory.endings();
     let pods = factory.informer(&pods());
     factory.start();
@@ -223,7 +223,7 @@ async fn a_panicking_informer_exits_and_blocks_nobody() {
     let sources = move |_: &Collection| {
         Box::new(Script::new().watch_fails(no()).list_fails(no())) as Box<dyn ListWatch>
     };
-    let factory = InformerFactory::configured(sources, |_, reflector| reflector.observer(Nervous));
+    let factory = InformerFactory::builder(sources).configure(|_, reflector| reflector.observer(Nervous)).build();
     let mut endings = factory.endings();
     let pods_informer = factory.informer(&pods());
     factory.start();

@@ -21,12 +21,12 @@ fn measured(script: &Script) -> (Registry, Informer) {
     let registry = Registry::new();
     let metrics = InformerMetrics::new(&registry).unwrap();
     let kind = Kind::new("", "v1", "ConfigMap");
-    let informer = Informer::configured(kind, script.clone(), |reflector| {
+    let informer = Informer::builder(kind, script.clone()).configure(|reflector| {
         reflector.name("w").seed(1).transform(|object| match object.head.key().name() {
             "bad" => Err("it is bad".into()),
             _ => Ok(()),
         })
-    });
+    }).build();
     informer.measure(&metrics);
     (registry, informer)
 }
