@@ -81,7 +81,9 @@ pub fn cut(
         object.encoded.body = match (object.encoded.encoding, &numbers) {
             (Encoding::Json, _) => json::cut(&object.encoded.body, &paths)?,
             (Encoding::Protobuf, Some(numbers)) => numbers.copy(&object.encoded.body)?,
-            (Encoding::Protobuf, None) => return Err("unexpected protobuf body: the kind has no schema".into()),
+            (Encoding::Protobuf, None) => {
+                return Err("unexpected protobuf body: the kind has no schema".into());
+            }
         };
         Ok(())
     })

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use watchkeeper_cache::Informer;
 use watchkeeper_cache::handler::Resync;
-use watchkeeper_cache::store::{by_field, UnknownIndex};
+use watchkeeper_cache::store::{UnknownIndex, by_field};
 use watchkeeper_core::{Object, ObjectKey};
 use watchkeeper_metrics::{RegisterError, Registry};
 use watchkeeper_wire::FieldPath;

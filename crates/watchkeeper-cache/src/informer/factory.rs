@@ -15,8 +15,8 @@ use std::time::Duration;
 use tokio::sync::broadcast;
 use watchkeeper_core::{Collection, Sources};
 
-use super::factory_builder::Settings;
 use super::ending::BUFFERED_EXITS;
+use super::factory_builder::Settings;
 use super::{Ending, Endings, FactoryBuilder, Informer, NotSynced, Unsynced};
 use crate::lock::Mutex;
 use crate::metrics::InformerMetrics;

@@ -333,7 +333,9 @@ mod tests {
         let (items, undecodable) = all().partial();
         assert_eq!(items, [Arc::new(Sized { size: 1 })]);
         assert_eq!(undecodable[0].to_string(), "failed to decode x/b at resource version 2");
-        assert!(matches!(reader.get(&key("b")), Err(GetError::Undecodable(error)) if error.key.name() == "b"));
+        assert!(
+            matches!(reader.get(&key("b")), Err(GetError::Undecodable(error)) if error.key.name() == "b")
+        );
     }
 
     #[test]

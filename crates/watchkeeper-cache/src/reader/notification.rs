@@ -141,9 +141,7 @@ mod tests {
         writer.put(object("a", 1, r#"{"size":1}"#));
         let reader = Reader::<Sized>::new(store, Kind::new("example.com", "v1", "Sized"), Keep::Decoded);
         let mut changes = reader.changes(Default::default());
-        let Some(Notification::Added { new: first, .. }) = changes.next().await else {
-            panic!("not added")
-        };
+        let Some(Notification::Added { new: first, .. }) = changes.next().await else { panic!("not added") };
         writer.put(object("a", 2, r#"{"size":2}"#));
         let Some(Notification::Updated { old, .. }) = changes.next().await else { panic!("not updated") };
         assert!(Arc::ptr_eq(&first, &old));

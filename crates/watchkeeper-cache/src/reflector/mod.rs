@@ -20,9 +20,9 @@
 
 mod backoff;
 mod ended;
+mod internal_error_retry;
 mod list;
 mod observer;
-mod internal_error_retry;
 mod position;
 mod progress;
 mod random;
@@ -41,8 +41,8 @@ use watchkeeper_core::{BoxError, Head, ListWatch, Object, ResourceVersion, Statu
 pub use backoff::Backoff;
 use backoff::Delays;
 pub use ended::{Ended, WhenGone, Why};
-pub use observer::{Failure, Next, Observer};
 use internal_error_retry::InternalErrorRetry;
+pub use observer::{Failure, Next, Observer};
 use position::Position;
 use progress::ProgressSender;
 pub use progress::{Phase, Progress};

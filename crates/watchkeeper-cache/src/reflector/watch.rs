@@ -85,7 +85,11 @@ impl<S: Sink> Reflector<S> {
             return SHORT.saturating_sub(tally.begun.elapsed());
         }
         let delay = self.delay(None);
-        tracing::debug!(reflector = self.name, ?delay, "watches end at once without a newer version; backing off");
+        tracing::debug!(
+            reflector = self.name,
+            ?delay,
+            "watches end at once without a newer version; backing off"
+        );
         delay
     }
 

@@ -14,14 +14,12 @@ async fn a_dump_shows_objects_sizes_indexes_and_handlers() {
         .without_initial_events()
         .then(List::at(9).items([object("x/a", 7), object("x/b", 8)]))
         .then(Watch::new().stalls());
-    let maps = Informer::builder(Kind::new("", "v1", "ConfigMap"), script.clone()).configure(|reflector| {
-        reflector.name("maps")
-    }).build();
+    let maps = Informer::builder(Kind::new("", "v1", "ConfigMap"), script.clone())
+        .configure(|reflector| reflector.name("maps"))
+        .build();
     maps.add_index("first", |object: &Object| vec![object.head.key().name()[..1].to_owned()]).unwrap();
     assert!(
-        maps.dump()
-            .to_string()
-            .starts_with("maps: not started: not ready, version (none)\n0 objects, 0 ")
+        maps.dump().to_string().starts_with("maps: not started: not ready, version (none)\n0 objects, 0 ")
     );
     let slow = maps.subscribe(SubscriptionOptions { name: "slow".into(), ..SubscriptionOptions::default() });
     maps.start();
@@ -75,8 +73,7 @@ async fn a_dump_redacts_secrets() {
     script.played().await;
     let text = secrets.dump().bodies(kind).to_string();
     assert!(!text.contains("aHVudGVyMg") && !text.contains("hunter2"), "{text}");
-    for shown in
-        ["key: <12 bytes>", "other: <7 bytes>", "type: Opaque", "app: web", "    failed to decode\n"]
+    for shown in ["key: <12 bytes>", "other: <7 bytes>", "type: Opaque", "app: web", "    failed to decode\n"]
     {
         assert!(text.contains(shown), "{shown} in {text}");
     }

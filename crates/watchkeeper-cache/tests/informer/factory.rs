@@ -198,8 +198,9 @@ async fn a_factory_can_be_configured_to_retry_a_removed_resource() {
         let script = script.clone();
         move |_: &Collection| Box::new(script.clone()) as Box<dyn ListWatch>
     };
-    let factory =
-        InformerFactory::builder(sources).configure(|_, reflector| reflector.when_gone(WhenGone::KeepTrying)).build();
+    let factory = InformerFactory::builder(sources)
+        .configure(|_, reflector| reflector.when_gone(WhenGone::KeepTrying))
+        .build();
     let mut endings = factory.endings();
     let pods = factory.informer(&pods());
     factory.start();
@@ -223,7 +224,8 @@ async fn a_panicking_informer_exits_and_blocks_nobody() {
     let sources = move |_: &Collection| {
         Box::new(Script::new().watch_fails(no()).list_fails(no())) as Box<dyn ListWatch>
     };
-    let factory = InformerFactory::builder(sources).configure(|_, reflector| reflector.observer(Nervous)).build();
+    let factory =
+        InformerFactory::builder(sources).configure(|_, reflector| reflector.observer(Nervous)).build();
     let mut endings = factory.endings();
     let pods_informer = factory.informer(&pods());
     factory.start();

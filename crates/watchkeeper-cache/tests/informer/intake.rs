@@ -97,9 +97,9 @@ async fn a_transform_prunes_fields_of_a_source_without_an_intake() {
     let kind = Kind::new("", "v1", "ConfigMap");
     let cut = Intake::dropping(paths(["data.b"])).cut;
     let in_process = world.cluster.server().source("", "v1", "configmaps", None).unwrap();
-    let maps = Informer::builder(kind.clone(), in_process).configure(|reflector| {
-        reflector.transform(transform::cut(&kind, cut.clone()).unwrap())
-    }).build();
+    let maps = Informer::builder(kind.clone(), in_process)
+        .configure(|reflector| reflector.transform(transform::cut(&kind, cut.clone()).unwrap()))
+        .build();
     maps.start();
     assert!(maps.synced().await);
     apply(&world, "watched", "2").await;
@@ -131,7 +131,8 @@ async fn a_view_transform_is_stored_as_json_for_readers_and_handlers() {
         widget["spec"] = json!({"size": 2 * size});
         Ok(())
     });
-    let widgets = Informer::builder(kind, one_widget()).configure(|reflector| reflector.transform(doubled)).build();
+    let widgets =
+        Informer::builder(kind, one_widget()).configure(|reflector| reflector.transform(doubled)).build();
     let mut changes = widgets.subscribe(Default::default());
     widgets.start();
     let heard = changes.next().await.unwrap();

@@ -21,12 +21,14 @@ fn measured(script: &Script) -> (Registry, Informer) {
     let registry = Registry::new();
     let metrics = InformerMetrics::new(&registry).unwrap();
     let kind = Kind::new("", "v1", "ConfigMap");
-    let informer = Informer::builder(kind, script.clone()).configure(|reflector| {
-        reflector.name("w").seed(1).transform(|object| match object.head.key().name() {
-            "bad" => Err("it is bad".into()),
-            _ => Ok(()),
+    let informer = Informer::builder(kind, script.clone())
+        .configure(|reflector| {
+            reflector.name("w").seed(1).transform(|object| match object.head.key().name() {
+                "bad" => Err("it is bad".into()),
+                _ => Ok(()),
+            })
         })
-    }).build();
+        .build();
     informer.measure(&metrics);
     (registry, informer)
 }

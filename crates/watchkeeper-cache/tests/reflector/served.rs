@@ -18,7 +18,7 @@ use watchkeeper_core::{
 use watchkeeper_testkit::{Fault, Requests, TestCluster, Verb};
 use watchkeeper_wire::Kind;
 
-use crate::story::{RecordingObserver, Recorder};
+use crate::story::{Recorder, RecordingObserver};
 
 /// A cluster and helpers to change it.
 struct World {

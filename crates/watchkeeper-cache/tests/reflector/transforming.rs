@@ -119,10 +119,8 @@ async fn a_transform_that_panics_or_changes_the_identity_fails() {
     })
     .await;
     assert_eq!(story.writes, ["commit @3: c@3"]);
-    let expected = [
-        "a@1: transform panicked: of all things",
-        "b@2: transform changed the key, UID or resource version",
-    ];
+    let expected =
+        ["a@1: transform panicked: of all things", "b@2: transform changed the key, UID or resource version"];
     assert_eq!(story.observed.untransformed, expected);
 }
 

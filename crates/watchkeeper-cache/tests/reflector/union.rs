@@ -9,7 +9,7 @@ use watchkeeper_core::{GroupResource, ListWatch, Status, Union};
 use watchkeeper_testkit::script::{List, Script, Watch, object};
 use watchkeeper_wire::Kind;
 
-use crate::story::{RecordingObserver, Observations, Recorder, asked};
+use crate::story::{Observations, Recorder, RecordingObserver, asked};
 
 /// The outcome of two scripts.
 struct Both {
@@ -166,12 +166,14 @@ async fn an_event_that_fails_to_transform_does_not_advance_the_union() {
         .then(List::at(20).item(object("a/x", 8)))
         .then(Watch::new().modified(object("a/x", 30)).deleted(object("a/x", 31)).stalls());
     let b = Script::new().without_initial_events().then(List::at(10)).then(Watch::new().stalls());
-    let maps = Informer::builder(Kind::new("", "v1", "ConfigMap"), union(&a, &b)).configure(|reflector| {
-        reflector.transform(|object| match object.head.version().as_u64() {
-            Some(30..) => Err("it is bad".into()),
-            _ => Ok(()),
+    let maps = Informer::builder(Kind::new("", "v1", "ConfigMap"), union(&a, &b))
+        .configure(|reflector| {
+            reflector.transform(|object| match object.head.version().as_u64() {
+                Some(30..) => Err("it is bad".into()),
+                _ => Ok(()),
+            })
         })
-    }).build();
+        .build();
     maps.start();
     join_all([a.played(), b.played()]).await;
     assert_eq!((maps.store().snapshot().len(), maps.store().snapshot().version()), (0, &10.into()));

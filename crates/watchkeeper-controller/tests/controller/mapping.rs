@@ -104,10 +104,8 @@ async fn an_index_of_ones_own_says_who_refers_to_an_object() {
     let (shops, maps) = shops_and_maps();
     let unknown = Controller::new("shops", &shops).watches_by_index(&maps, "map").unwrap_err();
     assert!(unknown.to_string().contains("map"), "{unknown}");
-    let by = watchkeeper_cache::store::by_field(
-        shops.kind().clone(),
-        "spec.configMapRef.name".parse().unwrap(),
-    );
+    let by =
+        watchkeeper_cache::store::by_field(shops.kind().clone(), "spec.configMapRef.name".parse().unwrap());
     shops.add_index("map", by).unwrap();
     let controller = Controller::new("shops", &shops).watches_by_index(&maps, "map").unwrap();
     assert_eq!(calls(controller).await.len(), 10);

@@ -9,7 +9,7 @@ use kube_core::metadata::PartialObjectMeta;
 use serde::de::DeserializeOwned;
 use watchkeeper_cache::handler::{Handler, Subscription, SubscriptionOptions};
 use watchkeeper_cache::reader::Notifications;
-use watchkeeper_cache::store::{by_view, IndexExists};
+use watchkeeper_cache::store::{IndexExists, by_view};
 use watchkeeper_cache::{Informer, InformerFactory, Keep, Notification, Reader};
 use watchkeeper_core::{Collection, FieldSelector, LabelSelector};
 

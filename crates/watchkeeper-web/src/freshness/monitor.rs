@@ -181,7 +181,8 @@ impl State {
             let reported = before.of(resource).map(|outage| outage.since);
             let since = reported.unwrap_or(known.since);
             if reported.is_some() || since.elapsed() >= GRACE {
-                let reason = progress.failure.as_ref().map_or("reconnecting".into(), |failure| failure.describe().into());
+                let reason = progress.failure.as_ref().map(|failure| failure.describe());
+                let reason = reason.as_deref().unwrap_or("reconnecting");
                 stale.insert(resource.clone(), Outage::new(since, reason));
             }
             failing.insert(resource.clone(), known);

@@ -1,10 +1,10 @@
 //! The invariants of the store and the queue, in many interleavings of writers, readers and subscribers.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod subscribing;
 mod objects;
 mod queue;
 mod reading;
+mod subscribing;
 mod waiting;
 
 /// Number of random interleavings.
