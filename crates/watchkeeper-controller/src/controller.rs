@@ -256,7 +256,7 @@ impl Controller {
 
         tokio::select! {
             () = &mut stop => {}
-            _ = self.primary.ended() => {}
+            _ = self.primary.exited() => {}
         }
         triggers.shutdown().await;
         queue.abandon();

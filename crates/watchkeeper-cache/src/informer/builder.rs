@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use watchkeeper_core::ListWatch;
 use watchkeeper_wire::Kind;
 
-use super::ending::OnExit;
+use super::exit::OnExit;
 use super::life::Life;
 use super::{Informer, Shared};
 use crate::handler::Resync;
@@ -79,7 +79,7 @@ impl InformerBuilder {
                 life,
                 resync,
                 on_exit: Mutex::new(on_exit),
-                ended: watch::Sender::new(None),
+                exited: watch::Sender::new(None),
             }),
         }
     }

@@ -15,12 +15,12 @@ use std::time::Duration;
 use tokio::sync::broadcast;
 use watchkeeper_core::{Collection, Sources};
 
-use super::ending::BUFFERED_EXITS;
+use super::exit::BUFFERED_EXITS;
 use super::factory_builder::Settings;
-use super::{Ending, Endings, FactoryBuilder, Informer, NotSynced, Unsynced};
+use super::{FactoryBuilder, Informer, InformerExited, InformerExits, NotSynced, Unsynced};
 use crate::lock::Mutex;
 use crate::metrics::InformerMetrics;
-use crate::reflector::{Reflector, WhenGone, Why};
+use crate::reflector::{ExitReason, OnGone, Reflector};
 use crate::store::Writer;
 
 /// Shares informers of one server: one for each collection, however often it is requested; client-go's
@@ -35,7 +35,7 @@ use crate::store::Writer;
 ///
 /// # Failure
 /// Requests that fail are retried with backoff for as long as the informer runs. An informer whose collection is
-/// removed, as with a deleted custom resource definition, exits: see [`endings`](Self::endings).
+/// removed, as with a deleted custom resource definition, exits: see [`exits`](Self::exits).
 ///
 /// ```no_run
 /// # async fn example(server: impl watchkeeper_core::Sources + 'static) -> Result<(), Box<dyn std::error::Error>> {
@@ -70,7 +70,7 @@ struct Inner {
     informers: BTreeMap<Collection, (u64, Informer)>,
     metrics: Option<InformerMetrics>,
     /// `None` once the factory is stopped.
-    endings: Option<broadcast::Sender<Ending>>,
+    exits: Option<broadcast::Sender<InformerExited>>,
 }
 
 impl InformerFactory {
@@ -85,8 +85,8 @@ impl InformerFactory {
     }
 
     pub(super) fn with_settings(sources: Box<dyn Sources>, settings: Settings) -> Self {
-        let endings = Some(broadcast::Sender::new(BUFFERED_EXITS));
-        let inner = Mutex::new(Inner { informers: BTreeMap::new(), metrics: None, endings });
+        let exits = Some(broadcast::Sender::new(BUFFERED_EXITS));
+        let inner = Mutex::new(Inner { informers: BTreeMap::new(), metrics: None, exits });
         Self { shared: Arc::new(Shared { sources, settings, next_id: AtomicU64::new(0), inner }) }
     }
 
@@ -94,7 +94,7 @@ impl InformerFactory {
     /// [defaults](FactoryBuilder::namespaces). Creates it on the first request, and does not start it.
     ///
     /// If the collection is removed from the server, as with a deleted custom resource definition, the informer exits
-    /// unless it is [configured](FactoryBuilder::configure) otherwise: see [`endings`](Self::endings).
+    /// unless it is [configured](FactoryBuilder::configure) otherwise: see [`exits`](Self::exits).
     pub fn informer(&self, collection: &Collection) -> Informer {
         let collection = self.shared.settings.complete(collection);
         if let Some((_, informer)) = self.shared.inner.lock().informers.get(&collection) {
@@ -103,7 +103,7 @@ impl InformerFactory {
         let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
         let informer = self.create(&collection, id); // calls user code, so without the lock
         let mut inner = self.shared.inner.lock();
-        if inner.endings.is_none() {
+        if inner.exits.is_none() {
             informer.forbid_start(); // factory.F3
             return informer;
         }
@@ -119,7 +119,7 @@ impl InformerFactory {
         let Shared { sources, settings, .. } = &*self.shared;
         let source = sources.source(collection);
         let configure = |reflector: Reflector<Writer>| {
-            let reflector = reflector.name(collection.to_string()).when_gone(WhenGone::End);
+            let reflector = reflector.name(collection.to_string()).on_gone(OnGone::Exit);
             match &settings.configure {
                 Some(configure) => configure(collection, reflector),
                 None => reflector,
@@ -129,7 +129,7 @@ impl InformerFactory {
         Informer::builder(collection.kind().into(), source)
             .configure(configure)
             .resync(settings.resync(collection))
-            .on_exit(Box::new(move |why| remove_exited(&factory, exited, id, why)))
+            .on_exit(Box::new(move |reason| remove_exited(&factory, exited, id, reason)))
             .build()
     }
 
@@ -138,14 +138,14 @@ impl InformerFactory {
     ///
     /// ```no_run
     /// # async fn example(factory: watchkeeper_cache::InformerFactory) {
-    /// let mut endings = factory.endings();
-    /// while let Some(ending) = endings.next().await {
-    ///     println!("{}: {}", ending.collection, ending.why);
+    /// let mut exits = factory.exits();
+    /// while let Some(exit) = exits.next().await {
+    ///     println!("{}: {}", exit.collection, exit.reason);
     /// }
     /// # }
     /// ```
-    pub fn endings(&self) -> Endings {
-        Endings::new(self.shared.inner.lock().endings.as_ref())
+    pub fn exits(&self) -> InformerExits {
+        InformerExits::new(self.shared.inner.lock().exits.as_ref())
     }
 
     /// Records metrics of all informers, existing and future: see [`Informer::measure`].
@@ -213,7 +213,7 @@ impl InformerFactory {
     pub async fn stop(&self) {
         let informers: Vec<_> = {
             let mut inner = self.shared.inner.lock();
-            inner.endings = None;
+            inner.exits = None;
             inner.informers.values().map(|(_, informer)| informer.clone()).collect()
         };
         for informer in informers {
@@ -228,20 +228,20 @@ impl InformerFactory {
 }
 
 /// Removes an informer that ended, and then reports it (`factory.F2`). A successor with the same collection stays.
-fn remove_exited(factory: &Weak<Shared>, collection: Collection, id: u64, why: &Why) {
+fn remove_exited(factory: &Weak<Shared>, collection: Collection, id: u64, reason: &ExitReason) {
     let Some(factory) = factory.upgrade() else { return };
-    if *why == Why::Stopped {
+    if *reason == ExitReason::Stopped {
         return; // on request, so not reported
     }
     let mut inner = factory.inner.lock();
     let is_same = inner.informers.get(&collection).is_some_and(|(current, _)| *current == id);
     let removed = is_same.then(|| inner.informers.remove(&collection));
-    let endings = inner.endings.clone();
+    let exits = inner.exits.clone();
     drop(inner);
     drop(removed);
-    if let Some(endings) = endings {
-        tracing::warn!(%collection, %why, "informer exited");
-        let _ = endings.send(Ending::new(collection, why.clone())); // an error means that nobody subscribed
+    if let Some(exits) = exits {
+        tracing::warn!(%collection, %reason, "informer exited");
+        let _ = exits.send(InformerExited::new(collection, reason.clone())); // an error means that nobody subscribed
     }
 }
 

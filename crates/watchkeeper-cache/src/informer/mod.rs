@@ -11,7 +11,7 @@
 //!   last clone, reader, subscription and handler is gone.
 
 mod builder;
-mod ending;
+mod exit;
 mod factory;
 mod factory_builder;
 mod life;
@@ -27,12 +27,12 @@ use crate::handler::{EveryEvent, Filter, Resync, Subscription, SubscriptionOptio
 use crate::lock::Mutex;
 use crate::metrics::InformerMetrics;
 use crate::reader::{Keep, Reader};
-use crate::reflector::{Progress, Reflector, Why};
+use crate::reflector::{ExitReason, Progress, Reflector};
 use crate::store::{Dump, IndexExists, Snapshot, Store, Writer};
 
 pub use builder::InformerBuilder;
-pub use ending::{Ending, Endings};
-use ending::{ExitGuard, OnExit};
+use exit::{ExitGuard, OnExit};
+pub use exit::{InformerExited, InformerExits};
 pub use factory::InformerFactory;
 pub use factory_builder::FactoryBuilder;
 use life::Life;
@@ -61,7 +61,7 @@ pub use not_synced::{NotSynced, Unsynced, UnsyncedCause};
 /// # Failure
 /// Failed requests are retried with backoff for as long as the informer runs; [`progress`](Self::progress) reports the
 /// last one. The store keeps its last contents meanwhile. If the collection is removed from the server, the informer
-/// retries or exits: see [`WhenGone`](crate::reflector::WhenGone).
+/// retries or exits: see [`OnGone`](crate::reflector::OnGone).
 ///
 /// # Lifetime
 /// A started informer runs until it is [stopped](Self::stop), even if the informer and its factory are dropped, as with
@@ -103,7 +103,7 @@ struct Shared {
     life: Arc<Life>,
     resync: Resync,
     on_exit: Mutex<Option<OnExit>>,
-    ended: watch::Sender<Option<Why>>,
+    exited: watch::Sender<Option<ExitReason>>,
 }
 
 impl Informer {
@@ -125,11 +125,11 @@ impl Informer {
     pub fn start(&self) {
         let Some(reflector) = self.shared.reflector.lock().take() else { return };
         let stop = self.shared.life.stopped();
-        let guard = ExitGuard::new(self.shared.ended.clone(), self.shared.on_exit.lock().take());
+        let guard = ExitGuard::new(self.shared.exited.clone(), self.shared.on_exit.lock().take());
         let run = async move {
             let outcome = reflector.run(stop).await;
             drop(outcome.sink);
-            guard.exit(outcome.why);
+            guard.exit(outcome.reason);
         };
         self.shared.life.run(|| tokio::spawn(run));
     }
@@ -142,11 +142,11 @@ impl Informer {
     /// Waits until the first list is in the store; client-go's `HasSynced`. Returns false if the informer exits before
     /// that. Handlers may not have received all of it yet: see [`Subscription::caught_up`]. Cancel safe.
     pub async fn synced(&self) -> bool {
-        let mut ended = self.shared.ended.subscribe();
+        let mut exited = self.shared.exited.subscribe();
         tokio::select! {
             biased;
             () = self.shared.store.synced() => true,
-            _ = ended.wait_for(Option::is_some) => self.shared.store.is_synced(),
+            _ = exited.wait_for(Option::is_some) => self.shared.store.is_synced(),
         }
     }
 
@@ -160,30 +160,30 @@ impl Informer {
     pub async fn stop(&self) {
         self.shared.life.stop();
         self.forbid_start();
-        self.ended().await;
+        self.exited().await;
         self.shared.life.join().await;
     }
 
     /// Makes later calls of `start` have no effect.
     fn forbid_start(&self) {
         if self.shared.reflector.lock().take().is_some() {
-            self.shared.ended.send_replace(Some(Why::Stopped));
+            self.shared.exited.send_replace(Some(ExitReason::Stopped));
         }
     }
 
-    /// Returns whether the informer has exited: see [`ended`](Self::ended).
-    pub fn has_ended(&self) -> bool {
-        self.shared.ended.borrow().is_some()
+    /// Returns whether the informer has exited: see [`exited`](Self::exited).
+    pub fn has_exited(&self) -> bool {
+        self.shared.exited.borrow().is_some()
     }
 
     /// Waits until the informer has exited, and returns why: it was stopped, or its collection was removed and
-    /// [`WhenGone::End`](crate::reflector::WhenGone::End) is set. Subscriptions end then, and the store keeps its last
+    /// [`OnGone::Exit`](crate::reflector::OnGone::Exit) is set. Subscriptions end then, and the store keeps its last
     /// contents. Cancel safe.
-    pub async fn ended(&self) -> Why {
-        let mut ended = self.shared.ended.subscribe();
-        match ended.wait_for(Option::is_some).await {
-            Ok(why) => why.clone().unwrap_or(Why::Stopped),
-            Err(_) => Why::Stopped, // unreachable: `self` holds the sender
+    pub async fn exited(&self) -> ExitReason {
+        let mut exited = self.shared.exited.subscribe();
+        match exited.wait_for(Option::is_some).await {
+            Ok(reason) => reason.clone().unwrap_or(ExitReason::Stopped),
+            Err(_) => ExitReason::Stopped, // unreachable: `self` holds the sender
         }
     }
 
@@ -201,7 +201,7 @@ impl Informer {
     /// Returns a printable view of the informer, for debugging. It includes bodies only if they are
     /// [requested](Dump::bodies).
     pub fn dump(&self) -> Dump {
-        let phase = match (self.is_started(), self.has_ended()) {
+        let phase = match (self.is_started(), self.has_exited()) {
             (_, true) => "exited".to_owned(),
             (false, _) => "not started".to_owned(),
             (true, _) => format!("{:?}", self.shared.progress.borrow().phase).to_lowercase(),
@@ -230,10 +230,10 @@ impl Informer {
         if self.is_synced() {
             return None;
         }
-        let ended = self.shared.ended.borrow().clone();
+        let exited = self.shared.exited.borrow().clone();
         let failure = self.shared.progress.borrow().failure.clone();
-        Some(match (ended, self.is_started(), failure) {
-            (Some(why), ..) => UnsyncedCause::Ended(why),
+        Some(match (exited, self.is_started(), failure) {
+            (Some(reason), ..) => UnsyncedCause::Exited(reason),
             (None, false, _) => UnsyncedCause::NotStarted,
             (None, true, Some(failure)) => UnsyncedCause::Failed(failure),
             (None, true, None) => UnsyncedCause::NoAnswer,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use watchkeeper_core::Collection;
 
 use super::Informer;
-use crate::reflector::{Failure, Why};
+use crate::reflector::{ExitReason, Failure};
 
 /// The error of [`InformerFactory::synced`](super::InformerFactory::synced).
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ pub enum UnsyncedCause {
     /// The server has not completed its response yet.
     NoAnswer,
     /// It has exited.
-    Ended(Why),
+    Exited(ExitReason),
 }
 
 impl NotSynced {
@@ -95,7 +95,7 @@ impl fmt::Display for UnsyncedCause {
             Self::NotStarted => f.write_str("not started; call start again after requesting it"),
             Self::Failed(failure) => f.write_str(&failure.describe()),
             Self::NoAnswer => f.write_str("waiting for the server's response"),
-            Self::Ended(why) => write!(f, "informer exited: {why}"),
+            Self::Exited(reason) => write!(f, "informer exited: {reason}"),
         }
     }
 }

@@ -8,7 +8,7 @@ use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 use watchkeeper_core::{ListAt, ListEnd, ListError, ListPart, ListRequest, Paging, ResourceVersion};
 
-use super::{Failure, Next, Presence, Reflector, Relist, State, WhenGone, Why};
+use super::{ExitReason, Failure, Next, OnGone, Presence, Reflector, Relist, State};
 use crate::Sink;
 
 /// Lists that take longer are logged.
@@ -118,12 +118,12 @@ impl<S: Sink> Reflector<S> {
             self.presence = Presence::Gone;
             self.observer.gone(&self.name, &gone);
         }
-        match self.when_gone {
-            WhenGone::KeepTrying => {
+        match self.on_gone {
+            OnGone::Retry => {
                 self.observer.relists(Relist::Gone);
                 State::Idle.after(delay)
             }
-            WhenGone::End => State::Ended(Why::Gone(gone)),
+            OnGone::Exit => State::Exited(ExitReason::Gone(gone)),
         }
     }
 }

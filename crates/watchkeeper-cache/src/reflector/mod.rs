@@ -19,7 +19,7 @@
 //!   delivered.
 
 mod backoff;
-mod ended;
+mod exit;
 mod internal_error_retry;
 mod list;
 mod observer;
@@ -40,7 +40,7 @@ use watchkeeper_core::{BoxError, Head, ListWatch, Object, ResourceVersion, Statu
 
 pub use backoff::Backoff;
 use backoff::Delays;
-pub use ended::{Ended, WhenGone, Why};
+pub use exit::{ExitReason, Exited, OnGone};
 use internal_error_retry::InternalErrorRetry;
 pub use observer::{Failure, Next, Observer};
 use position::Position;
@@ -71,7 +71,7 @@ type Accept = Box<dyn Fn(&Object) -> Result<(), BoxError> + Send>;
 /// # Failure
 /// No error ends a reflector: requests are retried with [backoff](Self::backoff), and reported to its
 /// [`Observer`](Self::observer). It ends when stopped, or when the collection is removed and
-/// [`WhenGone::End`] is set.
+/// [`OnGone::Exit`] is set.
 ///
 /// ```
 /// # use watchkeeper_cache::{Reflector, Sink};
@@ -92,7 +92,7 @@ pub struct Reflector<S> {
     page_size: Option<NonZeroU32>,
     min_watch_timeout: Duration,
     max_internal_error_retry: Duration,
-    when_gone: WhenGone,
+    on_gone: OnGone,
     backoff: Backoff,
     random: Random,
     delays: Delays,
@@ -128,7 +128,7 @@ enum State {
     /// Wait, and continue with another state.
     Waiting { delay: Duration, then: Box<State> },
     /// Exit.
-    Ended(Why),
+    Exited(ExitReason),
 }
 
 impl<S: Sink> Reflector<S> {
@@ -144,7 +144,7 @@ impl<S: Sink> Reflector<S> {
             page_size: None,
             min_watch_timeout: MIN_WATCH_TIMEOUT,
             max_internal_error_retry: Duration::ZERO,
-            when_gone: WhenGone::default(),
+            on_gone: OnGone::default(),
             backoff: Backoff::default(),
             random: Random::fresh(),
             delays: Delays::new(Backoff::default()),
@@ -222,8 +222,8 @@ impl<S: Sink> Reflector<S> {
 
     /// Sets the behaviour when the collection is removed from the server. By default it retries.
     #[must_use]
-    pub fn when_gone(mut self, then: WhenGone) -> Self {
-        self.when_gone = then;
+    pub fn on_gone(mut self, then: OnGone) -> Self {
+        self.on_gone = then;
         self
     }
 
@@ -245,28 +245,28 @@ impl<S: Sink> Reflector<S> {
         self.reconnect.clone()
     }
 
-    /// Runs until `stop` completes, or until the collection is removed and [`WhenGone::End`] is set. Cancels a request in
+    /// Runs until `stop` completes, or until the collection is removed and [`OnGone::Exit`] is set. Cancels a request in
     /// flight and discards a partially staged list. If dropped half-way, the same holds, and the sink is dropped.
-    pub async fn run(mut self, stop: impl Future<Output = ()>) -> Ended<S> {
+    pub async fn run(mut self, stop: impl Future<Output = ()>) -> Exited<S> {
         self.delays = Delays::new(self.backoff);
         let mut stop = pin!(stop);
         let reconnect = self.reconnect.clone();
         let mut state = State::Idle;
-        let why = loop {
-            if let State::Ended(why) = state {
-                break why;
+        let reason = loop {
+            if let State::Exited(reason) = state {
+                break reason;
             }
             let watches = state.watches();
             let step = Box::pin(self.step(state));
             let next = tokio::select! {
                 biased;
-                () = stop.as_mut() => break Why::Stopped,
+                () = stop.as_mut() => break ExitReason::Stopped,
                 () = reconnect.notified() => None,
                 next = step => Some(next),
             };
             state = next.unwrap_or_else(|| self.after_reconnect(watches));
         };
-        Ended { sink: self.sink, why }
+        Exited { sink: self.sink, reason }
     }
 
     async fn step(&mut self, state: State) -> State {
@@ -285,7 +285,7 @@ impl<S: Sink> Reflector<S> {
                 tokio::time::sleep(delay).await;
                 *then
             }
-            State::Ended(_) => state,
+            State::Exited(_) => state,
         }
     }
 
@@ -314,8 +314,8 @@ impl<S: Sink> Reflector<S> {
     fn accepts(&mut self, object: &Object) -> bool {
         match self.accept.as_ref().map_or(Ok(()), |accept| accept(object)) {
             Ok(()) => true,
-            Err(why) => {
-                self.observer.skipped(&self.name, object, &why);
+            Err(reason) => {
+                self.observer.skipped(&self.name, object, &reason);
                 false
             }
         }
@@ -348,8 +348,8 @@ impl<S: Sink> Reflector<S> {
         let before = object.head.clone();
         match transform::apply(&mut self.transforms, &mut object) {
             Ok(()) => Ok(object),
-            Err(why) => {
-                self.observer.transform_failed(&self.name, &before, &why);
+            Err(reason) => {
+                self.observer.transform_failed(&self.name, &before, &reason);
                 Err(Box::new(before))
             }
         }
@@ -386,7 +386,7 @@ impl State {
         match self {
             Self::Watching { .. } => true,
             Self::Waiting { then, .. } => then.watches(),
-            Self::Idle | Self::Streaming { .. } | Self::Listing | Self::Ended(_) => false,
+            Self::Idle | Self::Streaming { .. } | Self::Listing | Self::Exited(_) => false,
         }
     }
 

@@ -27,16 +27,16 @@ pub trait Observer: Send {
     }
 
     /// Called when an object fails the reflector's check, and is ignored. By default logged as an error.
-    fn skipped(&mut self, reflector: &str, object: &Object, why: &BoxError) {
+    fn skipped(&mut self, reflector: &str, object: &Object, reason: &BoxError) {
         let (key, version) = (object.head.key(), object.head.version());
-        tracing::error!(reflector, %key, %version, error = %why, "object rejected; ignoring it");
+        tracing::error!(reflector, %key, %version, error = %reason, "object rejected; ignoring it");
     }
 
     /// Called when a [transform](super::Reflector::transform) fails. The copy keeps the object's previous state, unless
     /// the object was deleted. By default logged as an error.
-    fn transform_failed(&mut self, reflector: &str, object: &Head, why: &BoxError) {
+    fn transform_failed(&mut self, reflector: &str, object: &Head, reason: &BoxError) {
         let (key, version) = (object.key(), object.version());
-        tracing::error!(reflector, %key, %version, error = %why, "transform failed; keeping the previous state");
+        tracing::error!(reflector, %key, %version, error = %reason, "transform failed; keeping the previous state");
     }
 
     /// Called every 10 s while initial events are awaited and none arrives. `asked` is the time since the request,

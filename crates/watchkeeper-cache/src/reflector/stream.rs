@@ -9,7 +9,7 @@ use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, sleep};
 use watchkeeper_core::{ResourceVersion, WatchError, WatchEvent, WatchFrom, WatchRequest, WatchStream};
 
-use super::watch::{Ending, Tally};
+use super::watch::{Tally, WatchEnd};
 use super::{Failure, Next, Reflector, Relist, State};
 use crate::Sink;
 
@@ -36,10 +36,10 @@ impl<S: Sink> Reflector<S> {
         self.progress.record_contact();
         match self.initial_events(&mut watch, &mut tally).await {
             Ok(version) => self.commit(&version, tally.begun.elapsed(), Some(watch)),
-            Err(ending) => {
+            Err(end) => {
                 drop(watch);
                 tally.end(&mut *self.observer);
-                self.after_stream_end(ending, &tally, restarts)
+                self.after_stream_end(end, &tally, restarts)
             }
         }
     }
@@ -49,7 +49,7 @@ impl<S: Sink> Reflector<S> {
         &mut self,
         watch: &mut WatchStream,
         tally: &mut Tally,
-    ) -> Result<ResourceVersion, Ending> {
+    ) -> Result<ResourceVersion, WatchEnd> {
         let mut tick = pin!(sleep(TICK));
         loop {
             let event = match select(watch.next(), tick.as_mut()).await {
@@ -68,7 +68,7 @@ impl<S: Sink> Reflector<S> {
                 self.progress.record_contact();
             }
             match event {
-                None => return Err(Ending::Closed),
+                None => return Err(WatchEnd::Closed),
                 Some(Err(error)) => return Err(error.into()),
                 Some(Ok(WatchEvent::Added(object) | WatchEvent::Modified(object))) => {
                     if self.stage(object) {
@@ -110,26 +110,26 @@ impl<S: Sink> Reflector<S> {
     }
 
     /// Returns the state after the watch ended within the initial events.
-    fn after_stream_end(&mut self, ending: Ending, tally: &Tally, restarts: u32) -> State {
-        tracing::debug!(reflector = self.name, %ending, "initial events interrupted");
-        self.observer.relists(match &ending {
-            Ending::Closed => Relist::InitialEvents,
-            Ending::Failed(error) => Relist::after_watch(error, Relist::InitialEvents),
+    fn after_stream_end(&mut self, end: WatchEnd, tally: &Tally, restarts: u32) -> State {
+        tracing::debug!(reflector = self.name, %end, "initial events interrupted");
+        self.observer.relists(match &end {
+            WatchEnd::Closed => Relist::InitialEvents,
+            WatchEnd::Failed(error) => Relist::after_watch(error, Relist::InitialEvents),
         });
-        let state = match &ending {
-            Ending::Closed if tally.is_short() => State::Listing,
-            Ending::Closed => self.restart(restarts).0,
-            Ending::Failed(WatchError::TooManyRequests(status)) => {
+        let state = match &end {
+            WatchEnd::Closed if tally.is_short() => State::Listing,
+            WatchEnd::Closed => self.restart(restarts).0,
+            WatchEnd::Failed(WatchError::TooManyRequests(status)) => {
                 let delay = self.delay(Some(&**status));
                 State::Streaming { restarts }.after(delay)
             }
-            Ending::Failed(WatchError::Expired(_) | WatchError::TooLarge(_)) => {
+            WatchEnd::Failed(WatchError::Expired(_) | WatchError::TooLarge(_)) => {
                 self.position.mark_unavailable();
                 self.restart(restarts).0
             }
-            Ending::Failed(_) => State::Listing,
+            WatchEnd::Failed(_) => State::Listing,
         };
-        if let Ending::Failed(error) = ending {
+        if let WatchEnd::Failed(error) = end {
             self.progress.set_failure(Failure::Watch(error));
         }
         state

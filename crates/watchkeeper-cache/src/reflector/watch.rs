@@ -29,7 +29,7 @@ pub(super) struct Tally {
 }
 
 /// The end of an open watch.
-pub(super) enum Ending {
+pub(super) enum WatchEnd {
     /// It timed out or was disconnected, and can be resumed.
     Closed,
     /// It ended with an error.
@@ -58,11 +58,11 @@ impl<S: Sink> Reflector<S> {
         };
         self.progress.phase(super::Phase::Watching);
         let from = self.position.version().clone();
-        let ending = self.apply_events(&mut watch, &mut tally, has_initial_events).await;
+        let end = self.apply_events(&mut watch, &mut tally, has_initial_events).await;
         drop(watch);
         tally.end(&mut *self.observer);
         self.quick_watches = if tally.is_quick() { self.quick_watches.saturating_add(1) } else { 0 };
-        match self.after_watch_end(ending, &tally, retry) {
+        match self.after_watch_end(end, &tally, retry) {
             State::Watching { open, retry } => {
                 let pause = self.pause(&tally, &from);
                 State::Watching { open, retry }.after(pause)
@@ -98,12 +98,12 @@ impl<S: Sink> Reflector<S> {
         watch: &mut WatchStream,
         tally: &mut Tally,
         has_initial_events: bool,
-    ) -> Ending {
+    ) -> WatchEnd {
         // Initial events are not in version order, so that a watch cannot resume from one of them.
         let mut initial = has_initial_events;
         loop {
             let event = match watch.next().await {
-                None => return Ending::Closed,
+                None => return WatchEnd::Closed,
                 Some(Err(error)) => return error.into(),
                 Some(Ok(event)) => event,
             };
@@ -180,17 +180,17 @@ impl<S: Sink> Reflector<S> {
     }
 
     /// Returns the state after an open watch ended.
-    fn after_watch_end(&mut self, ending: Ending, tally: &Tally, retry: InternalErrorRetry) -> State {
-        match ending {
-            Ending::Closed if !tally.is_short() => State::Watching { open: None, retry },
-            Ending::Closed => {
+    fn after_watch_end(&mut self, end: WatchEnd, tally: &Tally, retry: InternalErrorRetry) -> State {
+        match end {
+            WatchEnd::Closed if !tally.is_short() => State::Watching { open: None, retry },
+            WatchEnd::Closed => {
                 let reflector = &self.name;
                 tracing::warn!(reflector, "watch closed within a second without an event; listing again");
                 self.observer.relists(Relist::ShortWatch);
                 let delay = self.delay(None);
                 State::Idle.after(delay)
             }
-            Ending::Failed(error) => {
+            WatchEnd::Failed(error) => {
                 let state = self.after_watch_error(&error, retry);
                 self.progress.set_failure(Failure::Watch(error));
                 state
@@ -250,7 +250,7 @@ impl Tally {
     }
 }
 
-impl From<WatchError> for Ending {
+impl From<WatchError> for WatchEnd {
     fn from(error: WatchError) -> Self {
         match error {
             WatchError::Interrupted(cause) => {
@@ -262,7 +262,7 @@ impl From<WatchError> for Ending {
     }
 }
 
-impl fmt::Display for Ending {
+impl fmt::Display for WatchEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed => f.write_str("watch closed"),

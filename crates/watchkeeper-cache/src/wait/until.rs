@@ -30,7 +30,7 @@ pub enum WaitError<E> {
     },
     /// The informer exited, so that the condition cannot be met any more.
     #[error("informer exited before the condition was met")]
-    Ended,
+    InformerExited,
     /// The condition returned an error.
     #[error(transparent)]
     Condition(E),
@@ -73,7 +73,7 @@ pub async fn until<T, E>(
     informer.start();
     let waiting = async {
         if !informer.synced().await {
-            return Err(WaitError::Ended);
+            return Err(WaitError::InformerExited);
         }
         let (state, mut changes) = informer.subscribe_since();
         if let Some(answer) = condition(Seen::State(&state)).map_err(WaitError::Condition)? {
@@ -84,7 +84,7 @@ pub async fn until<T, E>(
                 return Ok(answer);
             }
         }
-        Err(WaitError::Ended)
+        Err(WaitError::InformerExited)
     };
     match timeout {
         None => waiting.await,

@@ -102,11 +102,11 @@ async fn until_fails_on_timeout_on_exit_and_when_the_condition_does() {
 
     maps.stop().await;
     let ended = until(&maps, None, |_| Ok::<Option<()>, Infallible>(None)).await;
-    assert!(matches!(ended, Err(WaitError::Ended)));
+    assert!(matches!(ended, Err(WaitError::InformerExited)));
     let never_synced = informer(&Script::new().then(Watch::new().stalls()));
     never_synced.stop().await;
     let ended = until(&never_synced, None, |_| Ok::<Option<()>, Infallible>(None)).await;
-    assert!(matches!(ended, Err(WaitError::Ended)));
+    assert!(matches!(ended, Err(WaitError::InformerExited)));
 }
 
 /// Returns all events of a watcher, and the error that ends it.

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use watchkeeper_cache::delta::Delta;
 use watchkeeper_cache::handler::{Filter, Handler, Resync, Subscription, SubscriptionOptions};
-use watchkeeper_cache::reflector::{Failure, Next, Observer, WhenGone, Why};
+use watchkeeper_cache::reflector::{ExitReason, Failure, Next, Observer, OnGone};
 use watchkeeper_cache::{InformerFactory, Keep};
 use watchkeeper_client::dynamic::DynamicObject;
 use watchkeeper_core::{Collection, GroupResource, ListWatch, ResourceVersion, Status};
@@ -146,7 +146,7 @@ async fn an_informer_of_a_removed_resource_exits_and_is_created_anew_on_request(
     let world = World::start().await;
     world.create("a", "web").await;
     let factory = InformerFactory::new(world.client.clone());
-    let mut endings = factory.endings();
+    let mut exits = factory.exits();
     let maps = factory.informer(&config_maps());
     let others = factory.informer(&Collection::SECRETS);
     let mut changes = maps.subscribe(SubscriptionOptions::default());
@@ -158,10 +158,10 @@ async fn an_informer_of_a_removed_resource_exits_and_is_created_anew_on_request(
     let gone =
         [Verb::List, Verb::Watch].map(|verb| faults.add(Fault::on(verb).resource("configmaps").answer(404)));
     faults.end_watches(&Requests::any());
-    let ending = tokio::time::timeout(PATIENCE, endings.next()).await.unwrap().unwrap();
-    assert_eq!(ending.collection, config_maps());
-    assert!(matches!(&ending.why, Why::Gone(status) if status.is_not_found()), "{}", ending.why);
-    assert_eq!(maps.ended().await, ending.why);
+    let exit = tokio::time::timeout(PATIENCE, exits.next()).await.unwrap().unwrap();
+    assert_eq!(exit.collection, config_maps());
+    assert!(matches!(&exit.reason, ExitReason::Gone(status) if status.is_not_found()), "{}", exit.reason);
+    assert_eq!(maps.exited().await, exit.reason);
     while changes.next().await.is_some() {}
     assert!(kept > 0 && maps.store().snapshot().len() == kept, "the store stays readable");
     let requests = gone[0].hits() + gone[1].hits();
@@ -180,7 +180,7 @@ async fn an_informer_of_a_removed_resource_exits_and_is_created_anew_on_request(
     assert!(others.is_synced() && factory.collections().len() == 2);
 
     factory.stop().await;
-    assert_eq!(endings.next().await, None, "no other informer exited");
+    assert_eq!(exits.next().await, None, "no other informer exited");
     world.cluster.stop().await;
 }
 
@@ -198,15 +198,14 @@ async fn a_factory_can_be_configured_to_retry_a_removed_resource() {
         let script = script.clone();
         move |_: &Collection| Box::new(script.clone()) as Box<dyn ListWatch>
     };
-    let factory = InformerFactory::builder(sources)
-        .configure(|_, reflector| reflector.when_gone(WhenGone::KeepTrying))
-        .build();
-    let mut endings = factory.endings();
+    let factory =
+        InformerFactory::builder(sources).configure(|_, reflector| reflector.on_gone(OnGone::Retry)).build();
+    let mut exits = factory.exits();
     let pods = factory.informer(&pods());
     factory.start();
     pods.store().wait_for(&9.into()).await;
     factory.stop().await;
-    assert_eq!(endings.next().await, None);
+    assert_eq!(exits.next().await, None);
 }
 
 /// Panics on a failure.
@@ -226,13 +225,13 @@ async fn a_panicking_informer_exits_and_blocks_nobody() {
     };
     let factory =
         InformerFactory::builder(sources).configure(|_, reflector| reflector.observer(Nervous)).build();
-    let mut endings = factory.endings();
+    let mut exits = factory.exits();
     let pods_informer = factory.informer(&pods());
     factory.start();
-    assert_eq!(pods_informer.ended().await, Why::Panicked);
+    assert_eq!(pods_informer.exited().await, ExitReason::Panicked);
     assert!(!pods_informer.synced().await);
-    let ending = endings.next().await.unwrap();
-    assert_eq!((ending.collection, ending.why), (pods(), Why::Panicked));
+    let exit = exits.next().await.unwrap();
+    assert_eq!((exit.collection, exit.reason), (pods(), ExitReason::Panicked));
     factory.stop().await;
 }
 
@@ -258,7 +257,7 @@ async fn a_stopped_factory_has_no_tasks_and_starts_none() {
     factory.synced(PATIENCE).await.unwrap();
     factory.stop_informer(&nodes()).await;
     assert_eq!(tasks() - before, 10, "a single informer can be stopped");
-    assert_eq!(late.ended().await, Why::Stopped);
+    assert_eq!(late.exited().await, ExitReason::Stopped);
 
     factory.stop().await;
     for handler in handlers {
@@ -269,8 +268,8 @@ async fn a_stopped_factory_has_no_tasks_and_starts_none() {
     late.start();
     let never = factory.informer(&pods());
     never.start();
-    assert_eq!((tasks(), never.ended().await), (before, Why::Stopped));
-    assert_eq!(factory.endings().next().await, None);
+    assert_eq!((tasks(), never.exited().await), (before, ExitReason::Stopped));
+    assert_eq!(factory.exits().next().await, None);
     factory.stop().await;
 }
 

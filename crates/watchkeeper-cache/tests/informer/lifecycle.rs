@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use watchkeeper_cache::handler::{Handler, SubscriptionOptions};
-use watchkeeper_cache::reflector::Why;
+use watchkeeper_cache::reflector::ExitReason;
 use watchkeeper_cache::{Informer, InformerFactory};
 use watchkeeper_testkit::script::{List, Script, Watch, object};
 use watchkeeper_testkit::{Fault, Verb};
@@ -32,7 +32,7 @@ async fn a_stopped_informer_stays_readable_and_cannot_be_started() {
     assert!(maps.is_started() && maps.synced().await);
     maps.stop().await;
     maps.stop().await;
-    assert_eq!(maps.ended().await, Why::Stopped);
+    assert_eq!(maps.exited().await, ExitReason::Stopped);
     maps.start();
     assert!(maps.is_started() && maps.is_synced());
     let mut late = maps.subscribe(SubscriptionOptions::default());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use watchkeeper_cache::Reflector;
-use watchkeeper_cache::reflector::{Phase, WhenGone, Why};
+use watchkeeper_cache::reflector::{ExitReason, OnGone, Phase};
 use watchkeeper_core::{GroupResource, Status};
 use watchkeeper_testkit::script::{List, Script, Watch, object};
 
@@ -35,17 +35,17 @@ async fn a_removed_collection_is_reported_once_and_retried_until_it_is_back() {
 #[tokio::test(start_paused = true)]
 async fn a_reflector_can_exit_when_the_collection_is_removed() {
     let script = removed();
-    let story = story_of(&script, |it| it.when_gone(WhenGone::End)).await;
-    assert_eq!(story.why, Why::Gone(Box::new(not_found())));
+    let story = story_of(&script, |it| it.on_gone(OnGone::Exit)).await;
+    assert_eq!(story.reason, ExitReason::Gone(Box::new(not_found())));
     assert_eq!(story.asked, ["stream", "watch rv=11", "stream rv=11", "list rv=11"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_collection_that_never_existed_is_a_failure_each_time() {
     let script = Script::new().without_initial_events().list_fails(not_found()).list_fails(not_found());
-    let story = story_of(&script, |it| it.when_gone(WhenGone::End)).await;
+    let story = story_of(&script, |it| it.on_gone(OnGone::Exit)).await;
     assert_eq!((story.observed.failures.len(), story.observed.gone), (2, 0));
-    assert_eq!(story.why, Why::Stopped);
+    assert_eq!(story.reason, ExitReason::Stopped);
 }
 
 #[tokio::test(start_paused = true)]

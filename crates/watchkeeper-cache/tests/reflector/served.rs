@@ -7,7 +7,7 @@ use futures_util::StreamExt as _;
 use serde_json::json;
 use tokio::sync::{oneshot, watch};
 use watchkeeper_cache::Reflector;
-use watchkeeper_cache::reflector::{Backoff, Ended, Progress, Why};
+use watchkeeper_cache::reflector::{Backoff, ExitReason, Exited, Progress};
 use watchkeeper_client::config::{Authorities, Authorization, Proxy};
 use watchkeeper_client::rest::{Content, PatchKind};
 use watchkeeper_client::source::RestSource;
@@ -32,7 +32,7 @@ struct Running {
     observed: RecordingObserver,
     progress: watch::Receiver<Progress>,
     stop: oneshot::Sender<()>,
-    run: tokio::task::JoinHandle<Ended<Recorder>>,
+    run: tokio::task::JoinHandle<Exited<Recorder>>,
 }
 
 impl World {
@@ -108,7 +108,7 @@ impl Running {
 
     async fn stop(self) {
         self.stop.send(()).unwrap();
-        assert_eq!(self.run.await.unwrap().why, Why::Stopped);
+        assert_eq!(self.run.await.unwrap().reason, ExitReason::Stopped);
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, stream};
 use tokio::time::{Instant, sleep};
 use watchkeeper_cache::Reflector;
-use watchkeeper_cache::reflector::Why;
+use watchkeeper_cache::reflector::ExitReason;
 use watchkeeper_cache::source::{Page, from_closures};
 use watchkeeper_core::{ListEnd, Status, WatchError, WatchEvent};
 use watchkeeper_testkit::script::{List, Script, Watch, object};
@@ -19,7 +19,7 @@ const SECOND: Duration = Duration::from_secs(1);
 async fn a_reflector_stopped_before_it_runs_sends_no_request() {
     let script = Script::new().then(Watch::new().initial_events_end(10));
     let ended = Reflector::new(script.clone(), Recorder::default()).run(ready(())).await;
-    assert_eq!(ended.why, Why::Stopped);
+    assert_eq!(ended.reason, ExitReason::Stopped);
     assert!(script.requests().is_empty());
 }
 
@@ -45,7 +45,7 @@ async fn stopping_a_reflector_in_any_state_cancels_its_request() {
         let begun = Instant::now();
         let stop = sleep(Duration::from_millis(500));
         let ended = Reflector::new(script.clone(), Recorder::default()).run(stop).await;
-        assert_eq!((ended.why, script.open()), (Why::Stopped, 0), "state {number}");
+        assert_eq!((ended.reason, script.open()), (ExitReason::Stopped, 0), "state {number}");
         assert_eq!(begun.elapsed(), Duration::from_millis(500), "state {number}");
         assert!(!script.requests().is_empty(), "state {number}");
     }
@@ -87,6 +87,6 @@ async fn a_source_that_is_always_ready_does_not_starve_stop() {
     // On one thread, the timer fires only if the reflector yields.
     let copy = Recorder::default();
     let ended = Reflector::new(busy, copy.clone()).run(sleep(Duration::from_millis(20))).await;
-    assert_eq!(ended.why, Why::Stopped);
+    assert_eq!(ended.reason, ExitReason::Stopped);
     assert!(copy.notes().len() > 1, "events came");
 }

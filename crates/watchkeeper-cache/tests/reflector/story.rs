@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
-use watchkeeper_cache::reflector::{Failure, Next, Observer, Why};
+use watchkeeper_cache::reflector::{ExitReason, Failure, Next, Observer};
 use watchkeeper_cache::{Reflector, Sink};
 use watchkeeper_core::{
     Bookmark, BoxError, Head, ListAt, Object, ObjectKey, ResourceVersion, Status, WatchFrom, WatchRequest,
@@ -182,7 +182,7 @@ pub(crate) struct Story {
     pub(crate) writes: Vec<String>,
     pub(crate) observed: Observations,
     pub(crate) took: Duration,
-    pub(crate) why: Why,
+    pub(crate) why: ExitReason,
     /// Number of requests still in flight.
     pub(crate) open: usize,
 }
@@ -201,7 +201,7 @@ pub(crate) async fn story_of(
         writes: copy.notes(),
         observed: observed.now(),
         took: begun.elapsed(),
-        why: ended.why,
+        why: ended.reason,
         open: script.open(),
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use watchkeeper_cache::reflector::{WhenGone, Why};
+use watchkeeper_cache::reflector::{ExitReason, OnGone};
 use watchkeeper_cache::{Informer, Reflector};
 use watchkeeper_core::{GroupResource, ListWatch, Status, Union};
 use watchkeeper_testkit::script::{List, Script, Watch, object};
@@ -17,7 +17,7 @@ struct Both {
     b: Vec<String>,
     writes: Vec<String>,
     observed: Observations,
-    why: Why,
+    why: ExitReason,
 }
 
 fn union(a: &Script, b: &Script) -> Union {
@@ -29,11 +29,11 @@ async fn both(a: Script, b: Script) -> Both {
     let (copy, observed) = (Recorder::default(), RecordingObserver::default());
     let reflector = Reflector::new(union(&a, &b), copy.clone()).observer(observed.clone()).seed(1);
     let played = join_all([a.played(), b.played()]);
-    let ended = reflector.when_gone(WhenGone::End).run(async { drop(played.await) });
+    let ended = reflector.on_gone(OnGone::Exit).run(async { drop(played.await) });
     let ended = tokio::time::timeout(Duration::from_secs(600), ended).await.expect("both are played");
     assert_eq!((a.open(), b.open()), (0, 0), "what was asked for is not left behind");
     let asked = |script: &Script| script.requests().iter().map(asked).collect();
-    Both { a: asked(&a), b: asked(&b), writes: copy.notes(), observed: observed.now(), why: ended.why }
+    Both { a: asked(&a), b: asked(&b), writes: copy.notes(), observed: observed.now(), why: ended.reason }
 }
 
 #[tokio::test(start_paused = true)]
@@ -128,7 +128,7 @@ async fn a_forbidden_part_blocks_the_union_until_it_is_allowed() {
     assert_eq!(both.writes, ["commit @8: a/x@8 b/x@12"], "nothing before");
     let refused = ["watch: watch rejected by the server: List", "list: list rejected by the server: Relist"];
     assert_eq!(both.observed.failures, refused);
-    assert_eq!(both.why, Why::Stopped);
+    assert_eq!(both.reason, ExitReason::Stopped);
 }
 
 #[tokio::test(start_paused = true)]
@@ -139,7 +139,7 @@ async fn a_removed_part_is_removed_for_the_whole_union() {
     let a = Script::new().then(there()).watch_fails(gone()).watch_fails(gone()).list_fails(gone());
     let b = Script::new().then(there().stalls()).then(there().stalls()).then(there().stalls());
     let both = both(a, b).await;
-    assert_eq!(both.why, Why::Gone(Box::new(gone())));
+    assert_eq!(both.reason, ExitReason::Gone(Box::new(gone())));
 }
 
 #[tokio::test(start_paused = true)]

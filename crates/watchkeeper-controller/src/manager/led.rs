@@ -39,7 +39,7 @@ impl Added {
         let primary: Option<Informer> = self.controller.informers().next().cloned();
         (self.run)(self.controller, stop.clone()).await;
         if let (false, Some(primary)) = (stop.is_cancelled(), primary) {
-            let why = primary.ended().await;
+            let why = primary.exited().await;
             end.because(ManagerError::ControllerEnded { name, why });
         }
     }

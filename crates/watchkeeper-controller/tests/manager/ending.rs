@@ -39,7 +39,7 @@ async fn all_end_in_order_calls_lease_tasks_informers_port() {
     });
     let (told, shops) = (story.clone(), factory.informer(&collection("shops")));
     let watching = tokio::spawn(async move {
-        shops.ended().await;
+        shops.exited().await;
         TcpStream::connect(address).unwrap(); // the port is still open
         told.tell("informers");
     });

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use watchkeeper_cache::InformerFactory;
-use watchkeeper_cache::reflector::Why;
+use watchkeeper_cache::reflector::ExitReason;
 use watchkeeper_controller::{Controller, Manager, ManagerError};
 use watchkeeper_core::{Collection, GroupResource, ListWatch, Status};
 use watchkeeper_testkit::script::{Script, Watch, object};
@@ -29,13 +29,17 @@ async fn a_controller_that_has_nothing_left_to_hear_ends_the_whole() {
     manager.add(controller("shops", &factory), story.telling("shops"));
     manager.add(controller("banks", &factory), story.telling("banks"));
     match manager.run_until(std::future::pending()).await {
-        Err(ManagerError::ControllerEnded { name, why: Why::Gone(status) }) => {
+        Err(ManagerError::ControllerEnded { name, why: ExitReason::Gone(status) }) => {
             assert_eq!((name.as_str(), status.is_not_found()), ("shops", true));
         }
         other => panic!("{other:?}"),
     }
     assert_eq!(story.told().len(), 2, "{:?}", story.told());
-    assert_eq!(factory.informer(&collection("banks")).ended().await, Why::Stopped, "in order all the same");
+    assert_eq!(
+        factory.informer(&collection("banks")).exited().await,
+        ExitReason::Stopped,
+        "in order all the same"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,7 +17,7 @@ use watchkeeper_core::{Collection, FieldSelector, LabelSelector};
 ///
 /// Creating and narrowing it has no effect on the factory. The factory creates the informer with the first lister,
 /// handler, subscription or index, as client-go does with `Informer()` and `Lister()`, and runs it from the next
-/// [`start`](InformerFactory::start). After the informer has [ended](InformerFactory::endings) by itself, the next
+/// [`start`](InformerFactory::start). After the informer has [exited](InformerFactory::exits) by itself, the next
 /// request creates another.
 #[must_use]
 pub struct TypedInformer<K> {

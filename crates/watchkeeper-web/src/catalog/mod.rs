@@ -204,14 +204,15 @@ impl Catalog {
     /// still become idle.
     pub fn snapshots(&self) -> Vec<(Arc<Mapping>, Snapshot)> {
         let entries = self.inner.entries.read();
-        let living = entries.iter().filter(|entry| !entry.informer.has_ended() && entry.informer.is_synced());
+        let living =
+            entries.iter().filter(|entry| !entry.informer.has_exited() && entry.informer.is_synced());
         living.map(|entry| (entry.mapping.clone(), entry.informer.store().snapshot())).collect()
     }
 
     /// Returns the cached resources, with or without their first list.
     pub fn cached(&self) -> Vec<Arc<Mapping>> {
         let entries = self.inner.entries.read();
-        entries.iter().filter(|entry| !entry.informer.has_ended()).map(|it| it.mapping.clone()).collect()
+        entries.iter().filter(|entry| !entry.informer.has_exited()).map(|it| it.mapping.clone()).collect()
     }
 
     /// Returns whether a resource must not be cached (`catalog.C2`).

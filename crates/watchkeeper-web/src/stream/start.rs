@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::StatusCode;
 use tokio::time::sleep;
 use watchkeeper_cache::Informer;
-use watchkeeper_cache::reflector::Why;
+use watchkeeper_cache::reflector::ExitReason;
 use watchkeeper_client::discovery::Mapping;
 use watchkeeper_wire::Kind;
 

@@ -45,12 +45,12 @@ impl Model {
         let limit = request.limit.filter(|_| counts).map_or(usize::MAX, |limit| limit.get() as usize);
         for (key, version) in state.iter().skip(from).take(limit) {
             self.dawdle().await;
-            let ending = {
+            let exit = {
                 let mut world = self.0.lock();
                 let fails = world.fails(40);
                 fails.then(|| (world.roll(2) == 0).then(|| world.list_error()))
             };
-            match ending {
+            match exit {
                 Some(None) => return, // interrupted
                 Some(Some(error)) => return drop(out.send(Err(error)).await),
                 None => drop(out.send(Ok(ListPart::Item(object(key, *version)))).await),

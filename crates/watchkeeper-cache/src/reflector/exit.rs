@@ -9,37 +9,37 @@ use watchkeeper_core::Status;
 /// [`Phase::Gone`](super::Phase::Gone). The copy is kept: only its owner knows whether the objects are obsolete or the
 /// server is being replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum WhenGone {
+pub enum OnGone {
     /// Retries with backoff, and without further reports until the collection is back.
     #[default]
-    KeepTrying,
-    /// Exits with [`Why::Gone`].
-    End,
+    Retry,
+    /// Exits with [`ExitReason::Gone`].
+    Exit,
 }
 
 /// The result of [`Reflector::run`](super::Reflector::run).
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Ended<S> {
+pub struct Exited<S> {
     /// The sink, for use by another reflector.
     pub sink: S,
     /// The reason.
-    pub why: Why,
+    pub reason: ExitReason,
 }
 
 /// Why a reflector or informer exited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Why {
+pub enum ExitReason {
     /// It was stopped.
     Stopped,
-    /// The collection was removed from the server, which returned this status: see [`WhenGone`].
+    /// The collection was removed from the server, which returned this status: see [`OnGone`].
     Gone(Box<Status>),
     /// User code, such as its observer, panicked.
     Panicked,
 }
 
-impl std::fmt::Display for Why {
+impl std::fmt::Display for ExitReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Stopped => f.write_str("stopped"),
