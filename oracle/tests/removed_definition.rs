@@ -90,7 +90,7 @@ async fn an_informer_of_a_removed_definition_ends_and_one_of_its_successor_begin
     let mut exits = factory.exits();
     let first = factory.informer(&gadgets);
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     let mut changes = first.reader::<Value>(Keep::Encoded).changes(SubscriptionOptions::default());
     assert!(matches!(changes.next().await, Some(Notification::Added { new, .. }) if new["kind"] == "Gadget"));
 
@@ -109,7 +109,7 @@ async fn an_informer_of_a_removed_definition_ends_and_one_of_its_successor_begin
     assert_eq!(requests.load(Ordering::SeqCst) - before, asked, "nobody asks any more");
     let second = factory.informer(&gadgets);
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     let names = |now: watchkeeper_cache::Snapshot| -> Vec<String> {
         now.iter().map(|gadget| gadget.head.key().name().to_owned()).collect()
     };

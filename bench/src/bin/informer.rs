@@ -84,7 +84,7 @@ async fn measure(arguments: Arguments) -> Outcome<()> {
 
     let spent = Spent::now()?;
     objects.start();
-    objects.synced().await;
+    objects.wait_until_ready().await;
     let reader = objects.reader::<Pod>(match arguments.keep {
         Kept::Encoded => Keep::Encoded,
         Kept::Decoded => Keep::Decoded,

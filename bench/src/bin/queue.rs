@@ -118,7 +118,7 @@ async fn follow(arguments: Arguments) -> Outcome<Report> {
     let objects = Informer::new(collection.kind().into(), client.source(&collection));
     let reader = objects.reader::<ConfigMap>(Keep::Encoded);
     objects.start();
-    objects.synced().await;
+    objects.wait_until_ready().await;
     let (tell, mut told) = mpsc::unbounded_channel();
     let reconcile = {
         let reader = Arc::new(reader);

@@ -61,7 +61,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let pods = factory.informer(&collections[0]); // the same informer
     pods.add_index("node", by_field(collections[0].kind().into(), "spec.nodeName".parse()?))?;
     factory.start();
-    factory.synced(Duration::from_secs(60)).await?;
+    factory.wait_until_ready(Duration::from_secs(60)).await?;
 
     for collection in &collections {
         println!("{collection}: {}", factory.informer(collection).store().snapshot().len());

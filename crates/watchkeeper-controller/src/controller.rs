@@ -219,7 +219,7 @@ impl Controller {
         tokio::pin!(stop);
         let synced = async {
             for trigger in &self.triggers {
-                trigger.informer.synced().await;
+                trigger.informer.wait_until_ready().await;
             }
         };
         tokio::select! {

@@ -42,7 +42,7 @@ async fn start(source: EtcdSource) -> (Informer, Lists) {
     let configure = |reflector: Reflector<_>| reflector.observer(observer).backoff(backoff);
     let informer = Informer::builder(kind, source).configure(configure).build();
     informer.start();
-    assert!(soon("the first list", informer.synced()).await);
+    assert!(soon("the first list", informer.wait_until_ready()).await);
     (informer, lists)
 }
 

@@ -14,7 +14,7 @@ async fn start(etcd: &Etcd, prefix: &'static str) -> Informer {
     let kind = Kind::new("example.com", "v1", "Value");
     let informer = Informer::new(kind, EtcdSource::new(etcd.clone(), prefix));
     informer.start();
-    assert!(soon("the first list", informer.synced()).await);
+    assert!(soon("the first list", informer.wait_until_ready()).await);
     informer
 }
 

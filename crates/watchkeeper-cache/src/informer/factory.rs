@@ -17,7 +17,7 @@ use watchkeeper_core::{Collection, Sources};
 
 use super::exit::BUFFERED_EXITS;
 use super::factory_builder::Settings;
-use super::{FactoryBuilder, Informer, InformerExited, InformerExits, NotSynced, Unsynced};
+use super::{FactoryBuilder, Informer, InformerExited, InformerExits, NotReady, UnreadyInformer};
 use crate::lock::Mutex;
 use crate::metrics::InformerMetrics;
 use crate::reflector::{ExitReason, OnGone, Reflector};
@@ -47,7 +47,7 @@ use crate::store::Writer;
 /// let pods = factory.informer(&Collection::PODS);
 /// let shops = factory.informer(&Collection::DEPLOYMENTS.namespace("shop"));
 /// factory.start();
-/// factory.synced(Duration::from_secs(30)).await?;
+/// factory.wait_until_ready(Duration::from_secs(30)).await?;
 /// println!("{} pods, {} deployments", pods.store().snapshot().len(), shops.store().snapshot().len());
 /// factory.stop().await;
 /// # Ok(())
@@ -169,27 +169,27 @@ impl InformerFactory {
     /// Waits until every informer of the factory has stored its first list; client-go's `WaitForCacheSync`. Cancel safe.
     ///
     /// # Errors
-    /// [`NotSynced`] names the informers that are not ready after `timeout`, and why: the error of their last request, or
+    /// [`NotReady`] names the informers that are not ready after `timeout`, and why: the error of their last request, or
     /// that they were requested after [`start`](Self::start). Fails at once if the factory has no informers.
-    pub async fn synced(&self, timeout: Duration) -> Result<(), NotSynced> {
+    pub async fn wait_until_ready(&self, timeout: Duration) -> Result<(), NotReady> {
         let informers = self.informers(|_| true);
         if informers.is_empty() {
-            return Err(NotSynced::NoInformers);
+            return Err(NotReady::NoInformers);
         }
         let all = async {
             for (_, informer) in &informers {
-                informer.synced().await;
+                informer.wait_until_ready().await;
             }
         };
         // The outcome is decided by the informers' states, not by the timeout.
         let _ = tokio::time::timeout(timeout, all).await;
-        let late: Vec<_> = informers.into_iter().filter_map(Unsynced::from_informer).collect();
-        if late.is_empty() { Ok(()) } else { Err(NotSynced::Pending { informers: late, after: timeout }) }
+        let late: Vec<_> = informers.into_iter().filter_map(UnreadyInformer::from_informer).collect();
+        if late.is_empty() { Ok(()) } else { Err(NotReady::Pending { informers: late, after: timeout }) }
     }
 
     /// Returns the started informers that have not stored their first list yet, and why.
-    pub fn unsynced(&self) -> Vec<Unsynced> {
-        self.informers(Informer::is_started).into_iter().filter_map(Unsynced::from_informer).collect()
+    pub fn unready(&self) -> Vec<UnreadyInformer> {
+        self.informers(Informer::is_started).into_iter().filter_map(UnreadyInformer::from_informer).collect()
     }
 
     fn informers(&self, is_wanted: impl Fn(&Informer) -> bool) -> Vec<(Collection, Informer)> {

@@ -15,7 +15,7 @@ mod exit;
 mod factory;
 mod factory_builder;
 mod life;
-mod not_synced;
+mod not_ready;
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub use exit::{InformerExited, InformerExits};
 pub use factory::InformerFactory;
 pub use factory_builder::FactoryBuilder;
 use life::Life;
-pub use not_synced::{NotSynced, Unsynced, UnsyncedCause};
+pub use not_ready::{NotReady, UnreadyCause, UnreadyInformer};
 
 /// A shared, eventually consistent copy of a collection; client-go's `SharedIndexInformer`.
 ///
@@ -79,7 +79,7 @@ pub use not_synced::{NotSynced, Unsynced, UnsyncedCause};
 /// pods.add_index("node", by_field(kind, "spec.nodeName".parse()?))?;
 /// Handler::start(pods.subscribe(Default::default()), |change| println!("{change:?}"));
 /// pods.start();
-/// pods.synced().await;
+/// pods.wait_until_ready().await;
 ///
 /// let reader = pods.reader::<serde_json::Value>(Keep::Encoded);
 /// println!("{} pods on n1", reader.by_index("node", "n1")?.items()?.len());
@@ -141,18 +141,18 @@ impl Informer {
 
     /// Waits until the first list is in the store; client-go's `HasSynced`. Returns false if the informer exits before
     /// that. Handlers may not have received all of it yet: see [`Subscription::caught_up`]. Cancel safe.
-    pub async fn synced(&self) -> bool {
+    pub async fn wait_until_ready(&self) -> bool {
         let mut exited = self.shared.exited.subscribe();
         tokio::select! {
             biased;
-            () = self.shared.store.synced() => true,
-            _ = exited.wait_for(Option::is_some) => self.shared.store.is_synced(),
+            () = self.shared.store.wait_until_ready() => true,
+            _ = exited.wait_for(Option::is_some) => self.shared.store.is_ready(),
         }
     }
 
     /// Returns whether the first list is in the store.
-    pub fn is_synced(&self) -> bool {
-        self.shared.store.is_synced()
+    pub fn is_ready(&self) -> bool {
+        self.shared.store.is_ready()
     }
 
     /// Stops the informer, and waits until its task has ended. It cannot be started afterwards. If dropped half-way, the
@@ -226,17 +226,17 @@ impl Informer {
     }
 
     /// Returns why the first list is not in the store yet; `None` if it is.
-    pub fn unsynced(&self) -> Option<UnsyncedCause> {
-        if self.is_synced() {
+    pub fn unready(&self) -> Option<UnreadyCause> {
+        if self.is_ready() {
             return None;
         }
         let exited = self.shared.exited.borrow().clone();
         let failure = self.shared.progress.borrow().failure.clone();
         Some(match (exited, self.is_started(), failure) {
-            (Some(reason), ..) => UnsyncedCause::Exited(reason),
-            (None, false, _) => UnsyncedCause::NotStarted,
-            (None, true, Some(failure)) => UnsyncedCause::Failed(failure),
-            (None, true, None) => UnsyncedCause::NoAnswer,
+            (Some(reason), ..) => UnreadyCause::Exited(reason),
+            (None, false, _) => UnreadyCause::NotStarted,
+            (None, true, Some(failure)) => UnreadyCause::Failed(failure),
+            (None, true, None) => UnreadyCause::NoAnswer,
         })
     }
 

@@ -182,13 +182,13 @@ impl Store {
     }
 
     /// Returns whether the first list is in the store.
-    pub fn is_synced(&self) -> bool {
+    pub fn is_ready(&self) -> bool {
         self.shared.subscribers.lock().is_ready
     }
 
     /// Waits until the first list is in the store. Cancel safe.
-    pub async fn synced(&self) {
-        self.until(|| self.is_synced()).await;
+    pub async fn wait_until_ready(&self) {
+        self.until(|| self.is_ready()).await;
     }
 
     /// Waits until the store has reached a resource version, so that a write with this version, or a newer state, can be
@@ -210,7 +210,7 @@ impl Store {
 
     /// Returns a printable view of the store, for debugging.
     pub fn dump(&self) -> Dump {
-        let (is_ready, state) = (self.is_synced(), self.snapshot());
+        let (is_ready, state) = (self.is_ready(), self.snapshot());
         Dump { title: None, is_ready, state, handlers: self.handlers(), bodies: None }
     }
 

@@ -72,7 +72,7 @@ pub async fn until<T, E>(
 ) -> Result<T, WaitError<E>> {
     informer.start();
     let waiting = async {
-        if !informer.synced().await {
+        if !informer.wait_until_ready().await {
             return Err(WaitError::InformerExited);
         }
         let (state, mut changes) = informer.subscribe_since();

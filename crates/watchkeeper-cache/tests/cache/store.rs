@@ -55,9 +55,9 @@ fn the_version_is_that_of_the_last_event() {
     assert_eq!(version(&store), "");
     writer.begin();
     writer.stage(object("a", "1", 3));
-    assert_eq!((version(&store), store.is_synced(), store.snapshot().len()), (String::new(), false, 0));
+    assert_eq!((version(&store), store.is_ready(), store.snapshot().len()), (String::new(), false, 0));
     writer.commit(5.into());
-    assert_eq!((version(&store), store.is_synced(), store.snapshot().len()), ("5".to_owned(), true, 1));
+    assert_eq!((version(&store), store.is_ready(), store.snapshot().len()), ("5".to_owned(), true, 1));
     writer.put(object("a", "1", 4));
     assert_eq!(version(&store), "4", "even a lower one");
     writer.delete(object("a", "9", 7));
@@ -156,7 +156,7 @@ fn waiting_for_a_version_ends_when_the_store_reaches_it() {
     let (nine, ten) = (9.into(), 10.into());
     let waits = store.clone();
     let mut for_ten = Box::pin(waits.wait_for(&ten));
-    let mut for_sync = Box::pin(waits.synced());
+    let mut for_sync = Box::pin(waits.wait_until_ready());
     assert!((&mut for_ten).now_or_never().is_none());
     writer.put(object("x", "a", 9));
     assert!((&mut for_ten).now_or_never().is_none());

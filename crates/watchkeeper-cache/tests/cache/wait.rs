@@ -42,7 +42,7 @@ async fn a_condition_receives_the_snapshot_once_and_then_every_change() {
     let script = three_changes();
     let maps = informer(&script);
     maps.start();
-    assert!(maps.synced().await);
+    assert!(maps.wait_until_ready().await);
     let mut seen_so_far = Vec::new();
     let gone = until(&maps, Some(10 * SECOND), |seen| {
         Ok::<_, Infallible>(match seen {
@@ -103,9 +103,9 @@ async fn until_fails_on_timeout_on_exit_and_when_the_condition_does() {
     maps.stop().await;
     let ended = until(&maps, None, |_| Ok::<Option<()>, Infallible>(None)).await;
     assert!(matches!(ended, Err(WaitError::InformerExited)));
-    let never_synced = informer(&Script::new().then(Watch::new().stalls()));
-    never_synced.stop().await;
-    let ended = until(&never_synced, None, |_| Ok::<Option<()>, Infallible>(None)).await;
+    let never_ready = informer(&Script::new().then(Watch::new().stalls()));
+    never_ready.stop().await;
+    let ended = until(&never_ready, None, |_| Ok::<Option<()>, Infallible>(None)).await;
     assert!(matches!(ended, Err(WaitError::InformerExited)));
 }
 

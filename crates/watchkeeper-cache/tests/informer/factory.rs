@@ -78,7 +78,7 @@ async fn default_selectors_apply_to_lists_and_watches() {
         .build();
     let maps = factory.informer(&config_maps());
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     let names = || -> Vec<String> {
         maps.store().snapshot().iter().map(|map| map.head.key().name().to_owned()).collect()
     };
@@ -124,7 +124,7 @@ async fn the_resync_period_defaults_to_that_of_the_resource_then_of_the_factory(
     let mut zero = maps.subscribe(with(Resync::Every(Duration::ZERO)));
     let mut read = maps.reader::<Value>(Keep::Encoded).subscribe(with(Resync::Default));
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     let counts = tokio::join!(
         looked_again(&mut default),
         looked_again(&mut own),
@@ -137,7 +137,7 @@ async fn the_resync_period_defaults_to_that_of_the_resource_then_of_the_factory(
     let factory = build(Watch::new().added(object("n1", 1)).initial_events_end(2).stalls()).build();
     let mut nodes = factory.informer(&nodes()).subscribe(with(Resync::Default));
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     assert_eq!(looked_again(&mut nodes).await, 0);
 }
 
@@ -151,7 +151,7 @@ async fn an_informer_of_a_removed_resource_exits_and_is_created_anew_on_request(
     let others = factory.informer(&Collection::SECRETS);
     let mut changes = maps.subscribe(SubscriptionOptions::default());
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     let kept = maps.store().snapshot().len();
 
     let faults = world.cluster.faults();
@@ -168,16 +168,16 @@ async fn an_informer_of_a_removed_resource_exits_and_is_created_anew_on_request(
     assert!(requests <= 5, "{requests}");
 
     let again = factory.informer(&config_maps());
-    assert!(!again.is_started() && !again.is_synced());
+    assert!(!again.is_started() && !again.is_ready());
     for rule in gone {
         rule.remove();
     }
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     assert_eq!(again.store().snapshot().len(), kept);
     let created = world.create("b", "web").await;
     tokio::time::timeout(PATIENCE, again.store().wait_for(&created.resource_version().into())).await.unwrap();
-    assert!(others.is_synced() && factory.collections().len() == 2);
+    assert!(others.is_ready() && factory.collections().len() == 2);
 
     factory.stop().await;
     assert_eq!(exits.next().await, None, "no other informer exited");
@@ -229,7 +229,7 @@ async fn a_panicking_informer_exits_and_blocks_nobody() {
     let pods_informer = factory.informer(&pods());
     factory.start();
     assert_eq!(pods_informer.exited().await, ExitReason::Panicked);
-    assert!(!pods_informer.synced().await);
+    assert!(!pods_informer.wait_until_ready().await);
     let exit = exits.next().await.unwrap();
     assert_eq!((exit.collection, exit.reason), (pods(), ExitReason::Panicked));
     factory.stop().await;
@@ -254,7 +254,7 @@ async fn a_stopped_factory_has_no_tasks_and_starts_none() {
     factory.start();
     factory.start();
     assert_eq!(tasks() - before, 11, "one for each informer and each handler");
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     factory.stop_informer(&nodes()).await;
     assert_eq!(tasks() - before, 10, "a single informer can be stopped");
     assert_eq!(late.exited().await, ExitReason::Stopped);
@@ -280,17 +280,17 @@ async fn waiting_for_an_informer_that_was_not_started_is_an_error() {
     let factory = InformerFactory::new(move |_: &Collection| Box::new(script.clone()) as Box<dyn ListWatch>);
     factory.start();
     assert_eq!(
-        factory.synced(PATIENCE).await.unwrap_err().to_string(),
+        factory.wait_until_ready(PATIENCE).await.unwrap_err().to_string(),
         "the factory has no informers: request a lister, a handler or an informer before start"
     );
     factory.informer(&pods());
-    assert!(factory.unsynced().is_empty(), "not started");
+    assert!(factory.unready().is_empty(), "not started");
     assert_eq!(
-        factory.synced(Duration::from_secs(30)).await.unwrap_err().to_string(),
+        factory.wait_until_ready(Duration::from_secs(30)).await.unwrap_err().to_string(),
         "informers not ready after 30s: pods.v1: not started; call start again after requesting it"
     );
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     factory.stop().await;
 }
 
@@ -307,7 +307,7 @@ async fn an_informer_that_is_not_ready_reports_the_error_of_the_server() {
     let factory = InformerFactory::new(sources);
     let (pods_informer, _) = (factory.informer(&pods()), factory.informer(&nodes()));
     factory.start();
-    let error = factory.synced(Duration::from_secs(30)).await.unwrap_err();
+    let error = factory.wait_until_ready(Duration::from_secs(30)).await.unwrap_err();
     assert_eq!(
         error.to_string(),
         "informers not ready after 30s: nodes.v1: waiting for the server's response; \
@@ -356,7 +356,7 @@ async fn an_informer_ends_with_its_last_reader_or_subscription() {
     let events = informer.every_event(Filter::default(), 1);
     let store = informer.store().clone();
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     drop((factory, informer));
     handler.stop().await;
     drop(store);
@@ -381,12 +381,12 @@ async fn a_single_informer_can_be_waited_for() {
     let factory = InformerFactory::new(sources);
     let (pods_informer, nodes_informer) = (factory.informer(&pods()), factory.informer(&nodes()));
     factory.start();
-    assert!(pods_informer.synced().await);
-    let unsynced: Vec<_> = factory.unsynced().into_iter().map(|it| it.collection).collect();
-    assert_eq!(unsynced, [nodes()]);
-    assert_eq!(factory.synced(PATIENCE).await.unwrap_err().collections(), [&nodes()]);
+    assert!(pods_informer.wait_until_ready().await);
+    let unready: Vec<_> = factory.unready().into_iter().map(|it| it.collection).collect();
+    assert_eq!(unready, [nodes()]);
+    assert_eq!(factory.wait_until_ready(PATIENCE).await.unwrap_err().collections(), [&nodes()]);
     let waiting = nodes_informer.clone();
-    let waiting = tokio::spawn(async move { waiting.synced().await });
+    let waiting = tokio::spawn(async move { waiting.wait_until_ready().await });
     factory.stop().await;
     assert!(!waiting.await.unwrap(), "it exited before it was ready");
 }

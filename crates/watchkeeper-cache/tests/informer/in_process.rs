@@ -64,7 +64,7 @@ async fn an_in_process_informer_equals_one_over_the_network() {
         collections.each_ref().map(|collection| (near.informer(collection), far.informer(collection)));
     for factory in [&near, &far] {
         factory.start();
-        factory.synced(PATIENCE).await.unwrap();
+        factory.wait_until_ready(PATIENCE).await.unwrap();
     }
     world.change("a", &json!({"x": "1"})).await;
     world.maps().delete("b", &Default::default()).await.unwrap();
@@ -92,7 +92,10 @@ async fn an_unknown_resource_is_not_found_in_process_either() {
     let widgets = Collection::new("example.com", "v1", "widgets", "Widget");
     factory.informer(&widgets);
     factory.start();
-    assert_eq!(factory.synced(Duration::from_millis(200)).await.unwrap_err().collections(), [&widgets]);
+    assert_eq!(
+        factory.wait_until_ready(Duration::from_millis(200)).await.unwrap_err().collections(),
+        [&widgets]
+    );
     factory.stop().await;
     world.cluster.stop().await;
 }

@@ -75,7 +75,7 @@ async fn an_intake_prunes_fields_of_lists_and_events_in_both_encodings() {
             let factory = InformerFactory::new(sources);
             let maps = factory.informer(&config_maps());
             factory.start();
-            factory.synced(PATIENCE).await.unwrap();
+            factory.wait_until_ready(PATIENCE).await.unwrap();
             informers.push((factory, maps));
         }
         apply(&world, &next, "2").await;
@@ -101,7 +101,7 @@ async fn a_transform_prunes_fields_of_a_source_without_an_intake() {
         .configure(|reflector| reflector.transform(transform::cut(&kind, cut.clone()).unwrap()))
         .build();
     maps.start();
-    assert!(maps.synced().await);
+    assert!(maps.wait_until_ready().await);
     apply(&world, "watched", "2").await;
     for (_, map) in taken_in(&world, &maps, "watched").await {
         assert_eq!((&map["metadata"][2], &map["data"]), (&json!(false), &json!({"a": "1"})));

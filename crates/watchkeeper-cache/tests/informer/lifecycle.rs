@@ -25,16 +25,16 @@ fn one_object() -> Script {
 async fn a_stopped_informer_stays_readable_and_cannot_be_started() {
     let script = one_object();
     let maps = informer(&script);
-    assert!(!maps.is_started() && !maps.is_synced());
+    assert!(!maps.is_started() && !maps.is_ready());
     maps.start();
     maps.start();
     script.played().await;
-    assert!(maps.is_started() && maps.synced().await);
+    assert!(maps.is_started() && maps.wait_until_ready().await);
     maps.stop().await;
     maps.stop().await;
     assert_eq!(maps.exited().await, ExitReason::Stopped);
     maps.start();
-    assert!(maps.is_started() && maps.is_synced());
+    assert!(maps.is_started() && maps.is_ready());
     let mut late = maps.subscribe(SubscriptionOptions::default());
     assert_eq!(late.next().await.unwrap().newest().head.key().name(), "a");
     assert_eq!(late.next().await, None);
@@ -43,7 +43,7 @@ async fn a_stopped_informer_stays_readable_and_cannot_be_started() {
     let never = informer(&script);
     never.stop().await;
     never.start();
-    assert!(!never.synced().await, "does not start after stop");
+    assert!(!never.wait_until_ready().await, "does not start after stop");
     assert_eq!(script.requests().len(), 2);
 }
 
@@ -98,7 +98,7 @@ async fn one_watch_delivers_the_initial_state_and_changes_with_selectors() {
             .fields(&"metadata.name!=hidden".parse().unwrap()),
     );
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     world.create("c", "db").await;
     world.create("hidden", "web").await;
     let last = world.create("d", "web").await;

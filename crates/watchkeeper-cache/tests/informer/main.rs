@@ -101,10 +101,10 @@ async fn one_watch_serves_every_reader_and_every_handler() {
     let again = factory.informer(&config_maps());
     factory.start();
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     assert!(handler.caught_up().await);
     assert!(names.lock().contains(&"a".to_owned()));
-    assert!(again.is_synced() && again.store().snapshot().version() == maps.store().snapshot().version());
+    assert!(again.is_ready() && again.store().snapshot().version() == maps.store().snapshot().version());
 
     let reader = again.reader::<View>(Keep::Encoded).namespace(world.cluster.namespace());
     let mut changes = reader.changes(SubscriptionOptions::default());
@@ -152,7 +152,7 @@ async fn collections_with_selectors_have_their_own_informers() {
     let one = factory.informer(&config_maps().fields(&"metadata.name=b".parse().unwrap()));
     let heads = factory.informer(&config_maps().namespace(namespace).metadata_only());
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     assert_eq!(kept(everywhere.store()), world.served().await);
     let names = |store: &Store| -> Vec<String> {
         store.snapshot().iter().map(|map| map.head.key().name().to_owned()).collect()
@@ -168,7 +168,7 @@ async fn collections_with_selectors_have_their_own_informers() {
 
     factory.stop_informer(&config_maps()).await;
     let another = factory.informer(&config_maps());
-    assert!(!another.is_started() && everywhere.is_synced());
+    assert!(!another.is_started() && everywhere.is_ready());
     assert_eq!(factory.collections().len(), 4);
     factory.stop().await;
     world.cluster.stop().await;
@@ -197,7 +197,7 @@ async fn several_namespaces_share_one_informer() {
     let reader = three.reader::<Value>(Keep::Encoded);
     let mut changes = reader.changes(SubscriptionOptions::default());
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
 
     let expired =
         world.cluster.faults().add(Fault::on(Verb::Watch).namespace(&namespaces[1]).expire().times(1));
@@ -248,7 +248,7 @@ async fn informers_that_are_not_ready_in_time_are_named() {
     factory.informer(&config_maps());
     factory.informer(&Collection::new("example.com", "v1", "widgets", "Widget").namespace("x"));
     factory.start();
-    let error = factory.synced(Duration::from_secs(2)).await.unwrap_err();
+    let error = factory.wait_until_ready(Duration::from_secs(2)).await.unwrap_err();
     let expected = "informers not ready after 2s: widgets.v1.example.com in x: list failed: list rejected by the server: \
                     the server could not find the requested resource (get widgets.example.com) (404)";
     assert_eq!(error.to_string(), expected);
@@ -278,7 +278,7 @@ async fn the_cache_converges_after_every_kind_of_fault() {
         }
     });
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     for round in 0..4 {
         let cut = world.cluster.faults().add(Fault::on(Verb::Watch).resource("configmaps").cut().times(1));
         for number in 0..40 {

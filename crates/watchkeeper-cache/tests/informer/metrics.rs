@@ -147,7 +147,7 @@ async fn factory_metrics_cover_existing_and_future_informers() {
     factory.measure(&InformerMetrics::new(&registry).unwrap());
     factory.informer(&Collection::NODES);
     factory.start();
-    factory.synced(Duration::from_secs(1)).await.unwrap();
+    factory.wait_until_ready(Duration::from_secs(1)).await.unwrap();
     let versions = lines(&registry, "informer_store_resource_version");
     assert_eq!(versions, ["name=\"nodes.v1\"} 7", "name=\"pods.v1\"} 7"]);
     assert_eq!(lines(&registry, "reflector_lists_total"), ["name=\"nodes.v1\"} 1", "name=\"pods.v1\"} 1"]);

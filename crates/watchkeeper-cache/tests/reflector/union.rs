@@ -149,7 +149,7 @@ async fn waiting_for_a_version_waits_for_all_parts() {
     let b = Script::new().then(Watch::new().initial_events_end(9).wait(wait).bookmark(31).stalls());
     let informer = Informer::new(Kind::new("", "v1", "ConfigMap"), union(&a, &b));
     informer.start();
-    assert!(informer.synced().await);
+    assert!(informer.wait_until_ready().await);
     let begun = tokio::time::Instant::now();
     informer.store().wait_for(&30.into()).await;
     assert_eq!(begun.elapsed(), wait, "until then b may have had something of before");

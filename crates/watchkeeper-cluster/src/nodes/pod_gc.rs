@@ -27,7 +27,7 @@ pub(super) fn start(plane: &mut Plane, pace: &Pace) {
     };
     plane.spawn(|stop: CancellationToken| async move {
         let sweeping = async {
-            informer.synced().await;
+            informer.wait_until_ready().await;
             sweep.run().await;
         };
         tokio::select! {

@@ -64,7 +64,7 @@ async fn it_is_ready_while_another_leads_and_counts_what_it_does_when_it_leads()
     });
     let synced = |factory: &watchkeeper_cache::InformerFactory| {
         let informer = factory.informer(&crate::collection("shops"));
-        async move { informer.synced().await }
+        async move { informer.wait_until_ready().await }
     };
     let board = Board::new(&Story::new());
     board.seize("another");

@@ -54,7 +54,7 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(30);
 /// let kind = Kind::new("", "", "Service"); // without a version: of no API
 /// let informer = Informer::new(kind, services);
 /// informer.start();
-/// informer.synced().await;
+/// informer.wait_until_ready().await;
 /// let all = informer.reader::<serde_json::Value>(Keep::Encoded);
 /// # Ok(())
 /// # }

@@ -118,7 +118,7 @@ async fn one_watch_serves_all_types_and_untyped_informers() {
     });
     let mut changes = settings.changes(SubscriptionOptions::default());
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     assert!(handler.caught_up().await);
 
     let b = world.create(&here, "b", "bob").await;
@@ -172,7 +172,7 @@ async fn usage_patterns_of_client_go_work() {
             }
         });
         factory.start();
-        factory.synced(PATIENCE).await.unwrap();
+        factory.wait_until_ready(PATIENCE).await.unwrap();
         let lister = maps.lister();
         assert!(!lister.namespace(&here).list(&Default::default()).items().unwrap().is_empty());
         lister
@@ -209,7 +209,7 @@ async fn narrowed_informers_are_separate_and_defaults_apply_to_namespaced_resour
     let namespaces = factory.core_v1().namespaces().lister();
     assert_eq!(untyped.collections().len(), 4);
     untyped.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     let everything = Default::default();
     let names: Vec<String> =
         both.list(&everything).items().unwrap().iter().map(|map| name(map).to_owned()).collect();

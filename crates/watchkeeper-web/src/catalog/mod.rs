@@ -190,7 +190,7 @@ impl Catalog {
     /// Returns the resources of [`ALWAYS_CACHED`] without a first list.
     pub fn unsynced(&self) -> Vec<Arc<Mapping>> {
         let entries = self.inner.entries.read();
-        let late = entries.iter().filter(|entry| entry.is_permanent && !entry.informer.is_synced());
+        let late = entries.iter().filter(|entry| entry.is_permanent && !entry.informer.is_ready());
         late.map(|entry| entry.mapping.clone()).collect()
     }
 
@@ -204,8 +204,7 @@ impl Catalog {
     /// still become idle.
     pub fn snapshots(&self) -> Vec<(Arc<Mapping>, Snapshot)> {
         let entries = self.inner.entries.read();
-        let living =
-            entries.iter().filter(|entry| !entry.informer.has_exited() && entry.informer.is_synced());
+        let living = entries.iter().filter(|entry| !entry.informer.has_exited() && entry.informer.is_ready());
         living.map(|entry| (entry.mapping.clone(), entry.informer.store().snapshot())).collect()
     }
 

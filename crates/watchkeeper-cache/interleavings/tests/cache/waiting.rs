@@ -21,8 +21,8 @@ fn waiting_for_a_version_or_the_first_list_is_woken() {
             })
         });
         let first_list = thread::spawn(move || {
-            block_on(store.synced());
-            assert!(store.is_synced() && !store.snapshot().is_empty());
+            block_on(store.wait_until_ready());
+            assert!(store.is_ready() && !store.snapshot().is_empty());
         });
         writer.begin();
         writer.stage(object("a", "a", 1));

@@ -10,16 +10,16 @@ use watchkeeper_core::Collection;
 use super::Informer;
 use crate::reflector::{ExitReason, Failure};
 
-/// The error of [`InformerFactory::synced`](super::InformerFactory::synced).
+/// The error of [`InformerFactory::wait_until_ready`](super::InformerFactory::wait_until_ready).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum NotSynced {
+pub enum NotReady {
     /// The factory has no informers: request a lister, a handler, a subscription or an informer before `start`.
     NoInformers,
     /// Some informers were not ready within the timeout. They keep trying.
     Pending {
         /// These informers, and why.
-        informers: Vec<Unsynced>,
+        informers: Vec<UnreadyInformer>,
         /// The timeout.
         after: Duration,
     },
@@ -28,17 +28,17 @@ pub enum NotSynced {
 /// An informer that has not stored its first list.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Unsynced {
+pub struct UnreadyInformer {
     /// The collection that it lists and watches.
     pub collection: Collection,
     /// Why it is not ready.
-    pub cause: UnsyncedCause,
+    pub cause: UnreadyCause,
 }
 
 /// Why an informer is not ready.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum UnsyncedCause {
+pub enum UnreadyCause {
     /// It was requested after the factory's last `start`: call `start` again.
     NotStarted,
     /// Its last request failed, and is being retried.
@@ -49,7 +49,7 @@ pub enum UnsyncedCause {
     Exited(ExitReason),
 }
 
-impl NotSynced {
+impl NotReady {
     /// Returns the collections that are not ready.
     pub fn collections(&self) -> Vec<&Collection> {
         match self {
@@ -59,14 +59,14 @@ impl NotSynced {
     }
 }
 
-impl Unsynced {
+impl UnreadyInformer {
     /// Returns `None` if the informer is ready.
     pub(super) fn from_informer((collection, informer): (Collection, Informer)) -> Option<Self> {
-        Some(Self { collection, cause: informer.unsynced()? })
+        Some(Self { collection, cause: informer.unready()? })
     }
 }
 
-impl fmt::Display for NotSynced {
+impl fmt::Display for NotReady {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoInformers => f.write_str(
@@ -83,13 +83,13 @@ impl fmt::Display for NotSynced {
     }
 }
 
-impl fmt::Display for Unsynced {
+impl fmt::Display for UnreadyInformer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.collection, self.cause)
     }
 }
 
-impl fmt::Display for UnsyncedCause {
+impl fmt::Display for UnreadyCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotStarted => f.write_str("not started; call start again after requesting it"),
@@ -100,12 +100,12 @@ impl fmt::Display for UnsyncedCause {
     }
 }
 
-impl Error for NotSynced {
+impl Error for NotReady {
     /// Returns the first failure of a request.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         let Self::Pending { informers, .. } = self else { return None };
         informers.iter().find_map(|it| match &it.cause {
-            UnsyncedCause::Failed(failure) => Some(&**failure as &(dyn Error + 'static)),
+            UnreadyCause::Failed(failure) => Some(&**failure as &(dyn Error + 'static)),
             _ => None,
         })
     }
