@@ -55,7 +55,7 @@ use crate::{Sink, transform};
 const MIN_WATCH_TIMEOUT: Duration = Duration::from_secs(300);
 
 type Transform = Box<dyn FnMut(&mut Object) -> Result<(), BoxError> + Send>;
-type Accept = Box<dyn Fn(&Object) -> Result<(), BoxError> + Send>;
+type Check = Box<dyn Fn(&Object) -> Result<(), BoxError> + Send>;
 
 /// Keeps a [`Sink`] in step with a collection; client-go's `Reflector`.
 ///
@@ -87,7 +87,7 @@ pub struct Reflector<S> {
     sink: S,
     name: String,
     observer: Box<dyn Observer>,
-    accept: Option<Accept>,
+    filter: Option<Check>,
     transforms: Vec<Transform>,
     page_size: Option<NonZeroU32>,
     min_watch_timeout: Duration,
@@ -139,7 +139,7 @@ impl<S: Sink> Reflector<S> {
             sink,
             name: String::new(),
             observer: Box::new(()),
-            accept: None,
+            filter: None,
             transforms: Vec::new(),
             page_size: None,
             min_watch_timeout: MIN_WATCH_TIMEOUT,
@@ -173,8 +173,8 @@ impl<S: Sink> Reflector<S> {
     /// Sets a check for objects, all of which pass by default. An object for which it returns an error is ignored,
     /// together with its resource version, and reported to the observer.
     #[must_use]
-    pub fn accept(mut self, accept: impl Fn(&Object) -> Result<(), BoxError> + Send + 'static) -> Self {
-        self.accept = Some(Box::new(accept));
+    pub fn filter(mut self, filter: impl Fn(&Object) -> Result<(), BoxError> + Send + 'static) -> Self {
+        self.filter = Some(Box::new(filter));
         self
     }
 
@@ -200,7 +200,7 @@ impl<S: Sink> Reflector<S> {
     /// Sets the smallest watch timeout; the actual one is random, between this and twice this. 5 minutes by default, and
     /// at least.
     #[must_use]
-    pub fn watch_at_least(mut self, time: Duration) -> Self {
+    pub fn min_watch_timeout(mut self, time: Duration) -> Self {
         self.min_watch_timeout = time.max(MIN_WATCH_TIMEOUT);
         self
     }
@@ -208,7 +208,7 @@ impl<S: Sink> Reflector<S> {
     /// Sets for how long a watch that ends with an internal server error is reopened instead of relisting; zero by
     /// default. The time starts over with an error that comes a minute or more after the previous one.
     #[must_use]
-    pub fn bear_internal_errors(mut self, time: Duration) -> Self {
+    pub fn max_internal_error_retry(mut self, time: Duration) -> Self {
         self.max_internal_error_retry = time;
         self
     }
@@ -312,7 +312,7 @@ impl<S: Sink> Reflector<S> {
     }
 
     fn accepts(&mut self, object: &Object) -> bool {
-        match self.accept.as_ref().map_or(Ok(()), |accept| accept(object)) {
+        match self.filter.as_ref().map_or(Ok(()), |filter| filter(object)) {
             Ok(()) => true,
             Err(reason) => {
                 self.observer.skipped(&self.name, object, &reason);

@@ -135,7 +135,7 @@ async fn internal_errors_are_retried_for_the_configured_time_and_not_by_default(
     assert_eq!(story(failing(3, SECOND)).await.asked, ["list rv=0 limit=500", "watch rv=10", "list rv=10"]);
 
     let bearing = failing(60, SECOND);
-    let story = story_of(&bearing, |it| it.bear_internal_errors(30 * SECOND)).await;
+    let story = story_of(&bearing, |it| it.max_internal_error_retry(30 * SECOND)).await;
     assert_eq!(watches(&story), 1 + 31, "the first, and 31 retries");
     assert_eq!(story.asked.last().unwrap(), "list rv=10");
     assert!((33..35).contains(&story.took.as_secs()), "no delay between them: {:?}", story.took);
@@ -145,7 +145,7 @@ async fn internal_errors_are_retried_for_the_configured_time_and_not_by_default(
 async fn a_minute_without_internal_errors_resets_the_retry_time() {
     for (tenth, retries) in [(59 * SECOND, 9), (60 * SECOND, 9 + 31)] {
         let script = failing(60, tenth);
-        let story = story_of(&script, |it| it.bear_internal_errors(30 * SECOND)).await;
+        let story = story_of(&script, |it| it.max_internal_error_retry(30 * SECOND)).await;
         assert_eq!(watches(&story), 1 + retries, "after {tenth:?}");
     }
 }
@@ -183,6 +183,6 @@ async fn immediate_internal_errors_are_not_retried_without_a_delay() {
         (0..1_000).fold(listed(), |script, _| script.then(Watch::new().fails(Status::internal_error("why"))));
     let copy = crate::story::Recorder::default();
     let reflector = watchkeeper_cache::Reflector::new(script.clone(), copy).backoff(plain()).seed(1);
-    reflector.bear_internal_errors(60 * SECOND).run(tokio::time::sleep(60 * SECOND)).await;
+    reflector.max_internal_error_retry(60 * SECOND).run(tokio::time::sleep(60 * SECOND)).await;
     assert_eq!(script.requests().len(), 1 + 2 + 6);
 }

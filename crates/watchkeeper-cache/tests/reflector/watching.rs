@@ -85,7 +85,7 @@ async fn a_rejected_object_is_skipped_with_its_version() {
         .then(Watch::new().modified(object("a", 12)).added(object("odd-2", 13)).deleted(object("odd-3", 14)))
         .then(Watch::new().added(object("odd-4", 15))); // delivers only a rejected object
     let even = |reflector: Reflector<Recorder>| {
-        reflector.accept(|object| match object.head.key().name().starts_with("odd") {
+        reflector.filter(|object| match object.head.key().name().starts_with("odd") {
             true => Err("odd".into()),
             false => Ok(()),
         })
@@ -162,7 +162,7 @@ async fn watch_timeouts_are_five_to_ten_minutes_or_longer_if_configured() {
             let script = listed();
             story_of(&script, |it| match setting {
                 None => it.seed(seed),
-                Some(seconds) => it.seed(seed).watch_at_least(Duration::from_secs(seconds)),
+                Some(seconds) => it.seed(seed).min_watch_timeout(Duration::from_secs(seconds)),
             })
             .await;
             let Some(Request::Watch(watch)) = script.requests().pop() else { panic!("no watch") };

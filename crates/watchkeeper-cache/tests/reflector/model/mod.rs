@@ -101,7 +101,7 @@ async fn live_through(
     let (copy, commits) = (Arc::new(Mutex::new(State::new())), Arc::new(Mutex::new(0)));
     let sink = Checked { model: model.clone(), staged: None, copy: copy.clone(), commits: commits.clone() };
     let mut reflector =
-        Reflector::new(model.clone(), sink).seed(seed).bear_internal_errors(Duration::from_secs(5));
+        Reflector::new(model.clone(), sink).seed(seed).max_internal_error_retry(Duration::from_secs(5));
     if let Some(page) = page {
         reflector = reflector.page_size(page);
     }
