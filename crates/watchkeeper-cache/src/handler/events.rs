@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use watchkeeper_core::Object;
 
-use super::{Figures, Filter};
+use super::{Filter, HandlerStats};
 use crate::delta::Delta;
 use crate::lock::Mutex;
 use crate::store::{Store, Subscriber};
@@ -81,13 +81,13 @@ impl Subscriber for Ring {
         self.changed.notify_one();
     }
 
-    fn figures(&self) -> Figures {
+    fn stats(&self) -> HandlerStats {
         let inner = self.inner.lock();
-        Figures {
+        HandlerStats {
             pending: inner.events.len(),
             lag: inner.events.front().map(|(since, _)| since.elapsed()).unwrap_or_default(),
             dropped: inner.dropped,
-            ..Figures::default()
+            ..HandlerStats::default()
         }
     }
 }
@@ -121,8 +121,8 @@ impl EveryEvent {
     }
 
     /// Returns the subscription's counters.
-    pub fn figures(&self) -> Figures {
-        self.ring.figures()
+    pub fn stats(&self) -> HandlerStats {
+        self.ring.stats()
     }
 
     /// Returns the number of buffered events.

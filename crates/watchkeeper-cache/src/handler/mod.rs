@@ -12,14 +12,14 @@
 //!   stops.
 
 mod events;
-mod figures;
 mod filter;
 mod run;
+mod stats;
 mod subscription;
 
 pub use events::{EveryEvent, Heard};
-pub use figures::Figures;
 pub use filter::Filter;
 pub(crate) use run::message;
 pub use run::{Handler, HandlerOutput, HandlerPanic};
+pub use stats::HandlerStats;
 pub use subscription::{Resync, Subscription, SubscriptionOptions};

@@ -10,7 +10,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until};
 use watchkeeper_core::{Object, ObjectKey};
 
-use super::{Figures, Filter, HandlerPanic};
+use super::{Filter, HandlerPanic, HandlerStats};
 use crate::delta::{Delta, DeltaQueue, Transient};
 use crate::lock::Mutex;
 use crate::store::{Snapshot, Store, Subscriber};
@@ -144,8 +144,8 @@ impl Subscriber for Queue {
         self.wake();
     }
 
-    fn figures(&self) -> Figures {
-        Figures {
+    fn stats(&self) -> HandlerStats {
+        HandlerStats {
             name: self.name.clone(),
             pending: self.deltas.len(),
             lag: self.lag(),
@@ -262,8 +262,8 @@ impl Subscription {
     }
 
     /// Returns the subscription's counters.
-    pub fn figures(&self) -> Figures {
-        self.queue.figures()
+    pub fn stats(&self) -> HandlerStats {
+        self.queue.stats()
     }
 
     /// Counts and reports a panic of the handler.

@@ -16,7 +16,7 @@ use crate::lock::Mutex;
 use watchkeeper_core::ResourceVersion;
 use watchkeeper_metrics::{Counter, Family, Gauge, Histogram, RegisterError, Registry, Sort};
 
-use crate::handler::Figures;
+use crate::handler::HandlerStats;
 use crate::reflector::{Observer, Reflector};
 use crate::sink::Sink;
 use crate::store::{Sizes, Store, WeakStore};
@@ -119,11 +119,11 @@ impl InformerMetrics {
                 }
             },
         )?;
-        let per_handler = |name: &str, help: &str, sort: Sort, value: fn(&Figures) -> u64| {
+        let per_handler = |name: &str, help: &str, sort: Sort, value: fn(&HandlerStats) -> u64| {
             let stores = stores.clone();
             registry.computed_series(name, help, ["name", "handler"], sort, move || {
-                let row = |(name, figures): (String, Figures)| {
-                    ([name, figures.name.to_string()], value(&figures) as f64)
+                let row = |(name, stats): (String, HandlerStats)| {
+                    ([name, stats.name.to_string()], value(&stats) as f64)
                 };
                 handlers(&stores).map(row).collect()
             })
@@ -132,25 +132,25 @@ impl InformerMetrics {
             "informer_queued_items",
             "Number of pending changes, by informer and handler.",
             Sort::Gauge,
-            |figures| figures.pending as u64,
+            |stats| stats.pending as u64,
         )?;
         per_handler(
             "informer_handler_coalesced_total",
             "Number of changes merged into a pending one of the same key.",
             Sort::Counter,
-            |figures| figures.coalesced,
+            |stats| stats.coalesced,
         )?;
         per_handler(
             "informer_handler_dropped_total",
             "Number of raw events dropped because the buffer was full.",
             Sort::Counter,
-            |figures| figures.dropped,
+            |stats| stats.dropped,
         )?;
         per_handler(
             "informer_handler_panics_total",
             "Number of handler panics, by informer and handler.",
             Sort::Counter,
-            |figures| figures.panics,
+            |stats| stats.panics,
         )?;
         registry.computed_series(
             "informer_handler_lag_seconds",
@@ -255,18 +255,18 @@ fn live_stores(stores: &Mutex<Vec<MeasuredStore>>) -> Vec<(String, Store)> {
     stores.iter().filter_map(upgrade).collect()
 }
 
-fn handlers(stores: &Mutex<Vec<MeasuredStore>>) -> impl Iterator<Item = (String, Figures)> {
+fn handlers(stores: &Mutex<Vec<MeasuredStore>>) -> impl Iterator<Item = (String, HandlerStats)> {
     live_stores(stores)
         .into_iter()
-        .flat_map(|(name, store)| store.handlers().into_iter().map(move |figures| (name.clone(), figures)))
+        .flat_map(|(name, store)| store.handlers().into_iter().map(move |stats| (name.clone(), stats)))
 }
 
 /// Returns the largest lag for each name; a sum of lags would be meaningless.
-fn longest(handlers: impl Iterator<Item = (String, Figures)>) -> Vec<([String; 2], f64)> {
+fn longest(handlers: impl Iterator<Item = (String, HandlerStats)>) -> Vec<([String; 2], f64)> {
     let mut longest = std::collections::BTreeMap::<[String; 2], f64>::new();
-    for (name, figures) in handlers {
-        let lag = longest.entry([name, figures.name.to_string()]).or_default();
-        *lag = lag.max(figures.lag.as_secs_f64());
+    for (name, stats) in handlers {
+        let lag = longest.entry([name, stats.name.to_string()]).or_default();
+        *lag = lag.max(stats.lag.as_secs_f64());
     }
     longest.into_iter().collect()
 }

@@ -7,7 +7,7 @@ use watchkeeper_core::Object;
 use watchkeeper_wire::{Kind, decode, yaml};
 
 use super::snapshot::Snapshot;
-use crate::handler::Figures;
+use crate::handler::HandlerStats;
 
 /// A printable view of a store at one moment: its version, sizes, indexes, handlers and objects.
 ///
@@ -29,7 +29,7 @@ pub struct Dump {
     pub(crate) title: Option<String>,
     pub(super) is_ready: bool,
     pub(super) state: Snapshot,
-    pub(super) handlers: Vec<Figures>,
+    pub(super) handlers: Vec<HandlerStats>,
     pub(crate) bodies: Option<Kind>,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for Dump {
             writeln!(f, "index {name}: {values} values, {entries} entries")?;
         }
         for handler in &self.handlers {
-            let Figures { name, pending, lag, coalesced, dropped, panics } = handler;
+            let HandlerStats { name, pending, lag, coalesced, dropped, panics } = handler;
             writeln!(
                 f,
                 "handler {}: {pending} pending for {lag:?}, {coalesced} coalesced, {dropped} dropped, {panics} panics",

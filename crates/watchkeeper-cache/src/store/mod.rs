@@ -29,7 +29,7 @@ use tokio::sync::Notify;
 use watchkeeper_core::{Object, ResourceVersion};
 
 use crate::delta::Delta;
-use crate::handler::Figures;
+use crate::handler::HandlerStats;
 use crate::lock::Mutex;
 use index::Index;
 use state::State;
@@ -102,7 +102,7 @@ pub(crate) trait Subscriber: Send + Sync {
     fn close(&self);
 
     /// Returns the subscriber's counters.
-    fn figures(&self) -> Figures;
+    fn stats(&self) -> HandlerStats;
 }
 
 struct Shared {
@@ -215,9 +215,9 @@ impl Store {
     }
 
     /// Returns the counters of every handler and subscription.
-    pub fn handlers(&self) -> Vec<Figures> {
+    pub fn handlers(&self) -> Vec<HandlerStats> {
         let all: Vec<_> = self.shared.subscribers.lock().list.iter().filter_map(Weak::upgrade).collect();
-        all.iter().map(|subscriber| subscriber.figures()).collect()
+        all.iter().map(|subscriber| subscriber.stats()).collect()
     }
 
     /// Delivers the existing objects to a subscriber, and then every change.

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The counters of one handler or subscription at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Figures {
+pub struct HandlerStats {
     /// The name from [`SubscriptionOptions`](super::SubscriptionOptions); empty by default.
     pub name: Arc<str>,
     /// Number of pending keys; for [`EveryEvent`](super::EveryEvent), of buffered events.
