@@ -19,7 +19,7 @@ use watchkeeper_bench::client::Spent;
 use watchkeeper_bench::informer::{Events, Memory, Report, Selected, Sync};
 use watchkeeper_bench::server::Outcome;
 use watchkeeper_cache::delta::Delta;
-use watchkeeper_cache::handler::{EveryEvent, Filter, Heard, SubscriptionOptions};
+use watchkeeper_cache::handler::{Filter, RawEvent, RawEvents, SubscriptionOptions};
 use watchkeeper_cache::store::by_field;
 use watchkeeper_cache::{Informer, Keep, Reader};
 use watchkeeper_client::discovery::RestMapper;
@@ -80,7 +80,7 @@ async fn measure(arguments: Arguments) -> Outcome<()> {
     let sources = Sources::File(arguments.kubeconfig.clone());
     let client = Client::new(&Config::load(&sources, &Overrides::default())?)?;
     let objects = informer(&client, &arguments.resource).await?;
-    let mut counted = objects.every_event(Filter::default(), EVENTS);
+    let mut counted = objects.raw_events(Filter::default(), EVENTS);
 
     let spent = Spent::now()?;
     objects.start();
@@ -138,19 +138,19 @@ async fn informer(client: &Client, resource: &str) -> Outcome<Informer> {
 }
 
 /// Passes over what was there at the beginning.
-async fn skip_what_waits(events: &mut EveryEvent) {
+async fn skip_what_waits(events: &mut RawEvents) {
     while events.pending() > 0 {
         events.next().await;
     }
 }
 
 /// Waits for so many updates.
-async fn count_updates(events: &mut EveryEvent, mut left: u64) -> Outcome<()> {
+async fn count_updates(events: &mut RawEvents, mut left: u64) -> Outcome<()> {
     while left > 0 {
         match events.next().await {
-            Some(Heard::Event(Delta::Updated { .. })) => left -= 1,
-            Some(Heard::Event(_)) => {}
-            Some(Heard::Missed(count)) => return Err(format!("{count} events were not counted").into()),
+            Some(RawEvent::Event(Delta::Updated { .. })) => left -= 1,
+            Some(RawEvent::Event(_)) => {}
+            Some(RawEvent::Lagged(count)) => return Err(format!("{count} events were not counted").into()),
             None => return Err("the informer has ended".into()),
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use watchkeeper_cache::delta::Delta;
-use watchkeeper_cache::handler::{Filter, Heard};
+use watchkeeper_cache::handler::{Filter, RawEvent};
 use watchkeeper_cache::reflector::{Backoff, Observer};
 use watchkeeper_cache::{Informer, Keep, Reflector};
 use watchkeeper_core::{LabelSelector, ListWatch as _, WatchEvent, WatchFrom, WatchRequest};
@@ -145,13 +145,13 @@ async fn the_end_of_a_lease_is_heard_as_a_deletion() {
     let lease = etcd.lease_grant(Duration::from_secs(1)).await.unwrap();
     let written = etcd.put(Put::new("/c/shop/leased", r#"{"turn":1}"#).lease(lease.id)).await.unwrap();
     let (informer, _) = start(EtcdSource::new(etcd, "/c/")).await;
-    let mut events = informer.every_event(Filter::default(), 100);
+    let mut events = informer.raw_events(Filter::default(), 100);
     let deleted = soon("the end of the lease", async {
         loop {
             match events.next().await.unwrap() {
-                Heard::Event(Delta::Deleted { old, last }) => return (old, last.unwrap()),
-                Heard::Event(_) => {}
-                Heard::Missed(_) => panic!("there are few"),
+                RawEvent::Event(Delta::Deleted { old, last }) => return (old, last.unwrap()),
+                RawEvent::Event(_) => {}
+                RawEvent::Lagged(_) => panic!("there are few"),
             }
         }
     })

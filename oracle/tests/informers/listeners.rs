@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
-use watchkeeper_cache::handler::{Filter, Handler, Heard, Resync, SubscriptionOptions};
+use watchkeeper_cache::handler::{Filter, Handler, RawEvent, Resync, SubscriptionOptions};
 use watchkeeper_cache::{Informer, delta::Delta};
 use watchkeeper_core::{LabelSelector, Object};
 
@@ -78,7 +78,7 @@ impl Listener {
             Self::quick(informer),
             Self::slow(informer),
             Self::panicking(informer),
-            Self::every_event(informer),
+            Self::raw_events(informer),
         ]
     }
 
@@ -130,17 +130,17 @@ impl Listener {
         Self::new("panicking", record, Hears::Handler(handler))
     }
 
-    fn every_event(informer: &Informer) -> Self {
+    fn raw_events(informer: &Informer) -> Self {
         let record = Arc::<Record>::default();
         let heard = record.clone();
-        let mut events = informer.every_event(Filter::default(), EVENTS);
+        let mut events = informer.raw_events(Filter::default(), EVENTS);
         let task = tokio::spawn(async move {
             while let Some(event) = events.next().await {
                 match event {
-                    Heard::Event(change) => {
+                    RawEvent::Event(change) => {
                         heard.note(&change);
                     }
-                    Heard::Missed(count) => panic!("{count} events of {EVENTS} that may wait were missed"),
+                    RawEvent::Lagged(count) => panic!("{count} events of {EVENTS} that may wait were missed"),
                 }
             }
         });

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct HandlerStats {
     /// The name from [`SubscriptionOptions`](super::SubscriptionOptions); empty by default.
     pub name: Arc<str>,
-    /// Number of pending keys; for [`EveryEvent`](super::EveryEvent), of buffered events.
+    /// Number of pending keys; for [`RawEvents`](super::RawEvents), of buffered events.
     pub pending: usize,
     /// Time that the oldest pending change has waited.
     pub lag: Duration,

@@ -23,7 +23,7 @@ use tokio::sync::{Notify, watch};
 use watchkeeper_core::{ListWatch, Object};
 use watchkeeper_wire::Kind;
 
-use crate::handler::{EveryEvent, Filter, Resync, Subscription, SubscriptionOptions};
+use crate::handler::{Filter, RawEvents, Resync, Subscription, SubscriptionOptions};
 use crate::lock::Mutex;
 use crate::metrics::InformerMetrics;
 use crate::reader::{Keep, Reader};
@@ -280,8 +280,8 @@ impl Informer {
     }
 
     /// Subscribes to all objects and every single change, not coalesced. `capacity` bounds the buffered events.
-    pub fn every_event(&self, filter: Filter, capacity: usize) -> EveryEvent {
-        EveryEvent::new(&self.shared.store, filter, capacity)
+    pub fn raw_events(&self, filter: Filter, capacity: usize) -> RawEvents {
+        RawEvents::new(&self.shared.store, filter, capacity)
     }
 }
 

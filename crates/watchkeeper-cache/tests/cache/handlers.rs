@@ -10,7 +10,7 @@ use futures_util::FutureExt as _;
 use parking_lot::Mutex;
 use watchkeeper_cache::delta::{Delta, Transient};
 use watchkeeper_cache::handler::{
-    EveryEvent, Filter, Handler, Heard, Resync, Subscription, SubscriptionOptions,
+    Filter, Handler, RawEvent, RawEvents, Resync, Subscription, SubscriptionOptions,
 };
 use watchkeeper_cache::{Sink as _, Store};
 use watchkeeper_core::Object;
@@ -327,7 +327,7 @@ async fn a_stuck_handler_holds_at_most_two_deltas_per_key() {
 #[tokio::test]
 async fn raw_events_deliver_every_event_or_the_number_of_dropped_ones() {
     let (store, mut writer) = Store::new();
-    let mut events = EveryEvent::new(&store, Filter::default(), 3);
+    let mut events = RawEvents::new(&store, Filter::default(), 3);
     for version in 1..=2 {
         writer.put(object("x", "a", version));
     }
@@ -335,16 +335,16 @@ async fn raw_events_deliver_every_event_or_the_number_of_dropped_ones() {
     let mut shown = Vec::new();
     while let Some(Some(item)) = events.next().now_or_never() {
         shown.push(match item {
-            Heard::Event(delta) => show(&delta),
-            Heard::Missed(count) => format!("missed {count}"),
+            RawEvent::Event(delta) => show(&delta),
+            RawEvent::Lagged(count) => format!("missed {count}"),
         });
     }
     assert_eq!(shown, ["added x/a@1", "updated x/a@1 to 2", "deleted x/a@3"]);
     for version in 4..=8 {
         writer.put(object("x", "a", version));
     }
-    assert_eq!(events.next().await, Some(Heard::Missed(2)));
-    let Some(Heard::Event(delta)) = events.next().await else { panic!("three are left") };
+    assert_eq!(events.next().await, Some(RawEvent::Lagged(2)));
+    let Some(RawEvent::Event(delta)) = events.next().await else { panic!("three are left") };
     assert_eq!((show(&delta), events.pending()), ("updated x/a@5 to 6".to_owned(), 2));
     drop(writer);
     events.next().await;
@@ -378,7 +378,7 @@ async fn a_removed_subscriber_receives_nothing_and_is_dropped() {
     };
     let first = Handler::start(subscribe(&store), counting());
     let second = Handler::start(subscribe(&store), counting());
-    let (third, every) = (subscribe(&store), EveryEvent::new(&store, Filter::default(), 9));
+    let (third, every) = (subscribe(&store), RawEvents::new(&store, Filter::default(), 9));
     assert_eq!(store.handlers().len(), 4);
     drop(third);
     drop(every);

@@ -353,7 +353,7 @@ async fn an_informer_ends_with_its_last_reader_or_subscription() {
     let factory = InformerFactory::new(move |_: &Collection| Box::new(source.clone()) as Box<dyn ListWatch>);
     let informer = factory.informer(&pods());
     let handler = Handler::start(informer.subscribe(SubscriptionOptions::default()), drop);
-    let events = informer.every_event(Filter::default(), 1);
+    let events = informer.raw_events(Filter::default(), 1);
     let store = informer.store().clone();
     factory.start();
     factory.wait_until_ready(PATIENCE).await.unwrap();

@@ -109,7 +109,7 @@ async fn handler_metrics_report_pending_lag_coalesced_dropped_and_panics() {
     let mut quick = Handler::start(informer.subscribe(named("quick")).on_panic(|_| ()), |change| {
         assert_ne!(change.newest().head.key().name(), "b", "of all things");
     });
-    let mut every = informer.every_event(Filter::default(), 2);
+    let mut every = informer.raw_events(Filter::default(), 2);
     informer.start();
     assert!(quick.caught_up().await);
     slow.next().await.unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use watchkeeper_cache::delta::Delta;
-use watchkeeper_cache::handler::{EveryEvent, Filter, Heard};
+use watchkeeper_cache::handler::{Filter, RawEvent, RawEvents};
 use watchkeeper_cache::{Reflector, Store};
 use watchkeeper_core::{Encoded, HeadBuilder, Object};
 use watchkeeper_testkit::script::{List, Script, Watch, object};
@@ -77,7 +77,7 @@ async fn a_store_keeps_the_last_transformed_state_until_the_object_is_deleted() 
         .then(List::at(5).items([object("a", 4), object("b", 3)]))
         .then(Watch::new().modified(object("a", 6)).deleted(object("b", 7)).stalls());
     let (store, writer) = Store::new();
-    let mut seen = EveryEvent::new(&store, Filter::default(), 100);
+    let mut seen = RawEvents::new(&store, Filter::default(), 100);
     let reflector = Reflector::new(script.clone(), writer).transform(|object| {
         match (object.head.key().name(), object.head.version().as_u64()) {
             ("b", Some(3..)) => Err("it is bad".into()),
@@ -86,7 +86,7 @@ async fn a_store_keeps_the_last_transformed_state_until_the_object_is_deleted() 
     });
     reflector.run(script.played()).await;
     let mut writes = Vec::new();
-    while let Some(Heard::Event(delta)) = seen.next().await {
+    while let Some(RawEvent::Event(delta)) = seen.next().await {
         writes.push(match &delta {
             Delta::Deleted { old, last } => {
                 format!("-{}@{} {}", old.head.key(), old.head.version(), last.is_some())
@@ -131,7 +131,7 @@ async fn a_transform_that_strips_the_metadata_of_the_body_does_not_hide_the_vers
         .then(List::at(2).item(object("a", 1)))
         .then(Watch::new().modified(object("a", 3)).deleted(object("a", 4)).stalls());
     let (store, writer) = Store::new();
-    let mut seen = EveryEvent::new(&store, Filter::default(), 100);
+    let mut seen = RawEvents::new(&store, Filter::default(), 100);
     let reflector = Reflector::new(script.clone(), writer).transform(|object| {
         object.encoded = Encoded::json(*b"{}");
         Ok(())
@@ -139,7 +139,7 @@ async fn a_transform_that_strips_the_metadata_of_the_body_does_not_hide_the_vers
     reflector.run(script.played()).await;
     assert_eq!(store.snapshot().version(), &4.into());
     let mut versions = Vec::new();
-    while let Some(Heard::Event(delta)) = seen.next().await {
+    while let Some(RawEvent::Event(delta)) = seen.next().await {
         assert_eq!(&*delta.newest().encoded.body, b"{}");
         versions.push(delta.newest().head.version().to_string());
     }

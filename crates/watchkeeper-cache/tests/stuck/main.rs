@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![cfg(target_os = "linux")]
 
-use watchkeeper_cache::handler::{EveryEvent, Filter, Handler, Subscription, SubscriptionOptions};
+use watchkeeper_cache::handler::{Filter, Handler, RawEvents, Subscription, SubscriptionOptions};
 use watchkeeper_cache::store::Writer;
 use watchkeeper_cache::{Sink as _, Store};
 use watchkeeper_core::{Encoded, HeadBuilder, Object};
@@ -43,7 +43,7 @@ async fn a_stuck_handler_does_not_grow_memory_over_a_million_changes() {
         Box::pin(std::future::pending())
     });
     let unread = Subscription::new(&store, SubscriptionOptions::default());
-    let unread_events = EveryEvent::new(&store, Filter::default(), EVENTS);
+    let unread_events = RawEvents::new(&store, Filter::default(), EVENTS);
     write(&mut writer, 1..2 * OBJECTS);
     entered.recv().await.unwrap();
 

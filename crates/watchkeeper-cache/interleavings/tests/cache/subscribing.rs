@@ -7,7 +7,7 @@ use shuttle::future::block_on;
 use shuttle::thread;
 use watchkeeper_cache_interleavings::delta::{Delta, Transient};
 use watchkeeper_cache_interleavings::handler::{
-    EveryEvent, Filter, Heard, Subscription, SubscriptionOptions,
+    Filter, RawEvent, RawEvents, Subscription, SubscriptionOptions,
 };
 use watchkeeper_cache_interleavings::store::Writer;
 use watchkeeper_cache_interleavings::{Sink as _, Store};
@@ -76,9 +76,9 @@ fn raw_events_deliver_each_event_once_whenever_subscribed() {
     interleave(|| {
         let (store, mut writer) = Store::new();
         let receiving = thread::spawn(move || {
-            let mut events = EveryEvent::new(&store, Filter::default(), 100);
+            let mut events = RawEvents::new(&store, Filter::default(), 100);
             let mut follower = Follower::default();
-            while let Some(Heard::Event(delta)) = block_on(events.next()) {
+            while let Some(RawEvent::Event(delta)) = block_on(events.next()) {
                 assert_readable(&store, &delta);
                 follower.apply(key(&delta), delta);
             }

@@ -12,13 +12,13 @@ use crate::delta::Delta;
 use crate::lock::Mutex;
 use crate::store::{Store, Subscriber};
 
-/// An item of [`EveryEvent`].
+/// An item of [`RawEvents`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum RawEvent {
     /// A change of the store, not coalesced.
     Event(Delta<Arc<Object>>),
     /// This many events were dropped here because the consumer was too slow.
-    Missed(u64),
+    Lagged(u64),
 }
 
 /// A subscription to every single change of a store, without coalescing.
@@ -33,7 +33,7 @@ pub enum Heard {
 /// Dropping it unsubscribes. While it exists, its informer keeps running.
 #[derive(Debug)]
 #[must_use = "a subscription ends when it is dropped"]
-pub struct EveryEvent {
+pub struct RawEvents {
     ring: Arc<Ring>,
     /// Keeps the informer running.
     _store: Store,
@@ -51,7 +51,7 @@ struct Ring {
 struct Inner {
     /// Events with their arrival times.
     events: VecDeque<(Instant, Delta<Arc<Object>>)>,
-    /// Events dropped since the last [`Heard::Missed`].
+    /// Events dropped since the last [`RawEvent::Lagged`].
     missed: u64,
     /// Events dropped since the subscription began.
     dropped: u64,
@@ -92,7 +92,7 @@ impl Subscriber for Ring {
     }
 }
 
-impl EveryEvent {
+impl RawEvents {
     /// Subscribes to a store. `capacity` is the largest number of buffered events, at least one.
     pub fn new(store: &Store, filter: Filter, capacity: usize) -> Self {
         let inner = Mutex::default();
@@ -102,15 +102,15 @@ impl EveryEvent {
     }
 
     /// Waits for the next event. Returns `None` once the informer has stopped and the buffer is empty. Cancel safe.
-    pub async fn next(&mut self) -> Option<Heard> {
+    pub async fn next(&mut self) -> Option<RawEvent> {
         loop {
             {
                 let mut inner = self.ring.inner.lock();
                 if inner.missed > 0 {
-                    return Some(Heard::Missed(std::mem::take(&mut inner.missed)));
+                    return Some(RawEvent::Lagged(std::mem::take(&mut inner.missed)));
                 }
                 if let Some((_, event)) = inner.events.pop_front() {
-                    return Some(Heard::Event(event));
+                    return Some(RawEvent::Event(event));
                 }
                 if inner.has_ended {
                     return None;
