@@ -13,7 +13,6 @@
 //! type only at the edge, by a [`Reader`].
 
 pub mod delta;
-mod expiring;
 pub mod handler;
 pub mod informer;
 mod lock;
@@ -24,11 +23,12 @@ mod sink;
 pub mod source;
 pub mod store;
 pub mod transform;
+mod ttl_store;
 pub mod wait;
 
-pub use expiring::Expiring;
 pub use informer::{FactoryBuilder, Informer, InformerBuilder, InformerFactory};
 pub use reader::{Keep, Notification, Reader};
 pub use reflector::Reflector;
 pub use sink::Sink;
 pub use store::{Indexer, Snapshot, Store};
+pub use ttl_store::TtlStore;

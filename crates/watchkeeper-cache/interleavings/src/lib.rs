@@ -8,8 +8,6 @@
 
 #[path = "../../src/delta/mod.rs"]
 pub mod delta;
-#[path = "../../src/expiring.rs"]
-mod expiring;
 #[path = "../../src/handler/mod.rs"]
 pub mod handler;
 #[path = "../../src/informer/mod.rs"]
@@ -29,12 +27,14 @@ pub mod source;
 pub mod store;
 #[path = "../../src/transform.rs"]
 pub mod transform;
+#[path = "../../src/ttl_store.rs"]
+mod ttl_store;
 #[path = "../../src/wait/mod.rs"]
 pub mod wait;
 
-pub use expiring::Expiring;
 pub use informer::{FactoryBuilder, Informer, InformerBuilder, InformerFactory};
 pub use reader::{Keep, Notification, Reader};
 pub use reflector::Reflector;
 pub use sink::Sink;
 pub use store::{Indexer, Snapshot, Store};
+pub use ttl_store::TtlStore;

@@ -15,9 +15,9 @@ use tokio::time::Instant;
 /// ```
 /// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
 /// use std::time::Duration;
-/// use watchkeeper_cache::Expiring;
+/// use watchkeeper_cache::TtlStore;
 ///
-/// let names = Expiring::new(Some(Duration::from_secs(60)));
+/// let names = TtlStore::new(Some(Duration::from_secs(60)));
 /// names.put("10.0.0.1", "web-0");
 /// tokio::time::advance(Duration::from_secs(60)).await;
 /// assert_eq!(names.get(&"10.0.0.1").as_deref(), Some(&"web-0"));
@@ -26,7 +26,7 @@ use tokio::time::Instant;
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct Expiring<K, T> {
+pub struct TtlStore<K, T> {
     /// `None` if entries never expire.
     ttl: Option<Duration>,
     entries: Mutex<BTreeMap<K, Entry<T>>>,
@@ -38,7 +38,7 @@ struct Entry<T> {
     object: Arc<T>,
 }
 
-impl<K: Ord + Clone, T> Expiring<K, T> {
+impl<K: Ord + Clone, T> TtlStore<K, T> {
     /// Creates an empty store. Objects expire `ttl` after they were put; never if it is `None`.
     pub fn new(ttl: Option<Duration>) -> Self {
         Self { ttl, entries: Mutex::default() }
@@ -116,7 +116,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_object_expires_after_its_ttl_and_putting_it_again_renews_it() {
-        let cache = Expiring::new(Some(seconds(10)));
+        let cache = TtlStore::new(Some(seconds(10)));
         cache.put("a", 1);
         tokio::time::advance(seconds(10)).await;
         assert_eq!(cache.get(&"a").as_deref(), Some(&1), "exactly the ttl is not expired");
@@ -136,7 +136,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_list_omits_expired_objects_and_a_replacement_expires_as_a_whole() {
-        let cache = Expiring::new(Some(seconds(10)));
+        let cache = TtlStore::new(Some(seconds(10)));
         cache.put("a", 1);
         tokio::time::advance(seconds(6)).await;
         cache.put("b", 2);
@@ -152,7 +152,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn without_a_ttl_nothing_expires() {
-        let cache = Expiring::new(None);
+        let cache = TtlStore::new(None);
         cache.put("a", 1);
         tokio::time::advance(seconds(1_000_000_000)).await;
         assert_eq!(cache.get(&"a").as_deref(), Some(&1));
