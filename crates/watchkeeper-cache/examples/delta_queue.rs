@@ -19,7 +19,7 @@ struct Parcel {
 
 /// The number is the identity: another number under the same name is another parcel.
 impl Incarnation for Parcel {
-    fn is_same_as(&self, other: &Self) -> bool {
+    fn same_uid(&self, other: &Self) -> bool {
         self.number == other.number
     }
 }

@@ -86,13 +86,13 @@ pub enum Transient {
 /// A state of an object that can be told apart from another object's with the same key.
 pub trait Incarnation {
     /// Returns whether both are states of one object. The default is for objects that have no identity but their key.
-    fn is_same_as(&self, _other: &Self) -> bool {
+    fn same_uid(&self, _other: &Self) -> bool {
         true
     }
 }
 
 impl Incarnation for Arc<Object> {
-    fn is_same_as(&self, other: &Self) -> bool {
+    fn same_uid(&self, other: &Self) -> bool {
         self.head.uid() == other.head.uid()
     }
 }

@@ -49,7 +49,7 @@ impl<T: Incarnation> Pending<T> {
             (
                 Self::One(Delta::Deleted { old, .. }),
                 Delta::Added { new, .. } | Delta::Updated { new, .. },
-            ) if old.is_same_as(&new) => Self::One(Delta::Updated { old, new }),
+            ) if old.same_uid(&new) => Self::One(Delta::Updated { old, new }),
             (Self::One(Delta::Deleted { old, last }), Delta::Added { new, initial }) => {
                 Self::Replaced { old, last, new, initial }
             }

@@ -255,7 +255,7 @@ mod tests {
     }
 
     impl Incarnation for State {
-        fn is_same_as(&self, other: &Self) -> bool {
+        fn same_uid(&self, other: &Self) -> bool {
             self.uid == other.uid
         }
     }
@@ -465,7 +465,7 @@ mod tests {
             match delta {
                 Delta::Added { new, .. } => prop_assert_eq!(self.objects.insert(key, new), None),
                 Delta::Updated { old, new } => {
-                    prop_assert!(old.is_same_as(&new));
+                    prop_assert!(old.same_uid(&new));
                     prop_assert_eq!(self.objects.insert(key, new), Some(old), "delta.Q4");
                 }
                 Delta::Deleted { old, .. } => match self.objects.remove(&key) {

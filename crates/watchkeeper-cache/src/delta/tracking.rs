@@ -122,7 +122,7 @@ impl<K: Hash + Eq, T: Incarnation + Clone> Known<K, T> {
             }
             Entry::Occupied(mut entry) => {
                 let old = entry.insert(new.clone());
-                if old.is_same_as(&new) {
+                if old.same_uid(&new) {
                     vec![Delta::Updated { old, new }]
                 } else {
                     vec![Delta::missed(old), Delta::Added { new, initial: false }]
@@ -141,7 +141,7 @@ mod tests {
     struct Lamp(u8, &'static str);
 
     impl Incarnation for Lamp {
-        fn is_same_as(&self, other: &Self) -> bool {
+        fn same_uid(&self, other: &Self) -> bool {
             self.0 == other.0
         }
     }

@@ -41,7 +41,7 @@ impl<K: Ord + std::fmt::Debug, T: PartialEq + std::fmt::Debug + Incarnation> Fol
             }
             Delta::Updated { old, new } => {
                 assert_eq!(before.as_ref(), Some(&old), "{key:?}: unexpected old state");
-                assert!(old != new && old.is_same_as(&new), "invalid update from {old:?} to {new:?}");
+                assert!(old != new && old.same_uid(&new), "invalid update from {old:?} to {new:?}");
                 self.known.insert(key, new);
             }
             // An unknown object is transient: added and deleted before it was received.

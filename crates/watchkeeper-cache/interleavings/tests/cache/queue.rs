@@ -15,7 +15,7 @@ use crate::objects::Follower;
 struct State(u8, u8);
 
 impl Incarnation for State {
-    fn is_same_as(&self, other: &Self) -> bool {
+    fn same_uid(&self, other: &Self) -> bool {
         self.0 == other.0
     }
 }
