@@ -17,7 +17,7 @@ async fn the_next_begins_when_the_first_has_ended_and_is_ready_before() {
         manager.add(controller("shops", &factory), story.telling(name));
         async move {
             let outcome = manager.run_until(after(seconds)).await;
-            (outcome.is_ok(), factory.unsynced().len())
+            (outcome.is_ok(), factory.unready().len())
         }
     };
     let first = run("first", 10);

@@ -75,7 +75,7 @@ fn outage(status: &Value) -> (Duration, &str) {
 async fn outages_are_reported_and_missed_changes_follow() {
     let (world, proxy) = behind_a_proxy().await;
     let (mut reader, mut view) = streaming(&world).await;
-    world.service.catalog().factory().synced(REPORTED_WITHIN).await.unwrap();
+    world.service.catalog().factory().wait_until_ready(REPORTED_WITHIN).await.unwrap();
     assert_eq!(ready(&world).await, (200, "ok".to_owned()));
 
     proxy.refuse().await.unwrap();
@@ -106,7 +106,7 @@ async fn outages_are_reported_and_missed_changes_follow() {
 async fn silent_servers_are_reported_and_their_connections_replaced() {
     let (world, proxy) = behind_a_proxy().await;
     let (mut reader, mut view) = streaming(&world).await;
-    world.service.catalog().factory().synced(REPORTED_WITHIN).await.unwrap();
+    world.service.catalog().factory().wait_until_ready(REPORTED_WITHIN).await.unwrap();
 
     // Like a stopped process: connections are accepted, but nothing is answered.
     proxy.to_come(Trouble::stall(Way::Both));
