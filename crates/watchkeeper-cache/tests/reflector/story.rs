@@ -139,12 +139,12 @@ impl Observer for RecordingObserver {
         self.0.lock().gone += 1;
     }
 
-    fn skipped(&mut self, _: &str, object: &Object, why: &BoxError) {
-        self.0.lock().skipped.push(format!("{}: {why}", named(object)));
+    fn skipped(&mut self, _: &str, object: &Object, reason: &BoxError) {
+        self.0.lock().skipped.push(format!("{}: {reason}", named(object)));
     }
 
-    fn transform_failed(&mut self, _: &str, object: &Head, why: &BoxError) {
-        self.0.lock().untransformed.push(format!("{}@{}: {why}", object.key(), object.version()));
+    fn transform_failed(&mut self, _: &str, object: &Head, reason: &BoxError) {
+        self.0.lock().untransformed.push(format!("{}@{}: {reason}", object.key(), object.version()));
     }
 
     fn stalled(&mut self, _: &str, asked: Duration, last: Option<Duration>) {
@@ -182,7 +182,7 @@ pub(crate) struct Story {
     pub(crate) writes: Vec<String>,
     pub(crate) observed: Observations,
     pub(crate) took: Duration,
-    pub(crate) why: ExitReason,
+    pub(crate) reason: ExitReason,
     /// Number of requests still in flight.
     pub(crate) open: usize,
 }
@@ -201,7 +201,7 @@ pub(crate) async fn story_of(
         writes: copy.notes(),
         observed: observed.now(),
         took: begun.elapsed(),
-        why: ended.reason,
+        reason: ended.reason,
         open: script.open(),
     }
 }

@@ -17,7 +17,7 @@ struct Both {
     b: Vec<String>,
     writes: Vec<String>,
     observed: Observations,
-    why: ExitReason,
+    reason: ExitReason,
 }
 
 fn union(a: &Script, b: &Script) -> Union {
@@ -33,7 +33,7 @@ async fn both(a: Script, b: Script) -> Both {
     let ended = tokio::time::timeout(Duration::from_secs(600), ended).await.expect("both are played");
     assert_eq!((a.open(), b.open()), (0, 0), "what was asked for is not left behind");
     let asked = |script: &Script| script.requests().iter().map(asked).collect();
-    Both { a: asked(&a), b: asked(&b), writes: copy.notes(), observed: observed.now(), why: ended.reason }
+    Both { a: asked(&a), b: asked(&b), writes: copy.notes(), observed: observed.now(), reason: ended.reason }
 }
 
 #[tokio::test(start_paused = true)]
