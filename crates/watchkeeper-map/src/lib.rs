@@ -114,13 +114,23 @@ impl<K, V> OrdMap<K, V> {
     /// Returns the entries in order, starting with the first one for which `before` is false. `before` must be true for
     /// all keys up to some point, and false for the rest.
     pub fn iter_from(&self, before: impl Fn(&K) -> bool) -> Iter<'_, K, V> {
+        let mut slices = self.slices_from(before);
+        let leaf = slices.next().unwrap_or_default();
+        Iter { leaf, slices }
+    }
+
+    /// Returns the entries of [`iter_from`](Self::iter_from) in slices, one for each leaf. Copying a long range is
+    /// faster from slices than entry by entry.
+    pub fn slices_from(&self, before: impl Fn(&K) -> bool) -> Slices<'_, K, V> {
         let mut above = Vec::new();
         let mut node = self.root.as_deref();
-        let mut leaf: &[(K, V)] = &[];
+        let mut first = None;
         while let Some(here) = node {
             node = None;
             match here {
-                Node::Leaf(entries) => leaf = &entries[entries.partition_point(|(key, _)| before(key))..],
+                Node::Leaf(entries) => {
+                    first = Some(&entries[entries.partition_point(|(key, _)| before(key))..]);
+                }
                 Node::Branch(children) => {
                     let at = last_before(children, &before);
                     above.push(&children[at + 1..]);
@@ -128,7 +138,7 @@ impl<K, V> OrdMap<K, V> {
                 }
             }
         }
-        Iter { above, leaf }
+        Slices { first, above }
     }
 
     /// Returns the number of entries for which `before` is true; see [`iter_from`](Self::iter_from).
@@ -345,9 +355,8 @@ impl<K, V> Node<K, V> {
 /// An iterator over the entries of an [`OrdMap`], in order.
 #[derive(Debug)]
 pub struct Iter<'a, K, V> {
-    /// The remaining children of each branch on the path, the lowest last.
-    above: Vec<&'a [Child<K, V>]>,
     leaf: &'a [(K, V)],
+    slices: Slices<'a, K, V>,
 }
 
 impl<'a, K, V> Iterator for Iter<'a, K, V> {
@@ -359,6 +368,27 @@ impl<'a, K, V> Iterator for Iter<'a, K, V> {
                 self.leaf = rest;
                 return Some((key, value));
             }
+            self.leaf = self.slices.next()?;
+        }
+    }
+}
+
+/// An iterator over the leaves of an [`OrdMap`], in order.
+#[derive(Debug)]
+pub struct Slices<'a, K, V> {
+    first: Option<&'a [(K, V)]>,
+    /// The remaining children of each branch on the path, the lowest last.
+    above: Vec<&'a [Child<K, V>]>,
+}
+
+impl<'a, K, V> Iterator for Slices<'a, K, V> {
+    type Item = &'a [(K, V)];
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        loop {
             let children = self.above.last_mut()?;
             let Some((child, rest)) = children.split_first() else {
                 self.above.pop();
@@ -366,7 +396,7 @@ impl<'a, K, V> Iterator for Iter<'a, K, V> {
             };
             *children = rest;
             match &*child.node {
-                Node::Leaf(entries) => self.leaf = entries,
+                Node::Leaf(entries) => return Some(entries),
                 Node::Branch(children) => self.above.push(children),
             }
         }
@@ -523,6 +553,8 @@ mod tests {
                 prop_assert_eq!(map.len(), model.len());
                 prop_assert!(map.iter().eq(model.iter()));
                 prop_assert!(map.iter_from(|key| *key < from).eq(model.range(from..)));
+                let slices = map.slices_from(|key| *key < from).flatten().map(|(key, value)| (key, value));
+                prop_assert!(slices.eq(model.range(from..)));
                 prop_assert_eq!(map.rank(|key| *key < from), model.range(..from).count());
                 prop_assert_eq!(map.get(&from), model.get(&from));
             }
