@@ -240,7 +240,7 @@ impl Catalog {
         if watched.is_synced() {
             return Ok(watched);
         }
-        if timeout(FIRST_LIST_TIMEOUT, watched.informer.synced()).await == Ok(true) {
+        if timeout(FIRST_LIST_TIMEOUT, watched.informer.wait_until_ready()).await == Ok(true) {
             return Ok(watched);
         }
         // It may have been removed since the last discovery.

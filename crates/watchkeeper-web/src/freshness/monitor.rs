@@ -101,7 +101,7 @@ struct State {
 struct Failing {
     since: Instant,
     /// The failure after which it last retried; it retries once per failure.
-    retried: Option<Arc<str>>,
+    retried: Option<Arc<Failure>>,
 }
 
 impl State {

@@ -93,9 +93,9 @@ impl Starter {
         request: &SubscriptionRequest,
         waker: Waker,
     ) -> Result<Live, Failure> {
-        match ended.ended().await {
-            Why::Gone(status) => Err(Failure::new(StatusCode::NOT_FOUND, status.to_string())),
-            Why::Stopped => {
+        match ended.exited().await {
+            ExitReason::Gone(status) => Err(Failure::new(StatusCode::NOT_FOUND, status.to_string())),
+            ExitReason::Stopped => {
                 sleep(PAUSE).await;
                 self.start(identity, request, waker).await
             }
