@@ -83,7 +83,7 @@ pub enum Transient {
     Skip,
 }
 
-/// A state of an object that can be told apart from another object's with the same key.
+/// A state of an object that can be distinguished from that of another object with the same key.
 pub trait Incarnation {
     /// Returns whether both are states of one object. The default is for objects that have no identity but their key.
     fn same_uid(&self, _other: &Self) -> bool {

@@ -17,7 +17,7 @@ const KEPT_CAPACITY: usize = 16;
 ///
 /// # Guarantees
 /// Each key is queued at most once, in the order of its oldest pending change. However many changes a key goes through,
-/// the consumer receives at most two deltas for it, and their `old` is what it received before; see the
+/// the consumer receives at most two deltas for it, and their `old` is the state it received before; see the
 /// [module](super) for the rules and for the memory that the queue of a slow consumer takes.
 ///
 /// # Threads

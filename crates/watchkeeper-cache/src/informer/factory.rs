@@ -66,7 +66,7 @@ struct Shared {
 }
 
 struct Inner {
-    /// Each with an ID that tells an exited informer from its successor.
+    /// Each with an ID that distinguishes an exited informer from its successor.
     informers: BTreeMap<Collection, (u64, Informer)>,
     metrics: Option<InformerMetrics>,
     /// `None` once the factory is stopped.

@@ -98,7 +98,7 @@ impl FactoryBuilder {
     }
 
     /// Sets a function that configures the reflector of each collection, for example its page size, its observer, or
-    /// what it does when the collection is removed.
+    /// the behaviour when the collection is removed.
     pub fn configure(
         mut self,
         configure: impl Fn(&Collection, Reflector<Writer>) -> Reflector<Writer> + Send + Sync + 'static,

@@ -328,13 +328,13 @@ async fn readers_subscriptions_and_handlers_outlive_the_factory() {
             .added(object("x/b", 3))
             .stalls(),
     );
-    let heard = Arc::new(Mutex::new(0));
+    let received = Arc::new(Mutex::new(0));
     let (reader, mut subscription) = {
         let source = script.clone();
         let factory =
             InformerFactory::new(move |_: &Collection| Box::new(source.clone()) as Box<dyn ListWatch>);
         let informer = factory.informer(&pods());
-        let count = heard.clone();
+        let count = received.clone();
         Handler::start(informer.subscribe(SubscriptionOptions::default()), move |_| *count.lock() += 1);
         factory.start();
         (informer.reader::<Value>(Keep::Encoded), informer.subscribe(SubscriptionOptions::default()))
@@ -343,7 +343,7 @@ async fn readers_subscriptions_and_handlers_outlive_the_factory() {
         assert_eq!(subscription.next().await.unwrap().newest().head.key().name(), name);
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!((reader.store().snapshot().len(), *heard.lock(), script.open()), (2, 2, 1));
+    assert_eq!((reader.store().snapshot().len(), *received.lock(), script.open()), (2, 2, 1));
 }
 
 #[tokio::test(start_paused = true)]

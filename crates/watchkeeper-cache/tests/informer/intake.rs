@@ -135,11 +135,11 @@ async fn a_view_transform_is_stored_as_json_for_readers_and_handlers() {
         Informer::builder(kind, one_widget()).configure(|reflector| reflector.transform(doubled)).build();
     let mut changes = widgets.subscribe(Default::default());
     widgets.start();
-    let heard = changes.next().await.unwrap();
-    assert_eq!(&*heard.newest().encoded.body, br#"{"metadata":{"name":"w"},"spec":{"size":6}}"#);
+    let received = changes.next().await.unwrap();
+    assert_eq!(&*received.newest().encoded.body, br#"{"metadata":{"name":"w"},"spec":{"size":6}}"#);
     assert_eq!(
         widgets.store().snapshot().select(&"app=web".parse().unwrap(), None),
-        [heard.newest().clone()]
+        [received.newest().clone()]
     );
     widgets.stop().await;
 }

@@ -292,7 +292,7 @@ async fn the_cache_converges_after_every_kind_of_fault() {
     tokio::time::timeout(PATIENCE, maps.store().wait_for(&last.resource_version().into())).await.unwrap();
     let served = world.served().await;
     assert_eq!(kept(maps.store()), served);
-    let heard = || -> BTreeMap<String, String> {
+    let received = || -> BTreeMap<String, String> {
         seen.lock().iter().map(|(key, version)| (key.to_string(), version.clone())).collect()
     };
     let versions: BTreeMap<String, String> = served
@@ -300,7 +300,7 @@ async fn the_cache_converges_after_every_kind_of_fault() {
         .map(|(key, map)| (key.clone(), map["metadata"]["resourceVersion"].as_str().unwrap().to_owned()))
         .collect();
     tokio::time::timeout(PATIENCE, async {
-        while heard() != versions {
+        while received() != versions {
             tokio::task::yield_now().await;
         }
     })
